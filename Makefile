@@ -11,6 +11,9 @@ PREFIX   ?= /usr/local
 LIBDIR   ?= $(PREFIX)/lib
 DATADIR  ?= $(PREFIX)/share/ocivariant
 LIBEXECDIR ?= $(PREFIX)/libexec/ocivariant
+BASHDIR  ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR   ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR  ?= $(PREFIX)/share/fish/vendor_completions.d
 CC       ?= cc
 OPT      ?= -O2 -g
 WERROR   ?= -Werror
@@ -48,19 +51,22 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
-BASE_SRC     := $(call sources,lib/base lib/base/format)
-CORE_SRC     := $(call sources,lib/core lib/core/resolve lib/layout)
+BASE_SRC     := $(call sources,lib/base lib/base/format lib/base/system)
+CORE_SRC     := $(call sources,lib/core lib/core/resolve lib/layout lib/match)
 CONFIG_SRC   := $(call sources,lib/config)
 RECORDS_SRC  := $(call sources,lib/records)
 EDIT_SRC     := $(call sources,lib/edit)
-TAGS_SRC     := $(call sources,lib/tags)
+TAGS_SRC     := $(call sources,lib/tags lib/tags/plan lib/tags/rules)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
 PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*)
-COMMON_SRC   := $(call sources,cmd/common cmd/common/progress)
+COMMON_SRC   := $(call sources,cmd/common cmd/common/image cmd/common/progress)
 LAZY_SRC     := $(call sources,cmd/common/lazy)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
 LINT_SRC     := $(call sources,lib/lint lib/lint/checks)
 GRPC_SRC     := $(call sources,lib/grpc)
+CONTENT_SRC  := $(call sources,lib/content)
+SLURM_SRC    := $(call sources,lib/slurm)
+CLAIM_SRC    := $(call sources,lib/claim)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -79,14 +85,18 @@ LAZY_A     := $(BUILD)/liblazy.a
 SETUP_A    := $(BUILD)/libsetup.a
 LINT_A     := $(BUILD)/liblint.a
 GRPC_A     := $(BUILD)/libgrpc.a
+CONTENT_A  := $(BUILD)/libcontent.a
+SLURM_A    := $(BUILD)/libslurm.a
+CLAIM_A    := $(BUILD)/libclaim.a
 VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
-HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
+HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/content-scan $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook $(BUILD)/libexec/ocivariant-node-setup
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/vocabulary-words.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
+              $(BUILD)/gen/toolkits.h $(BUILD)/gen/content-rules.h $(BUILD)/gen/config-facts.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h \
+              $(BUILD)/gen/device-drivers.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json $(BUILD)/man/vpull.1
@@ -146,13 +156,18 @@ $(TAGS_A): $(call obj,$(TAGS_SRC))
 $(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
-$(COMMON_A): $(call obj,$(COMMON_SRC) lib/core/resolve/default.c)
+$(COMMON_A): $(call obj,$(COMMON_SRC) lib/core/resolve/default.c lib/core/given_devices.c)
 $(LAZY_A): $(call obj,$(LAZY_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
+$(CONTENT_A): $(call obj,$(CONTENT_SRC))
+# keys of a claim's alternatives compare as those of a decision do
+$(CLAIM_A): $(call obj,$(CLAIM_SRC) lib/core/resolve/entry.c)
+# alternatives are ordered as candidates are, features have places as nodes of a fleet have
+$(SLURM_A): $(call obj,$(SLURM_SRC) lib/match/name_table.c lib/match/place_order.c lib/core/resolve/entry.c)
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
-# what corrects an index needs the inside of what edits one, and knows defaults as the core does
-$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit) lib/core/resolve/default.c)
+# what corrects an index needs the inside of what edits one, and knows defaults and users as the core does
+$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit) lib/core/resolve/default.c lib/core/image_user.c)
 %.a:
 	@rm -f $@
 	ar rcs $@ $^
@@ -167,7 +182,7 @@ endef
 $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) $(BASE_A) lib/libocivariant.map
 	$(call shared,$(call obj,$(CORE_SRC)) $(BASE_A),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
-	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A))
+	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A) $(DATA_LIBS))
 $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
 	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
 
@@ -183,7 +198,7 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 # as installed first: each directory searched in vain costs twenty system calls
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # those of all programs, in the order in which they use each other
-PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONFIG_A)
+PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A)
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
@@ -192,7 +207,9 @@ $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) 
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
-$(BUILD)/variantctl: $(SETUP_A) $(LINT_A) $(EDIT_A)
+# also of contrib/static/static.mk
+VARIANTCTL_A := $(SETUP_A) $(LINT_A) $(EDIT_A) $(CLAIM_A) $(SLURM_A)
+$(BUILD)/variantctl: $(VARIANTCTL_A)
 $(BUILD)/vpull $(BUILD)/variantctl: $(LAZY_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
@@ -201,13 +218,18 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
+# what reads archives that anybody may have made, run by variantctl
+$(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(CONTENT_A) $(BASE_A)
+	@mkdir -p $(@D)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
+
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
 $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
-$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONTENT_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
@@ -220,16 +242,28 @@ $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile alw
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 
 # ---- the CRI image service's proxy ---------------------------------------------------------------
-CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
+CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c plugins/containerd/cri-proxy/*/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
 $(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(REGISTRY_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
+# ---- what a DaemonSet runs on a node before variantd -----------------------------------------------
+comma        := ,
+NODE_SETUP_A := $(BUILD)/libnode-setup.a
+$(NODE_SETUP_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/kubernetes/*.c))))
+$(BUILD)/libexec/ocivariant-node-setup: $(call obj,plugins/kubernetes/main.c) $(NODE_SETUP_A) $(PROGRAM_A) $(BASE_A) $(SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(PIE) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_ALL) $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -Wl$(comma)-rpath$(comma)'$$ORIGIN/..') -L$(BUILD) -Wl,--as-needed \
+	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
+
+# ---- without shared libraries ------------------------------------------------------------------
+include contrib/static/static.mk
+
 # ---- tag rules: which repositories each file knows, so that the others need not be parsed ----------
 # Run here: to build for another machine, TAGS_INDEX names the program of a build for this one.
 TAGS_INDEX ?= $(BUILD)/tags-index
-$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(TAGS_A) $(CORE_A)
+$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(TAGS_A) $(CONTENT_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
 	$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
@@ -238,10 +272,11 @@ $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
 .PHONY: demo check lint fuzz bench bench-quick
 include test/test.mk
 
-# ---- manual pages, of what the programs say with --help -----------------------------------------
+# ---- manual pages, of what the programs say with --help and of the documentation -----------------
 # as PROVIDERS_INDEX above: to build for another machine, HELP_OF is a build for this one
 HELP_OF ?= $(BUILD)
-$(BUILD)/man/vpull.1: $(PROGRAMS) contrib/man.sh contrib/man.awk contrib/debian/changelog VERSION
+MAN_SRC := contrib/man-pages $(shell awk '!/^\#/ { print $$3 }' contrib/man-pages)
+$(BUILD)/man/vpull.1: $(PROGRAMS) $(HELPERS) contrib/man.sh contrib/man.awk contrib/man-page.awk $(MAN_SRC) contrib/debian/changelog VERSION
 	contrib/man.sh $(HELP_OF) $(@D)
 
 # ---- install ----------------------------------------------------------------------------------
@@ -267,18 +302,29 @@ install: all
 	install -m 644 $(BUILD)/tag-index.json $(DESTDIR)$(DATADIR)/tags.d/index.json
 	install -d $(DESTDIR)$(DATADIR)/tags.d/authoring
 	install -m 644 plugins/tags.d/authoring/*.yaml $(DESTDIR)$(DATADIR)/tags.d/authoring
-	install -d $(DESTDIR)$(DATADIR)/hooks.d
+	install -d $(DESTDIR)$(DATADIR)/docs $(DESTDIR)$(DATADIR)/hooks.d
+	install -m 644 docs/lint.md $(DESTDIR)$(DATADIR)/docs
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
-	install -d $(DESTDIR)$(DATADIR)/prometheus $(DESTDIR)$(DATADIR)/grafana
-	install -m 644 contrib/prometheus/variantd.yaml $(DESTDIR)$(DATADIR)/prometheus
-	install -m 644 contrib/grafana/variantd.json $(DESTDIR)$(DATADIR)/grafana
+	install -d $(DESTDIR)$(DATADIR)/prometheus $(DESTDIR)$(DATADIR)/grafana $(DESTDIR)$(DATADIR)/slurm
+	install -m 644 contrib/slurm/job_submit.lua $(DESTDIR)$(DATADIR)/slurm
+	install -d $(DESTDIR)$(DATADIR)/backendai/ocivariant_backendai
+	install -m 644 VERSION contrib/backendai/pyproject.toml contrib/backendai/*.patch $(DESTDIR)$(DATADIR)/backendai
+	install -m 644 contrib/backendai/ocivariant_backendai/*.py $(DESTDIR)$(DATADIR)/backendai/ocivariant_backendai
+	install -m 644 contrib/kubernetes/chart/files/rules.yaml $(DESTDIR)$(DATADIR)/prometheus/variantd.yaml
+	install -m 644 contrib/kubernetes/chart/files/dashboard.json $(DESTDIR)$(DATADIR)/grafana/variantd.json
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 $(UNITS) contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(BUILD)/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	for n in 1 5 7 8; do \
+	    install -d $(DESTDIR)$(PREFIX)/share/man/man$$n && \
+	    install -m 644 $(BUILD)/man/*.$$n $(DESTDIR)$(PREFIX)/share/man/man$$n || exit; \
+	done
+	install -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	for program in $(notdir $(PROGRAMS)); do \
+	    for file in bash:$(BASHDIR)/$$program zsh:$(ZSHDIR)/_$$program fish:$(FISHDIR)/$$program.fish; do \
+	        sed "s/@PROGRAM@/$$program/g" contrib/completions/program.$${file%%:*} > $(DESTDIR)$${file#*:} && \
+	        chmod 644 $(DESTDIR)$${file#*:} || exit; \
+	    done || exit; \
+	done
 
 # what install writes is found by writing it elsewhere, so the two cannot differ; directories go when
 # they bear our name and nothing else is in them
@@ -293,18 +339,19 @@ uninstall:
 	rm -rf $(UNINSTALL)
 
 # ---- documentation: what is generated of it ----------------------------------------------------
-# docs/lint.md and docs/metrics.md are part of the tree, and tests compare them with their tables; where
-# doxygen is installed, the reference of the public headers, too
+# docs/lint.md, docs/metrics.md and the keys in docs/configuration.md are part of the tree, and tests compare
+# them with their tables; where doxygen is installed, the reference of the public headers, too
 .PHONY: docs
 docs:
 	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
 	awk -f schema/daemon-metrics-docs.awk schema/daemon-metrics.yaml > docs/metrics.md.tmp && mv docs/metrics.md.tmp docs/metrics.md
+	contrib/keys-docs.sh > docs/configuration.md.tmp && mv docs/configuration.md.tmp docs/configuration.md
 	@mkdir -p $(BUILD)/docs
 	@if command -v doxygen >/dev/null; then \
 	    (cat contrib/doxygen.conf && echo 'PROJECT_NUMBER = $(VERSION)' && echo 'OUTPUT_DIRECTORY = $(BUILD)/docs') | doxygen - && \
 	    echo '$(BUILD)/docs/html/files.html'; \
 	else \
-	    echo 'doxygen is not installed: docs/lint.md and docs/metrics.md only'; \
+	    echo 'doxygen is not installed: pages in docs only'; \
 	fi
 
 .PHONY: clean

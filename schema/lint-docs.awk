@@ -18,6 +18,7 @@ BEGIN {
     titles[4] = "OCV4xx: image configurations"
     titles[5] = "OCV5xx: layout and older clients"
     titles[6] = "OCV6xx: signatures and attestations"
+    titles[7] = "OCV7xx: code in the images' files (--deep)"
     print "<!-- Generated from schema/lint-rules.yaml by schema/lint-docs.awk. -->"
     while ((getline line < "schema/lint-intro.md") > 0)
         if (line !~ /^<!-- SPDX/)

@@ -33,7 +33,7 @@ function escaped(text) {
 }
 
 /^  - id: / {
-    if ($3 !~ /^OCV[1-6][0-9][0-9]$/ || (n > 0 && id[n] >= $3))
+    if ($3 !~ /^OCV[1-7][0-9][0-9]$/ || (n > 0 && id[n] >= $3))
         fail("bad id or not in order: " $3)
     id[++n] = $3
     block = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# vocabulary.yaml -> vocabulary-words.h: what `variantctl vocabulary` tells of each word. `providers`
+# vocabulary.yaml -> vocabulary-words.h: what `variantctl vocabulary` and completion tell of each word. `providers`
 # (-v) names the declarative providers' files.
 
 # "[a3, \"910b\"] # why" -> "a3,910b"
@@ -40,6 +40,7 @@ BEGIN {
 /^    documented: true/ { early[n] = 1 }
 /^    meaning: / { meaning[n] = quoted($0) }
 /^      - feature: / { feature[n_features++] = $3; count[n]++ }
+/^        names: / { called[n_features - 1] = joined($0) }
 /^        values: / { values[n_features - 1] = joined($0) }
 /^        documented: true/ { documented[n_features - 1] = "*" }
 /^        documented: \[/ { documented[n_features - 1] = joined($0) }
@@ -61,21 +62,14 @@ END {
     print "#ifndef OCV_VOCABULARY_WORDS_H"
     print "#define OCV_VOCABULARY_WORDS_H"
     print ""
-    print "#include <stddef.h>"
+    print "#include \"cmd/common/vocabulary_table.h\""
     print ""
-    print "/* Values and `documented` (those that no provider reports yet, \"*\": all) are joined by commas. */"
-    print "static const struct vocabulary_feature {"
-    print "    const char *name, *values, *pattern, *documented, *meaning, *example;"
-    print "} vocabulary_features[] = {"
+    print "static const struct vocabulary_feature vocabulary_features[] = {"
     for (i = 0; i < n_features; i++)
-        print "    {" text(feature[i]) ", " text(values[i]) ", " text(pattern[i]) ", " text(documented[i]) ", " text(says[i]) ", " text(example[i]) "},"
+        print "    {" text(feature[i]) ", " text(values[i]) ", " text(pattern[i]) ", " text(documented[i]) ", " text(says[i]) ", " text(example[i]) ", " text(called[i]) "},"
     print "};"
     print ""
-    print "/* provider: a file's name, \"\": built in, NULL: none yet. */"
-    print "static const struct vocabulary_namespace {"
-    print "    const char *name, *kind, *meaning, *provider;"
-    print "    size_t first, n;"
-    print "} vocabulary_namespaces[] = {"
+    print "static const struct vocabulary_namespace vocabulary_namespaces[] = {"
     for (i = 1; i <= n; i++) {
         file = name[i] ".yaml"
         print "    {" text(name[i]) ", " text(kind[i]) ", " text(meaning[i]) ", " (file in is_file ? text(file) : early[i] ? "NULL" : "\"\"") ", " first[i] ", " count[i] "},"

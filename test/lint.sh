@@ -11,6 +11,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${OCV_BUILD:-build}
 jobs=$(nproc)
+lines_max=600 # of a source file
+files_max=25  # of a directory's sources
 
 files() # PATTERN...
 {
@@ -94,7 +96,7 @@ lint_cppcheck()
 lint_shellcheck()
 {
     local status=0
-    files '*.sh' '*.bash' .ci/run 'contrib/completions/*' | xargs shellcheck -x -P SCRIPTDIR || status=1
+    files '*.sh' '*.bash' .ci/run contrib/release | xargs shellcheck -x -P SCRIPTDIR || status=1
     # `run` sets variables that shellcheck cannot see set; every test is a subshell, on purpose
     files '*.bats' | xargs shellcheck -x -P SCRIPTDIR -e SC2154,SC2030,SC2031 || status=1
     return "$status"
@@ -156,7 +158,21 @@ lint_includes()
     python3 test/arrows.py | none "an include against the arrows:"
 }
 
-all=(format spdx vocabulary banned quiet_library includes shellcheck cppcheck tidy)
+# A file that needs a table of contents is two files, and a directory that does is two directories.
+# plugins/providers and plugins/tags.d are data, one file for each part, and have no sources.
+lint_sizes()
+{
+    {
+        files '*.c' '*.h' '*.cc' '*.sh' '*.bash' '*.bats' '*.py' '*.awk' '*.mk' Makefile |
+            xargs wc -l | awk -v max="$lines_max" '$2 != "total" && $1 > max { print $2 ": " $1 " lines, at most " max }'
+        files 'lib/*.[ch]' 'cmd/*.[ch]' 'plugins/*.[ch]' 'test/*.'{c,h,cc,sh,bash,bats,py} | grep -v '^test/data/' | sed 's,/[^/]*$,,' | sort | uniq -c |
+            awk -v max="$files_max" '$1 > max { print $2 ": " $1 " files, at most " max }'
+        # which nothing would run
+        files ':(glob)test/unit/test_*' ':(glob)test/fuzz/fuzz_*' ':(glob)test/integration/*.bats' | sed 's/$/: outside an area/'
+    } | none "too long, or too many in one directory:"
+}
+
+all=(format spdx vocabulary banned quiet_library includes sizes shellcheck cppcheck tidy)
 if [ "${1:-}" = --list ]; then
     printf '%s\n' "${all[@]}"
     exit 0

@@ -1,131 +1,137 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# make check-packages: the Debian packages are without lint, and two builds of one source give the same
-# bytes, whatever directory, time zone, locale and umask they run under. In trees of Debian releases they
-# are installed, used, upgraded, removed and purged.
+# make check-packages: the Debian and RPM packages are without lint, two builds of one source give the same
+# bytes, whatever directory, time zone, locale and umask they run under, and both kinds have the same files.
+# In trees of releases they are installed, used, upgraded, removed and purged, and there the integration
+# tests run with the release's own container engines against the installed files.
 #
-#   TREES="bookworm trixie": which releases; MIRROR: where debootstrap gets them (network). TREES= : none.
+#   test/packages.sh [SECTION...]     deb rpm tarball release host trees rpm-trees; all of them unless named. ci: what
+#                                     needs no network, and a release in place of the second builds
+#
+#   TREES="bookworm trixie noble": which releases; TREES= : none. MIRROR, UBUNTU_MIRROR: where debootstrap
+#   gets them (network); BASES: a directory that keeps them for the next run. ENGINE_TESTS: which .bats files
+#   run there. OLD_DEBS: a directory with earlier packages, to which the trees go back, and from there to these. The
+#   last line: "N passed, N failed".
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-top=$PWD
 build=${OCV_BUILD:-build}
 MIRROR=${MIRROR:-http://deb.debian.org/debian}
+UBUNTU_MIRROR=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+TREES=${TREES-bookworm trixie noble}
 passed=0 failed=0
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+export bases=${BASES:-$work}
+trap 'host_tree_away; rm -rf --one-file-system "$work"' EXIT
+for part in common debian rpm engines systemd tarball; do
+    # shellcheck source=/dev/null
+    . "test/packages/$part.bash"
+done
 
-# check NAME COMMAND...
-check()
+section_deb()
 {
-    local name=$1 status
-    shift
-    set +e # a condition would switch it off in the function, too
-    (set -e; "$@") >"$work/log" 2>&1
-    status=$?
-    set -e
-    if [ $status = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name"
-        tail -n 40 "$work/log"
-    fi
+    check "lintian" deb_lint
+    check "deb: built again elsewhere" deb_rebuilt
+    check "deb: the same bytes" deb_same
 }
 
-rebuilt()
+section_rpm()
 {
-    mkdir -p "$work/a/longer/place"
-    if git rev-parse --git-dir >/dev/null 2>&1; then
-        git ls-files -z | tar --null -T - -cf -
-    else
-        tar --exclude='./build*' -cf - .
-    fi | tar -xf - -C "$work/a/longer/place"
-    (cd "$work/a/longer/place" && umask 0077 && TZ=Asia/Tokyo LC_ALL=C OCV_BUILD=build contrib/deb.sh)
+    check "make rpm" env OCV_BUILD="$build" contrib/rpm.sh
+    check "rpm: the same files as the Debian packages" same_files
+    check "rpm: built again elsewhere" rpm_rebuilt
+    check "rpm: the same bytes" rpm_same
 }
 
-same()
+section_ci()
 {
-    local package status=0
-    for package in "$build"/deb/*.deb; do
-        cmp "$package" "$work/a/longer/place/build/deb/${package##*/}" || status=1
+    check "lintian" deb_lint
+    check "make rpm" env OCV_BUILD="$build" contrib/rpm.sh
+    check "rpm: the same files as the Debian packages" same_files
+    check "make tarball" env OCV_BUILD="$build" contrib/static/tarball.sh
+    check "tarball: in an empty tree" tarball_used
+    check "release: signatures" release_quick
+    check "release: made" release_made "$work/release-1"
+    check "release: whole" release_whole
+    check "release: the same bytes as made here" release_same
+    section_host
+}
+
+section_tarball()
+{
+    check "make tarball" env OCV_BUILD="$build" contrib/static/tarball.sh
+    check "tarball: built again elsewhere" tarball_rebuilt
+    check "tarball: the same bytes" tarball_same
+    check "tarball: in an empty tree" tarball_used
+}
+
+section_release()
+{
+    check "release: signatures" release_quick
+    check "release: made" release_made "$work/release-1"
+    check "release: whole" release_whole
+    check "release: made again" release_made "$work/release-2/elsewhere"
+    check "release: the same bytes" diff -r "$work/release-1" "$work/release-2/elsewhere"
+}
+
+section_trees()
+{
+    local release step
+    for release in $TREES; do
+        new_tree "$release" "$work/$release" || continue
+        for step in deb_installed used deb_upgraded; do
+            check "$release: $step" "$step"
+        done
+        check "$release: engines" engines_installed
+        for step in $ENGINE_TESTS; do
+            check "$release: installed, $step" engine_test "$step"
+        done
+        for step in booted deb_removed deb_purged; do
+            check "$release: $step" "$step"
+        done
     done
-    return $status
 }
 
-lint()
+# On the files of this machine, with the engines that it has: no network, and quick.
+section_host()
 {
-    local found
-    found=$(lintian --allow-root --fail-on error,warning "$build"/deb/*_0*.deb 2>&1) || true
-    echo "$found"
-    ! grep -E '^[EW]:' <<<"$found"
+    local step
+    check "host: a tree" host_tree
+    export tree=$work/host
+    for step in host_installed used tests_installed; do
+        check "host: $step" "$step"
+    done
+    for step in ${HOST_TESTS-vpull_engines vpull_containerd variantd_podman setup snapshotter verifier hooks}; do
+        check "host: installed, $step" engine_test "$step"
+    done
+    BOOT_TARGET=basic.target check "host: booted" booted
+    check "host: removed" host_removed
+    host_tree_away
 }
 
-in_tree() { chroot "$tree" env PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
-
-installed()
+section_rpm-trees()
 {
-    cp "$build"/deb/*.deb "$tree/tmp"
-    rm -f "$tree"/tmp/*-dbgsym_*
-    in_tree sh -c 'apt-get install -y --no-install-recommends /tmp/*.deb'
+    local release step
+    for release in $TREES; do
+        new_tree "$release" "$work/$release-rpm" || continue
+        for step in rpm_installed rpm_scriptlets used rpm_upgraded rpm_removed; do
+            check "$release: $step" "$step"
+        done
+    done
 }
 
-# what users do first, with the files of the packages alone
-used()
-{
-    in_tree variantctl probe --format json | jq -e '.schema == "dev.ocivariant.profile/v1"'
-    in_tree vpull --version | grep -F "$(cat VERSION)"
-    in_tree variantd --check
-    in_tree sh -c 'sed -n "s/^#\([a-z_]*:\)/\1/p" /etc/ocivariant/config.yaml | grep -c .' | grep -v '^0$'
-    in_tree variantctl lint --help | grep Usage
-    in_tree /opt/containerd/image-verifier/bin/ocivariant-verifier -name x -digest sha256:0 -stdin-media-type x </dev/null || [ $? -lt 126 ]
-    in_tree getent passwd ocivariant
-}
-
-# a configuration of the user's stays
-upgraded()
-{
-    echo 'tag_ttl: 5s' >"$tree/etc/ocivariant/config.yaml"
-    in_tree sh -c 'apt-get install -y --reinstall --no-install-recommends -o Dpkg::Options::=--force-confold /tmp/*.deb'
-    grep -qx 'tag_ttl: 5s' "$tree/etc/ocivariant/config.yaml"
-}
-
-names="variantd vpull variantctl ocivariant-containerd ocivariant-oci-hook libocivariant1 libocivariant-dev libocivariant-bin ocivariant-data"
-
-removed()
-{
-    # shellcheck disable=SC2086 # words
-    in_tree apt-get remove -y $names
-    [ -e "$tree/etc/ocivariant/config.yaml" ]
-}
-
-purged()
-{
-    # shellcheck disable=SC2086
-    in_tree dpkg --purge $names
-    # the user stays, as Debian has it; nothing else does
-    find "$tree" -xdev \( -path "$tree/tmp" -o -path "$tree/proc" -o -path "$tree/var/lib/dpkg/info" \) -prune -o \
-        -iname '*ocivariant*' -print -o -name '*variantd*' -print | tee "$work/left"
-    [ ! -s "$work/left" ]
-}
-
+[ $# -gt 0 ] || set -- deb rpm tarball release host trees rpm-trees
+for section; do
+    if ! declare -F "section_$section" >/dev/null; then
+        echo "usage: ${0##*/} [ci|deb|rpm|tarball|release|host|trees|rpm-trees]..." >&2
+        exit 2
+    fi
+done
+# both kinds are looked at beside each other
 check "make deb" env OCV_BUILD="$build" contrib/deb.sh
 [ "$failed" = 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
-check "lintian" lint
-check "built again elsewhere" rebuilt
-check "the same bytes" same
-for release in ${TREES-bookworm trixie}; do
-    tree=$work/$release
-    check "$release: debootstrap" debootstrap --variant=minbase "$release" "$tree" "$MIRROR"
-    [ -e "$tree/usr/bin/apt-get" ] || continue
-    printf '#!/bin/sh\nexit 101\n' >"$tree/usr/sbin/policy-rc.d"
-    chmod 755 "$tree/usr/sbin/policy-rc.d"
-    cp /etc/resolv.conf "$tree/etc/resolv.conf"
-    for step in installed used upgraded removed purged; do
-        check "$release: $step" "$step"
-    done
+for section; do
+    "section_$section"
 done
-cd "$top"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

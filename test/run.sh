@@ -3,14 +3,17 @@
 # Run the tests and count every single check.
 #
 #   test/run.sh [SECTION...]      sections: build unit asan tsan headers abi integration
-#                                           lint clang fuzz; check and ci are sets of them
+#                                           packages lint clang fuzz; check and ci are sets of them
 #
 # Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
 # the exit status is 1 when something failed.
 # OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
 # target. OCV_CONTAINERD2: a directory with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
-# with a Docker 28 (test/integration/docker.bash). TESTS: only
-# unit tests and .bats files whose name contains it.
+# with a Docker 28 (test/integration/docker.bash), OCV_KUBEBOX: a program that is Kubernetes
+# (test/integration/cluster.bash), OCV_BACKENDAI_PYTHON: an interpreter with Backend.AI
+# (test/integration/cluster/backendai.bats), OCV_SLURM_ROOT: a tree with the Slurm of another release
+# (test/integration/slurm.bash), OCV_SNAPSHOTTER_SUITE: containerd's tests of snapshotters. TESTS: only unit tests
+# and .bats files whose name contains it.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
@@ -23,7 +26,7 @@ export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, 
 # what the developer has set must not reach the programs under test; make's own variables neither
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2 | OCV_DOCKER28) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"
@@ -132,7 +135,7 @@ section_build()
 section_unit()
 {
     step "build unit tests" build_in "$build" tests || return 1
-    unit_programs unit "$build" "$(echo test/unit/test_*.c)"
+    unit_programs unit "$build" "$(echo test/unit/*/test_*.c)"
 }
 
 section_asan()
@@ -140,7 +143,7 @@ section_asan()
     step "build with ASan and UBSan" build_in "$build-asan" SAN=asan tests || return 1
     ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
         UBSAN_OPTIONS=print_stacktrace=1 \
-        unit_programs asan "$build-asan" "$(echo test/unit/test_*.c)"
+        unit_programs asan "$build-asan" "$(echo test/unit/*/test_*.c)"
 }
 
 # Only tests of what uses threads. Without address randomisation: older runtimes of TSan cannot map their
@@ -148,7 +151,7 @@ section_asan()
 section_tsan()
 {
     local sources=() targets=() source
-    mapfile -t sources < <(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_|server_new' test/unit/test_*.c)
+    mapfile -t sources < <(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_|server_new' test/unit/*/test_*.c)
     if [ ${#sources[@]} = 0 ]; then
         report "tsan" 0 1 0
         echo "no unit test of what uses threads"
@@ -211,14 +214,14 @@ section_integration()
         return 1
     fi
     mkdir -p "$logs/integration"
-    for file in test/integration/*.bats; do
+    for file in test/integration/*/*.bats; do
         name=$(basename "$file" .bats)
         [[ $name == *${TESTS:-}* ]] || continue
         slot 1 # they wait for daemons at times
         bats_file "$file" "$logs/integration/$name.log" &
     done
     wait
-    for file in test/integration/*.bats; do
+    for file in test/integration/*/*.bats; do
         name=$(basename "$file" .bats)
         [[ $name == *${TESTS:-}* ]] || continue
         bats_report "integration $name" "$logs/integration/$name.log"
@@ -279,15 +282,24 @@ section_fuzz()
     done
 }
 
+# Debian and RPM packages and the archive of static programs, and the installed files at work on this machine.
+section_packages()
+{
+    local log=$logs/packages.log
+    OCV_BUILD=$build test/packages.sh ci >"$log" 2>&1 </dev/null
+    tail -n 1 "$log" | grep -q '^[0-9]* passed, [0-9]* failed$' || echo "FAIL: it ended early" >>"$log"
+    report "packages" "$(grep -c '^ok  ' "$log")" "$(grep -c '^FAIL' "$log")" 0 "$log"
+}
+
 [ $# -gt 0 ] || set -- check
 sections=()
 for word; do
     case $word in
     check) sections+=(build unit asan tsan headers abi integration) ;;
-    ci) sections+=(gcc clang build unit asan tsan headers abi lint integration fuzz) ;;
+    ci) sections+=(gcc clang build unit asan tsan headers abi lint integration packages fuzz) ;;
     *)
         if ! declare -F "section_$word" >/dev/null; then
-            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|abi|integration|lint|gcc|clang|fuzz|check|ci]..." >&2
+            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|abi|integration|packages|lint|gcc|clang|fuzz|check|ci]..." >&2
             exit 2
         fi
         sections+=("$word")

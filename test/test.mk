@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Tests. One program per test/unit/test_NAME.c (check), test/tools/*.c helpers for tests,
-# test/fuzz/fuzz_NAME.c (libFuzzer, clang), test/integration/*.bats, test/bench/*.c.
+# Tests. One program per test/unit/AREA/test_NAME.c (check), test/tools/*.c helpers for tests,
+# test/fuzz/AREA/fuzz_NAME.c (libFuzzer, clang), test/integration/AREA/*.bats, test/bench/*.c.
+# Areas are those of lib, cmd and plugins; a program's name, without its area, is there once.
 #
 #   make check                          everything but fuzzing, lint and the second compiler
 #   make check SECTIONS="unit asan"     some of it (test/run.sh says which there are)
+#   make check-kernel KERNEL=VMLINUZ    what depends on the kernel, on that one in a virtual machine
+#   make check-wheels                   what derive reads in published wheels, against NVIDIA's and LLVM's tools
+#                                       (24 GB from the Python package index; WHEELS=DIR keeps them)
 #   make fuzz FUZZ_SECONDS=60           every fuzz target for so long
 #   make BUILD/test/unit/test_NAME      one unit test
 
 OCV_FIXTURES ?= ../shared/fixtures
 SECTIONS     ?=
 FUZZ_SECONDS ?= 10
-UNIT_SRC  := $(sort $(wildcard test/unit/test_*.c))
-UNIT_BIN  := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(UNIT_SRC))
+UNIT_SRC  := $(sort $(wildcard test/unit/*/test_*.c))
+UNIT_BIN  := $(patsubst %.c,$(BUILD)/test/unit/%,$(notdir $(UNIT_SRC)))
 TOOL_SRC  := $(sort $(wildcard test/tools/*.c))
 TOOL_BIN  := $(patsubst test/tools/%.c,$(BUILD)/test/tools/%,$(TOOL_SRC))
-FUZZ_SRC  := $(sort $(wildcard test/fuzz/fuzz_*.c))
-FUZZ_BIN  := $(patsubst test/fuzz/%.c,$(BUILD)/test/fuzz/%,$(FUZZ_SRC))
+FUZZ_SRC  := $(sort $(wildcard test/fuzz/*/fuzz_*.c))
+FUZZ_BIN  := $(patsubst %.c,$(BUILD)/test/fuzz/%,$(notdir $(FUZZ_SRC)))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
-ALL_A     := $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(EDIT_A) $(RECORDS_A) $(TAGS_A) $(CONFIG_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
-OUR_LIBS  := -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
+ALL_A     := $(SLURM_A) $(CLAIM_A) $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(EDIT_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+OUR_LIBS  := -lzstd -lz -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
-$(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(ALL_A)
+# the object of a unit test or a fuzz target, from the program's name
+.SECONDEXPANSION:
+test_obj = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC) $(FUZZ_SRC)))
+
+$(BUILD)/test/unit/test_%: $$(call test_obj,$$(@F)) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(CORE_A)
@@ -46,6 +54,9 @@ $(BUILD)/test/tools/cri.o: CFLAGS_ALL += -Ulinux -I$(BUILD)/test/tools
 $(BUILD)/test/tools/cri: $(BUILD)/test/tools/cri.o $(BUILD)/test/tools/cri.pb-c.o $(GRPC_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 -lprotobuf-c $(CORE_LIBS)
 
+$(BUILD)/test/tools/podresources $(BUILD)/test/tools/deviceplugin $(BUILD)/test/tools/criengine $(BUILD)/test/tools/cripods: %: %.o $(GRPC_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
+
 # what images run: nothing else is in them
 $(BUILD)/test/tools/saybuild: test/tools/saybuild.c
 	@mkdir -p $(@D)
@@ -55,32 +66,36 @@ $(BUILD)/test/tools/saybuild: test/tools/saybuild.c
 VARIANTD_SRC := $(filter-out cmd/variantd/main.c,$(call sources,cmd/variantd cmd/variantd/*))
 VARIANTD_A   := $(BUILD)/libvariantd.a
 $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
-$(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
+$(BUILD)/test/unit/test_variantd_%: $$(call test_obj,$$(@F)) $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
 
 # a part of variantctl, which has no library
-$(BUILD)/test/unit/test_verify_known: $(BUILD)/test/unit/test_verify_known.o $(call obj,cmd/variantctl/verify/known.c) $(ALL_A)
+$(BUILD)/test/unit/test_verify_known: $$(call test_obj,$$(@F)) $(call obj,cmd/variantctl/verify/known.c) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 
 # the CRI proxy without its main
-$(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts $(BUILD)/test/unit/test_cri_proxy_storm: $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
+$(BUILD)/test/unit/test_cri_%: $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
-$(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
+$(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request workload_request workload_row workload_pods pod_resources): $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+
+# content-scan without its main
+$(BUILD)/test/fuzz/fuzz_content_layer: $$(call test_obj,$$(@F)) $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/content/*.c)))) $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -larchive $(OUR_LIBS)
 
 # the runtime hook without its main
 HOOK_A := $(BUILD)/liboci-hook.a
 $(HOOK_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/oci-hook/*.c))))
-$(BUILD)/test/unit/test_oci_hook: $(BUILD)/test/unit/test_oci_hook.o $(HOOK_A) $(VERDICT_A) $(ALL_A)
+$(BUILD)/test/unit/test_oci_hook $(BUILD)/test/unit/test_hook_container: $$(call test_obj,$$(@F)) $(HOOK_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
-$(BUILD)/test/fuzz/fuzz_hook_state: $(BUILD)/test/fuzz/fuzz_hook_state.o $(HOOK_A) $(VERDICT_A) $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_hook_state: $$(call test_obj,$$(@F)) $(HOOK_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 
 # the snapshotter without its main
 SNAP_TEST_LIBS := -lsqlite3 -lnghttp2 -lprotobuf-c
-$(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
+$(BUILD)/test/unit/test_snapshotter_%: $$(call test_obj,$$(@F)) $(SNAP_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(TEST_LIBS)
-$(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_snapshot_%: $$(call test_obj,$$(@F)) $(SNAP_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(OUR_LIBS)
 # and one that can be told where to die (OCV_CRASH_AT)
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
@@ -92,15 +107,17 @@ $(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
 
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
-$(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_%: $$(call test_obj,$$(@F)) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
-$(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $(BUILD)/test/fuzz/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(VARIANTD_A) $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $$(call test_obj,$$(@F)) $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -lmicrohttpd $(OUR_LIBS)
 
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/test/bench/bench_cri: $(BUILD)/test/bench/bench_cri.o $(GRPC_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
+$(BUILD)/test/bench/bench_inflate: $(BUILD)/test/bench/bench_inflate.o
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lzstd -lz
 # static: a child's peak RSS starts as its parent's, and starting it costs the least
 $(filter-out $(BUILD)/test/bench/bench_%,$(BENCH_BIN)): $(BUILD)/test/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
@@ -112,15 +129,15 @@ $(BUILD)/test/%.o: CFLAGS_ALL += -Wno-missing-prototypes
 PUBLIC_HEADERS := $(patsubst lib/include/%,%,$(wildcard lib/include/*.h lib/include/*/*.h))
 HEADER_FLAGS   := -Wall -Wextra -Werror -Wpedantic -pedantic-errors -Ilib/include
 HEADER_OK      := $(foreach h,$(PUBLIC_HEADERS),$(BUILD)/test/header/$(h).c.ok $(BUILD)/test/header/$(h).cc.ok)
-$(BUILD)/test/header/%.c.ok: test/unit/header_alone.c $(wildcard lib/include/*.h lib/include/*/*.h)
+$(BUILD)/test/header/%.c.ok: test/unit/header/header_alone.c $(wildcard lib/include/*.h lib/include/*/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -Wstrict-prototypes $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
-$(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc $(wildcard lib/include/*.h lib/include/*/*.h)
+$(BUILD)/test/header/%.cc.ok: test/unit/header/header_alone.cc $(wildcard lib/include/*.h lib/include/*/*.h)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: deb check-packages abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: deb rpm image check-packages check-wheels check-kernel abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -130,14 +147,32 @@ headers: $(HEADER_OK)
 deps:
 	@contrib/install-deps.sh
 
-# Debian packages in BUILD/deb; they are checked by a target of its own, which takes minutes and, for trees
+# Debian packages in BUILD/deb, RPM packages in BUILD/rpm; they are checked by a target of its own, which takes minutes and, for trees
 # of Debian releases, the network
 deb:
 	@contrib/install-deps.sh --packages
 	@OCV_BUILD=$(BUILD) contrib/deb.sh
+rpm:
+	@contrib/install-deps.sh --packages
+	@OCV_BUILD=$(BUILD) contrib/rpm.sh
+# the container image, of the packages
+image: deb
+	@OCV_BUILD=$(BUILD) contrib/image.sh
 check-packages:
 	@contrib/install-deps.sh --packages
+	@$(MAKE) --no-print-directory tools
 	@OCV_BUILD=$(BUILD) test/packages.sh
+# fetches 24 GB, one wheel after the other, and keeps few where WHEELS does not say where; ROCm's bundles are
+# judged where clang-tools-19 is installed
+check-wheels: $(BUILD)/libexec/content-scan all tools
+	python3 test/wheels/check.py $(if $(WHEELS),$< $(WHEELS),--delete $< $(BUILD)/wheels)
+	WHEELS=$(abspath $(or $(WHEELS),$(BUILD)/wheels)) OCV_BUILD=$(abspath $(BUILD)) bats test/wheels/images.bats
+
+# what depends on the kernel, on another one: KERNEL=VMLINUZ (test/kernel.sh)
+KERNEL_TESTS := test_setup_tree test_spawn test_unix_socket test_variantd_listen test_variantd_server test_variantd_stream \
+    test_variantd_workers
+check-kernel: $(KERNEL_TESTS:%=$(BUILD)/test/unit/%)
+	@OCV_BUILD=$(BUILD) test/kernel.sh $(KERNEL) $(KERNEL_TESTS)
 
 bench-deps:
 	@contrib/install-deps.sh --bench

@@ -51,6 +51,7 @@ void cli_free(struct cli *cli)
 {
     cli_profile_drop(cli);
     ocv_registry_free(cli->registry);
+    ocv_credential_providers_free(cli->credential_providers);
     ocv_config_free(cli->config);
     ocv_platform_free(cli->platform);
     ocv_profile_free(cli->profile);
@@ -91,15 +92,29 @@ int cli_quit(struct cli *cli, int code)
     return code;
 }
 
-int cli_fail(const struct cli *cli, const struct ocv_error *err)
+int cli_fail_meant(const struct cli *cli, const struct ocv_error *err, const char *meant)
 {
     bool color = color_wanted(cli->color, stderr);
     fflush(stdout);
     fprintf(stderr, "%s%s:%s %s\n", color ? COLOR_RED : "", cli->program, color ? COLOR_END : "",
             err->message);
+    if (*meant)
+        fprintf(stderr, "%s\n", meant);
     if (err->hint[0])
         fprintf(stderr, "hint: %s\n", err->hint);
     return ocv_error_exit_code(err->status);
+}
+
+int cli_fail(const struct cli *cli, const struct ocv_error *err)
+{
+    return cli_fail_meant(cli, err, "");
+}
+
+void cli_keep_failure(const struct cli *cli, struct ocv_error *kept, const struct ocv_error *err)
+{
+    if (kept->status)
+        (void)cli_fail(cli, kept);
+    *kept = *err;
 }
 
 void cli_warn(const struct cli *cli, const char *format, ...)
@@ -145,168 +160,6 @@ void cli_print_version(const struct cli *cli)
     printf("%s %s\n", cli->program, ocv_version());
 }
 
-static int add_flag(struct cli *cli, const char *name, const char *text, struct ocv_error *err)
-{
-    if (cli->n_flags == CLI_FLAGS_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u options", CLI_FLAGS_MAX);
-    cli->flags[cli->n_flags++] = (struct cli_flag){name, text};
-    return 1;
-}
-
-static int read_timeout(struct cli *cli, const char *text, struct ocv_error *err)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    if (*end || *text < '0' || *text > '9' || n < 1 || n > CLI_TIMEOUT_MAX_S)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "--timeout: '%.20s' is not a number of seconds from 1 to %u", text,
-                             CLI_TIMEOUT_MAX_S);
-    cli->timeout_s = (unsigned)n;
-    return 1;
-}
-
-static int read_tls_verify(struct cli *cli, struct ocv_error *err)
-{
-    bool off = optarg && (!strcmp(optarg, "false") || !strcmp(optarg, "0"));
-    if (optarg && !off && strcmp(optarg, "true") != 0 && strcmp(optarg, "1") != 0)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "--tls-verify: invalid value '%.20s': expected true or false", optarg);
-    cli->tls_unverified = off;
-    return 1;
-}
-
-static int read_retries(struct cli *cli, const char *text, struct ocv_error *err)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    if (*end || *text < '0' || *text > '9' || n > CLI_RETRIES_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "--retry-times: '%.20s' is not a number from 0 to %u", text,
-                             CLI_RETRIES_MAX);
-    cli->retries = n > 0 ? (unsigned)n : OCV_RETRIES_NONE;
-    return 1;
-}
-
-int cli_option(struct cli *cli, int value, const struct option *options, int index,
-               struct ocv_error *err)
-{
-    const struct {
-        int value;
-        const char **target;
-    } texts[] = {
-        {CLI_OPTION_CONFIG, &cli->config_file},     {CLI_OPTION_PROFILE, &cli->profile_file},
-        {CLI_OPTION_PLATFORM, &cli->platform_text}, {CLI_OPTION_LABEL, &cli->label},
-        {CLI_OPTION_CACERT, &cli->ca_file},         {CLI_OPTION_CERT, &cli->cert_file},
-        {CLI_OPTION_KEY, &cli->key_file},           {CLI_OPTION_AUTHFILE, &cli->auth_file},
-    };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (texts[i].value == value) {
-            *texts[i].target = optarg;
-            return 1;
-        }
-    switch (value) {
-    case 'v':
-        cli->verbose = true;
-        return 1;
-    case CLI_OPTION_UNCHECKED:
-        cli->unchecked = true;
-        return 1;
-    case CLI_OPTION_CREDS_STDIN:
-        cli->creds_stdin = true;
-        return 1;
-    case CLI_OPTION_TIMEOUT:
-        return read_timeout(cli, optarg, err);
-    case CLI_OPTION_RETRY_TIMES:
-        return read_retries(cli, optarg, err);
-    case CLI_OPTION_INSECURE:
-        if (cli->n_insecure == sizeof(cli->insecure) / sizeof(*cli->insecure))
-            return ocv_error_set(err, OCV_ERR_INVALID, "too many --insecure");
-        cli->insecure[cli->n_insecure++] = optarg;
-        return 1;
-    case CLI_OPTION_TLS_VERIFY:
-        return read_tls_verify(cli, err);
-    case CLI_OPTION_FLAG:
-        return add_flag(cli, options[index].name, optarg, err);
-    default:
-        return 0;
-    }
-}
-
-/* The one-letter options for getopt_long: values of long options that are letters. */
-static const char *letters_of(const struct option *options, char out[64])
-{
-    size_t n = 0;
-    out[n++] = ':';
-    for (; options->name && n + 3 < 64; options++)
-        if (options->val >= 'a' && options->val <= 'z') {
-            out[n++] = (char)options->val;
-            if (options->has_arg == required_argument)
-                out[n++] = ':';
-        }
-    out[n] = '\0';
-    return out;
-}
-
-static int say_option(const struct cli *cli, const char *text, const char *hint)
-{
-    fprintf(stderr, "%s: %s\n", cli->program, text);
-    if (hint)
-        fprintf(stderr, "hint: %s\n", hint);
-    else
-        fprintf(stderr, "hint: %s%s%s --help\n", cli->program, *cli->verb ? " " : "", cli->verb);
-    return 2;
-}
-
-int cli_bad_option(const struct cli *cli, char **argv, int value)
-{
-    char text[OCV_OPTION_TEXT_MAX];
-    return say_option(cli, ocv_option_wrong(&cli->options, argv, value, text), NULL);
-}
-
-static const struct option *find_option(const struct option *options, const char *name)
-{
-    for (; options->name; options++)
-        if (!strcmp(options->name, name))
-            return options;
-    return NULL;
-}
-
-/* A password among arguments, as other programs take it. */
-static int unknown_option(const struct cli *cli, char **argv)
-{
-    static const char *const secrets[] = {"--creds", "--username", "--password"};
-    const char *text = argv[optind - 1] ? argv[optind - 1] : "";
-    size_t len = strcspn(text, "=");
-    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++)
-        if (len == strlen(secrets[i]) && !strncmp(text, secrets[i], len) &&
-            find_option(cli->options.list, "creds-stdin")) {
-            char message[OCV_OPTION_TEXT_MAX];
-            snprintf(message, sizeof(message),
-                     "%s is not taken: other users can read the arguments of a program",
-                     secrets[i]);
-            return say_option(cli, message,
-                              "--creds-stdin reads USER:PASSWORD from standard input");
-        }
-    return cli_bad_option(cli, argv, '?');
-}
-
-/* Options that carry secrets are written in full: what is meant for another one must not be read
- * as theirs. */
-static bool too_short(char **argv, const char *name)
-{
-    static const char *const full[] = {"creds-stdin", "authfile", "key", "credentials"};
-    for (size_t i = 0; i < sizeof(full) / sizeof(*full); i++)
-        if (!strcmp(name, full[i]))
-            return ocv_option_shortened(argv, name);
-    return false;
-}
-
-bool cli_format(const char *text, bool *json)
-{
-    *json = !strcmp(text, "json");
-    return *json || !strcmp(text, "text") || !strcmp(text, "table");
-}
-
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
     return strcmp(path, "-") != 0 ? ocv_file_read(path, OCV_FILE_ANY, out, err)
@@ -327,50 +180,4 @@ const char *cli_text(const char *text, char *out, size_t size)
     snprintf(out, size, "%s", text);
     ocv_text_clean(out);
     return out;
-}
-
-/* getopt_long, and what it takes that is not taken here. True: wrong. */
-static bool get_option(struct cli *cli, int argc, char **argv, int *value, int *index)
-{
-    const struct option *options = cli->options.list, *format = find_option(options, "format");
-    char letters[64];
-    *index = -1;
-    *value = getopt_long(argc, argv, letters_of(options, letters), options, index);
-    if (*value == '?' && !optopt && format && !strcmp(argv[optind - 1], "--json")) {
-        static char json[] = "json";
-        optarg = json;
-        *index = (int)(format - options);
-        *value = format->val;
-    }
-    if (*index >= 0 && *value > 0 && too_short(argv, options[*index].name)) {
-        optopt = 0;
-        *value = '?';
-    }
-    return *value == '?' || *value == ':' || (*value > 0 && ocv_option_swallows(argv));
-}
-
-bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
-                     const char *help, int *value, int *code)
-{
-    struct ocv_error err = {0};
-    int index, taken = 1;
-    cli->options = (struct ocv_options){options, help, CLI_REGISTRY_TOPIC CLI_RESOLVE_HELP};
-    while (taken > 0) {
-        if (get_option(cli, argc, argv, value, &index)) {
-            *code = *value == '?' ? unknown_option(cli, argv) : cli_bad_option(cli, argv, *value);
-            return false;
-        }
-        taken = *value == -1 ? 0 : cli_option(cli, *value, options, index, &err);
-    }
-    cli->arguments = argv + optind;
-    if (taken < 0) {
-        *code = cli_fail(cli, &err);
-    } else if (*value == CLI_OPTION_HELP) {
-        fputs(help, stdout);
-        *code = 0;
-    } else if (*value == CLI_OPTION_VERSION) {
-        cli_print_version(cli);
-        *code = 0;
-    }
-    return *value != -1 && *code < 0;
 }

@@ -10,7 +10,6 @@
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
 /** One configuration flag as given, applied after files and environment. */
@@ -19,15 +18,18 @@ struct cli_flag {
 };
 
 #define CLI_FLAGS_MAX 256u
+#define CLI_DEVICES_MAX 64u     /* of --device */
 #define CLI_TIMEOUT_MAX_S 3600u /* of --timeout */
 #define CLI_RETRIES_MAX 100u    /* of --retry-times */
 
 /** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
 struct cli {
-    const char *program;        /**< "vpull", "variantctl" */
-    char verb[40];              /**< "index create", for messages; empty: none */
-    struct ocv_options options; /**< of the verb that runs */
+    const char *program; /**< "vpull", "variantctl" */
+    char verb[40];       /**< "index create", for messages; empty: none */
     bool verbose;
+    bool unchecked;
+    bool devices_auto;     /**< --devices auto: what the job was given */
+    bool completing;       /**< a shell asks what may follow: cli_read answers */
     bool no_environment;   /**< a daemon: neither OCV_* variables nor the user's own file */
     enum color_mode color; /**< --color, of messages */
     void (*say)(void *data, const char *line);  /**< takes what cli_say says; NULL: stderr */
@@ -41,9 +43,11 @@ struct cli {
     const char *profile_file; /**< --profile, "-" is standard input */
     const char *platform_text;
     const char *label;
-    bool unchecked;
     struct cli_flag flags[CLI_FLAGS_MAX];
     size_t n_flags;
+    const char *gpus;                     /**< --gpus, as docker run has it */
+    const char *devices[CLI_DEVICES_MAX]; /**< --device: CDI's names */
+    size_t n_devices;
     /* registry options */
     const char *insecure[64];
     size_t n_insecure;
@@ -52,8 +56,10 @@ struct cli {
     unsigned retries;   /**< --retry-times, as in struct ocv_registry_options */
     bool creds_stdin;
     bool tls_unverified; /**< --tls-verify=false: of the registries that the arguments name */
+    bool tls_bare;       /**< --tls-verify without a value */
     char **arguments;    /**< behind the options, to a NULL */
-    size_t n_named;      /**< of `insecure`, those found in the arguments: the last ones, owned */
+    size_t n_arguments;
+    size_t n_named; /**< of `insecure`, those found in the arguments: the last ones, owned */
     char *username, *password; /**< read by cli_load when creds_stdin is set */
     char *creds_host;          /**< the registry that they are for: the first one asked */
     const volatile int *interrupted;
@@ -66,6 +72,7 @@ struct cli {
     struct ocv_profile *plain;     /**< the same without `override` */
     bool names_told;               /**< what is odd about names has been said */
     struct ocv_registry *registry; /**< after cli_registry */
+    struct ocv_credential_providers *credential_providers; /**< likewise; or NULL */
 };
 
 void cli_init(struct cli *cli, const char *program);
@@ -88,116 +95,85 @@ int cli_quit(struct cli *cli, int code);
 #define CLI_GIVES_BACK false
 #endif
 
-/** Options of a verb: long options with `val` below CLI_OPTION_COMMON are the verb's own. */
-enum {
-    CLI_OPTION_COMMON = 1000,
-    CLI_OPTION_CONFIG = CLI_OPTION_COMMON,
-    CLI_OPTION_VERSION,
-    CLI_OPTION_PROFILE,
-    CLI_OPTION_PLATFORM,
-    CLI_OPTION_LABEL,
-    CLI_OPTION_UNCHECKED,
-    CLI_OPTION_INSECURE,
-    CLI_OPTION_TLS_VERIFY,
-    CLI_OPTION_CACERT,
-    CLI_OPTION_CERT,
-    CLI_OPTION_KEY,
-    CLI_OPTION_AUTHFILE,
-    CLI_OPTION_CREDS_STDIN,
-    CLI_OPTION_TIMEOUT,
-    CLI_OPTION_RETRY_TIMES,
-    CLI_OPTION_FLAG, /**< any configuration key */
+/** Groups of options that commands share. */
+enum cli_groups {
+    CLI_HOST = 1u,    /**< what fits a host: --profile, --disable, ... */
+    CLI_RESOLVE = 3u, /**< the same, and how to choose: --label, --require, ... */
+    CLI_REGISTRY = 4u /**< how registries are asked: --insecure, --timeout, ... */
+};
+/** The registry options have a page of their own. */
+extern const struct ocv_option cli_registry_options[];
+
+struct ocv_completion;
+/** A command: its help, and the table of its own options, whose rows write into its request. */
+struct cli_command {
+    const char *usage;                /**< the help before the options */
+    const char *details;              /**< what --help-all says between the two, or NULL */
+    const struct ocv_option *options; /**< to OCV_OPTIONS_END, or NULL: none of its own */
+    const char *end;                  /**< the help behind the options */
+    void (*print_values)(void);       /**< prints a list of values before `end`; or NULL */
+    unsigned groups;                  /**< of enum cli_groups */
+    /** Offers what a kind of value or argument is that only this command knows; or NULL. */
+    bool (*complete)(struct ocv_completion *c, const char *kind);
 };
 
-#define CLI_OPTION_HELP 'h'
+/** Read the options of argv: those of the command into `request`, the common ones into `cli`. What
+ *  is wrong is said. Returns an exit code (0 after --help or --version, or where a shell asks for
+ *  completion: lib/base/complete.h), or -1 to go on with cli->arguments. */
+int cli_read(struct cli *cli, const struct cli_command *command, void *request, int argc,
+             char **argv);
 
-/** For a verb's `struct option` array: what every command takes. */
-#define CLI_COMMON_OPTIONS                                                                       \
-    {"config", required_argument, NULL, CLI_OPTION_CONFIG}, {"verbose", no_argument, NULL, 'v'}, \
-        {"help", no_argument, NULL, CLI_OPTION_HELP},                                            \
-    {                                                                                            \
-        "version", no_argument, NULL, CLI_OPTION_VERSION                                         \
+/** The help: `all` of it, or what fits a screen of 24 lines. */
+void cli_print_help(const struct cli *cli, const struct cli_command *command, bool all);
+/** The rows that the help of a command with CLI_RESOLVE leaves to "help machine". */
+void cli_print_machine_help(void);
+
+/** For options' tables: --device, and --devices with "auto". */
+int cli_take_device(const struct ocv_option_given *given, struct ocv_error *err);
+int cli_take_devices(const struct ocv_option_given *given, struct ocv_error *err);
+/** Were devices given by one of --gpus, --device and --devices auto? */
+bool cli_devices_given(const struct cli *cli);
+/** Make them the configuration's `devices`; cli_profile does. */
+int cli_set_devices(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** For a row: a configuration key with the option's name, applied after files and environment. The
+ *  row's structure is struct cli. */
+int cli_take_setting(const struct ocv_option_given *given, struct ocv_error *err);
+/** The same where the row's member is a pointer to the struct cli. */
+int cli_take_setting_of(const struct ocv_option_given *given, struct ocv_error *err);
+/** A row of that kind, without help. */
+#define CLI_SETTING(type, member, key, called)                         \
+    {                                                                  \
+        .name = (key), .value = (called), .take = cli_take_setting_of, \
+        .offset = OCV_OPTION_OFFSET(type, member, struct cli *)        \
     }
-/** What commands that ask whether something fits a host take. */
-#define CLI_HOST_OPTIONS                                             \
-    {"profile", required_argument, NULL, CLI_OPTION_PROFILE},        \
-        {"platform", required_argument, NULL, CLI_OPTION_PLATFORM},  \
-        {"disable", required_argument, NULL, CLI_OPTION_FLAG},       \
-        {"device-policy", required_argument, NULL, CLI_OPTION_FLAG}, \
-        {"devices", required_argument, NULL, CLI_OPTION_FLAG},       \
-    {                                                                \
-        "override", required_argument, NULL, CLI_OPTION_FLAG         \
-    }
-/** What commands that choose take. */
-#define CLI_RESOLVE_OPTIONS                                                 \
-    CLI_HOST_OPTIONS, {"label", required_argument, NULL, CLI_OPTION_LABEL}, \
-        {"require", required_argument, NULL, CLI_OPTION_FLAG},              \
-        {"unchecked", no_argument, NULL, CLI_OPTION_UNCHECKED},             \
-        {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},   \
-    {                                                                       \
-        "tag-rules", required_argument, NULL, CLI_OPTION_FLAG               \
-    }
-/** What commands that talk to registries take. */
-#define CLI_REGISTRY_OPTIONS                                              \
-    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},           \
-        {"tls-verify", optional_argument, NULL, CLI_OPTION_TLS_VERIFY},   \
-        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},           \
-        {"cert", required_argument, NULL, CLI_OPTION_CERT},               \
-        {"key", required_argument, NULL, CLI_OPTION_KEY},                 \
-        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE},       \
-        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},         \
-        {"retry-times", required_argument, NULL, CLI_OPTION_RETRY_TIMES}, \
-    {                                                                     \
-        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN          \
-    }
-#define CLI_OPTIONS_END  \
-    {                    \
-        NULL, 0, NULL, 0 \
+/** Rows of what a choice for nodes depends on, without help. */
+#define CLI_SETTINGS_OF_NODES(type, member)                             \
+    CLI_SETTING(type, member, "disable", "NS[::F[::V]]"),               \
+        CLI_SETTING(type, member, "device-policy", "NS=all|any|first"), \
+        CLI_SETTING(type, member, "override", "NS::F=V,V")
+/** For a row: text or json ("table", which text was called before, too), into a bool: is it json?
+ */
+int cli_take_format(const struct ocv_option_given *given, struct ocv_error *err);
+/** Read a number from `min` to `max`, of digits only. False if the text is not one. */
+bool cli_number(const char *text, unsigned min, unsigned max, unsigned *out);
+/** Rows for --format and --json. */
+#define CLI_FORMAT(type, member, text)                                            \
+    {.name = "format",                                                            \
+     .value = "text|json",                                                        \
+     .help = (text),                                                              \
+     .take = cli_take_format,                                                     \
+     .offset = OCV_OPTION_OFFSET(type, member, bool)},                            \
+    {                                                                             \
+        .name = "json", .flags = OCV_OPTION_HIDDEN, OCV_OPTION_FLAG(type, member) \
     }
 
-/** Text for --help, one block for each group above. */
-#define CLI_COMMON_HELP "  --config FILE, -v, --verbose, -h, --help, --version   as everywhere\n"
-#define CLI_HOST_HELP                                                              \
-    "  --profile FILE           for this profile instead of this machine\n"        \
-    "  --platform OS/ARCH[/V]   for this platform instead of the profile's\n"      \
-    "  --disable NS[::F[::V]]   act as if the host lacked it\n"                    \
-    "  --device-policy NS=all|any|first   which devices a variant must fit\n"      \
-    "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n" \
-    "  --override NS::F=V,V     act as if the host had exactly these values\n"
-#define CLI_RESOLVE_HELP                                                      \
-    CLI_HOST_HELP                                                             \
-    "  --label LABEL            only this variant; null: the default entry\n" \
-    "  --unchecked              with --label: even if it does not fit\n"      \
-    "  --require NS[::F[::V]]   nothing that does not use it\n"               \
-    "  --namespace-priority A,B these namespaces first\n"                     \
-    "  --tag-rules on|off       by tags where the index has no variants (on)\n"
-/** The registry options have a page of their own. */
-#define CLI_REGISTRY_HELP "\nRegistry options: variantctl help registry\n"
-#define CLI_REGISTRY_TOPIC                                                               \
-    "  --creds-stdin            read USER:PASSWORD from standard input\n"                \
-    "  --authfile FILE          credentials from this file only\n"                       \
-    "  --tls-verify=false       unverified TLS and plain HTTP for the images' own\n"     \
-    "                           registries, those that the arguments name\n"             \
-    "  --insecure HOST[:PORT]   the same for this registry; again for more\n"            \
-    "  --cacert, --cert, --key FILE   TLS certificates and key (PEM)\n"                  \
-    "  --timeout SECONDS        try again after SECONDS without data (15; layers: 60)\n" \
-    "  --retry-times N          try again N times (5; documents without answer: 2)\n"
+/** The row for --index. */
+#define CLI_INDEX(type, member)                                                                \
+    {                                                                                          \
+        .name = "index", .value = "FILE", .help = "an index document, '-' for standard input", \
+        OCV_OPTION_TEXT(type, member)                                                          \
+    }
 
-/** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
- *  it was one, 0 when it is the verb's own, a negative status on error. --help and --version are
- * the verb's to print. */
-int cli_option(struct cli *cli, int value, const struct option *options, int index,
-               struct ocv_error *err);
-/** The next of a verb's own options, in `value`. Common ones are handled; --help (the text `help`,
- * which also says what values are called) and --version are printed, and what is wrong with an
- * option is said. False: no more of them, or with an exit code in `code` (-1 before) the end. */
-bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
-                     const char *help, int *value, int *code);
-/** The option that cli_next_option gave (`value`) has a value that is none: say so. Exit code 2. */
-int cli_bad_option(const struct cli *cli, char **argv, int value);
-/** The value of --format where it is text or json ("table", which text was called before, too):
- * false for another one. */
-bool cli_format(const char *text, bool *json);
 void cli_print_version(const struct cli *cli);
 
 /** Read configuration files, OCV_* variables and flags; --platform; credentials on stdin. */
@@ -206,18 +182,22 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  configuration, as the node's daemon does? No option, file or variable of the user's that bears
  * on a choice or on how registries are read. */
 bool cli_is_plain(const struct cli *cli);
-/** Begin to probe this machine beside what is done next, where cli_profile would have to. Which of
- * the two waits for the other does not matter. */
+/** Begin to probe this machine in a process of its own, where cli_profile would have to. */
 void cli_profile_begin(struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
 int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Wait for a probe that began and is not wanted any more; cli_free does. */
+/** End a probe that began and is not wanted any more; cli_free does. */
 void cli_profile_drop(struct cli *cli);
 /** Make the client, once. */
 int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** "PROGRAM: what failed: why" and "hint: ..." on stderr. Returns the exit code of the status. */
 int cli_fail(const struct cli *cli, const struct ocv_error *err);
+/** Of several failures the last one is the verb's own: tell the one that is kept, if there is one,
+ *  and keep this one. */
+void cli_keep_failure(const struct cli *cli, struct ocv_error *kept, const struct ocv_error *err);
+/** cli_fail with a line between the two that names what was meant; empty: none. */
+int cli_fail_meant(const struct cli *cli, const struct ocv_error *err, const char *meant);
 /** "PROGRAM: HOST is silent for 15 s, trying again (2 of 3)" on
  *  stderr. `data` is the struct cli. */
 void cli_tell_retry(void *data, const struct ocv_registry_wait *wait);

@@ -5,16 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-int color_read(const char *text, enum color_mode *out, struct ocv_error *err)
+bool color_read(const char *text, enum color_mode *out)
 {
     static const char *const names[] = {"auto", "always", "never"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strcmp(text, names[i])) {
             *out = (enum color_mode)i;
-            return OCV_OK;
+            return true;
         }
-    return ocv_error_set(err, OCV_ERR_INVALID,
-                         "--color: invalid value '%.20s': expected auto, always or never", text);
+    return false;
 }
 
 bool color_wanted(enum color_mode mode, FILE *stream)

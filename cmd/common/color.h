@@ -15,7 +15,7 @@
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /** "auto", "always" or "never", of --color. */
-int color_read(const char *text, enum color_mode *out, struct ocv_error *err) OCV_WARN_UNUSED;
+bool color_read(const char *text, enum color_mode *out) OCV_WARN_UNUSED;
 /** With COLOR_AUTO: a terminal that is not dumb, and no NO_COLOR (https://no-color.org). */
 bool color_wanted(enum color_mode mode, FILE *stream);
 

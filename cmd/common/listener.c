@@ -10,7 +10,7 @@
 #define LINE_MAX_BYTES 512
 #define LISTEN_STATE 0x0a /* TCP_LISTEN, as the table has it */
 
-struct wanted {
+struct listener_address {
     char exact[64], any[64]; /* "0100007F:0154" */
 };
 
@@ -27,7 +27,8 @@ static void print_address(char out[64], const void *bytes, size_t len, unsigned 
 }
 
 /* The table has those that listen first. The address itself goes before a wildcard. */
-static bool look(const char *table, const struct wanted *wanted, struct listener *out)
+static bool read_socket_table(const char *table, const struct listener_address *wanted,
+                              struct listener *out)
 {
     char line[LINE_MAX_BYTES];
     bool found = false, exact = false;
@@ -56,31 +57,31 @@ static bool look_mapped(const struct sockaddr_in *four, struct listener *out)
 {
     static const struct in6_addr none;
     struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    struct wanted wanted;
+    struct listener_address wanted;
     unsigned port = ntohs(four->sin_port);
     print_address(wanted.any, &mapped, sizeof(mapped), port);
     memcpy(&mapped.s6_addr[12], &four->sin_addr, sizeof(four->sin_addr));
     print_address(wanted.exact, &mapped, sizeof(mapped), port);
-    if (look("/proc/net/tcp6", &wanted, out))
+    if (read_socket_table("/proc/net/tcp6", &wanted, out))
         return true;
     print_address(wanted.any, &none, sizeof(none), port);
-    return look("/proc/net/tcp6", &wanted, out);
+    return read_socket_table("/proc/net/tcp6", &wanted, out);
 }
 
 bool listener_find(const struct sockaddr_storage *address, struct listener *out)
 {
     static const struct in6_addr none;
-    struct wanted wanted;
+    struct listener_address wanted;
     *out = (struct listener){0};
     if (address->ss_family == AF_INET) {
         const struct sockaddr_in *four = (const struct sockaddr_in *)address;
         unsigned port = ntohs(four->sin_port);
         print_address(wanted.exact, &four->sin_addr, sizeof(four->sin_addr), port);
         print_address(wanted.any, &none, sizeof(four->sin_addr), port);
-        return look("/proc/net/tcp", &wanted, out) || look_mapped(four, out);
+        return read_socket_table("/proc/net/tcp", &wanted, out) || look_mapped(four, out);
     }
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
     print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));
     print_address(wanted.any, &none, sizeof(none), ntohs(six->sin6_port));
-    return look("/proc/net/tcp6", &wanted, out);
+    return read_socket_table("/proc/net/tcp6", &wanted, out);
 }

@@ -8,12 +8,12 @@
 #include <sys/types.h>
 
 struct listener {
-    uid_t uid;           /**< whose socket it is: the kernel's word, not the program's */
+    uid_t uid;           /**< owner of the socket, as the kernel reports it */
     unsigned long inode; /**< of the socket */
 };
 
-/** Who takes connections to this address (IPv4 or IPv6, with its port)? False: nobody, or the
- *  kernel does not tell. */
+/** Find the listener of this address (IPv4 or IPv6, with its port). False: nothing listens there,
+ * or the kernel does not tell. */
 bool listener_find(const struct sockaddr_storage *address, struct listener *out);
 
 #endif

@@ -2,17 +2,13 @@
 /* Configuration from its four places, and the profile, each made when needed. */
 #include "cmd/common/cli.h"
 #include "lib/base/paths.h"
-#include "lib/records/daemon.h"
-#include "ocivariant-probe.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CONFIG_MAX (256u * 1024)
-#define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
 
 static int merge_file(struct cli *cli, const char *path, bool must_exist, struct ocv_error *err)
 {
@@ -100,7 +96,10 @@ static int read_credentials(struct cli *cli, struct ocv_error *err)
     const char *password = text.data + cut + 1;
     cli->username = strndup(text.data, cut);
     cli->password = strndup(password, strcspn(password, "\r\n"));
+    bool nothing = cut == 0 || !strcspn(password, "\r\n");
     explicit_bzero(text.data, text.len);
+    if (nothing)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
     return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);
 }
 
@@ -142,9 +141,23 @@ static int add_own_registries(struct cli *cli, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
+/* "--tls-verify false": the option's value stands behind "=", so that this would be an image. */
+static int check_bare_verify(const struct cli *cli, struct ocv_error *err)
+{
+    static const char *const words[] = {"false", "true", "0", "1"};
+    for (char **argument = cli->arguments; cli->tls_bare && argument && *argument; argument++)
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+            if (!strcmp(*argument, words[i]))
+                return ocv_error_set(err, OCV_ERR_INVALID, "--tls-verify %s: write --tls-verify=%s",
+                                     words[i], words[i]);
+    return OCV_OK;
+}
+
 int cli_load(struct cli *cli, struct ocv_error *err)
 {
-    int status = ocv_config_new(&cli->config, err);
+    int status = check_bare_verify(cli, err);
+    if (status == OCV_OK)
+        status = ocv_config_new(&cli->config, err);
     if (status == OCV_OK)
         status = merge_files(cli, err);
     if (status == OCV_OK && !cli->no_environment)
@@ -159,7 +172,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     if (status == OCV_OK && cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
         status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
                                cli->platform_text);
-        char label[64]; /* which stands there with "-" for ".", and has no other "-" */
+        char label[64]; /* the platform has it with "-" for "."; a label has no "-" */
         snprintf(label, sizeof(label), "%s", cli->platform->variant + 2);
         for (char *at = label; (at = strchr(at, '-')) != NULL;)
             *at = '.';
@@ -187,138 +200,8 @@ bool cli_is_plain(const struct cli *cli)
     for (size_t i = 0; i < cli->n_flags; i++)
         if (bears_on_choice(cli->flags[i].key))
             return false;
-    return !cli->own_settings && !cli->config_file && !cli->profile_file && !cli->platform_text &&
-           !cli->label && cli->n_insecure == 0 && !cli->ca_file && !cli->cert_file &&
-           !cli->key_file && !cli->auth_file && !cli->creds_stdin;
-}
-
-/* ---- the profile --------------------------------------------------------------------------------
- */
-
-/* What this machine supports, found out beside whatever else has to be waited for. */
-struct cli_probe {
-    const struct cli *cli;
-    pthread_t thread;
-    struct ocv_buffer json;
-    int status;
-    struct ocv_error err;
-    char note[256]; /* where it comes from, for -v */
-};
-
-/* The daemon of this node has probed already, and deeper than there is time for here. Without one,
- * or with an answer that is not a profile, this program probes by itself. */
-static bool ask_daemon(struct cli_probe *probe)
-{
-    const char *path = ocv_config_get(probe->cli->config, "socket");
-    ocv_auto(ocv_profile) profile = NULL;
-    struct ocv_error err = {0};
-    struct ocv_buffer *json = &probe->json;
-    long http = 0;
-    if (!path || !*path)
-        path = OCV_PATH_SOCKET;
-    int status = ocv_daemon_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
-    if (status == OCV_OK && http != 200)
-        status = ocv_error_set(&err, OCV_ERR_DATA, "%s: HTTP %ld", path, http);
-    if (status == OCV_OK) {
-        status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, &err);
-        if (status < 0)
-            ocv_error_prefix(&err, "%s", path);
-    }
-    if (status == OCV_OK)
-        snprintf(probe->note, sizeof(probe->note), "profile from variantd at %s", path);
-    else if (status == OCV_ERR_NOT_FOUND)
-        snprintf(probe->note, sizeof(probe->note), "no variantd at %s: probing this machine", path);
-    else
-        snprintf(probe->note, sizeof(probe->note),
-                 "probing this machine, since variantd cannot be asked: %s", err.message);
-    if (status < 0)
-        ocv_buffer_free(json);
-    return status == OCV_OK;
-}
-
-static void *run_probe(void *data)
-{
-    struct cli_probe *probe = data;
-    struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
-                                        .libexecdir = getenv("OCV_LIBEXECDIR")};
-    if (!ask_daemon(probe))
-        probe->status = ocv_probe(&options, &probe->json, &probe->err);
-    return NULL;
-}
-
-static void init_probe(const struct cli *cli, struct cli_probe *out)
-{
-    *out = (struct cli_probe){.cli = cli};
-    ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
-}
-
-void cli_profile_begin(struct cli *cli)
-{
-    if (cli->profile || cli->profile_file || cli->probe)
-        return;
-    struct cli_probe *probe = malloc(sizeof(*probe));
-    if (!probe)
-        return; /* cli_profile tries again, and can say so */
-    init_probe(cli, probe);
-    if (pthread_create(&probe->thread, NULL, run_probe, probe) == 0)
-        cli->probe = probe;
-    else
-        free(probe);
-}
-
-/* What it found becomes the caller's. */
-static int end_probe(struct cli *cli, struct cli_probe *probe, struct ocv_buffer *json,
-                     struct ocv_error *err)
-{
-    int status = probe->status;
-    cli_say(cli, "%s", probe->note);
-    if (status < 0 && err)
-        *err = probe->err;
-    *json = probe->json;
-    return status;
-}
-
-/* From the thread that began early, or now. */
-static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_error *err)
-{
-    struct cli_probe own;
-    if (!cli->probe) {
-        init_probe(cli, &own);
-        run_probe(&own);
-        return end_probe(cli, &own, json, err);
-    }
-    struct cli_probe *probe = cli->probe;
-    cli->probe = NULL;
-    pthread_join(probe->thread, NULL);
-    int status = end_probe(cli, probe, json, err);
-    free(probe);
-    return status;
-}
-
-void cli_profile_drop(struct cli *cli)
-{
-    if (!cli->probe)
-        return;
-    pthread_join(cli->probe->thread, NULL);
-    ocv_buffer_free(&cli->probe->json);
-    free(cli->probe);
-    cli->probe = NULL;
-}
-
-int cli_profile(struct cli *cli, struct ocv_error *err)
-{
-    if (cli->profile)
-        return OCV_OK;
-    ocv_auto_buffer json;
-    ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    int status = cli->profile_file ? cli_read_file(cli->profile_file, &json, err)
-                                   : probe_machine(cli, &json, err);
-    if (status < 0)
-        return status; /* names the file itself */
-    status = ocv_profile_parse(json.data, json.len, &cli->plain, err);
-    if (status < 0)
-        return cli->profile_file && status == OCV_ERR_DATA
-                   ? ocv_error_prefix(err, "%s", cli->profile_file)
-                   : status;
-    return ocv_config_override_profile(cli->config, cli->plain, &cli->profile, err);
+    return !cli_devices_given(cli) && !cli->own_settings && !cli->config_file &&
+           !cli->profile_file && !cli->platform_text && !cli->label && cli->n_insecure == 0 &&
+           !cli->ca_file && !cli->cert_file && !cli->key_file && !cli->auth_file &&
+           !cli->creds_stdin;
 }

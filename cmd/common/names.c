@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/names.h"
 
+#include "cmd/common/installed.h"
 #include "lib/base/nearest.h"
-#include "ocivariant-probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PROVIDERS_MAX 256u /* namespaces of installed providers */
 #define LABELS_SHOWN 12u
 #define TEXT_MAX (64u * 1024)
 
 /* ---- names of a configuration ------------------------------------------------------------------
  */
 
-struct check {
+struct names_check {
     struct cli *cli;
     struct ocv_error *err;
     bool quiet; /* count only */
@@ -30,7 +29,7 @@ static bool is_file(const char *origin)
 
 static int unknown_name(void *data, const struct ocv_unknown_name *name)
 {
-    struct check *c = data;
+    struct names_check *c = data;
     bool elsewhere = (name->kind == OCV_UNKNOWN_HOST || c->blind) && is_file(name->origin);
     if (c->quiet) {
         c->unknown += name->kind == OCV_UNKNOWN_NAME;
@@ -48,35 +47,22 @@ static int unknown_name(void *data, const struct ocv_unknown_name *name)
     return OCV_ERR_CONFIG;
 }
 
-/* Providers that are installed, but silent on this host. Asked only where a name is unknown without
- * them: files that the build did not know have to be parsed. */
-static size_t installed(struct ocv_buffer *text, const char *list[PROVIDERS_MAX])
-{
-    const struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
-                                              .libexecdir = getenv("OCV_LIBEXECDIR")};
-    size_t n = 0;
-    char *save = NULL;
-    if (ocv_probe_namespaces(&options, text, NULL) < 0 || !text->data)
-        return 0;
-    for (char *ns = strtok_r(text->data, "\n", &save); ns && n < PROVIDERS_MAX;
-         ns = strtok_r(NULL, "\n", &save))
-        list[n++] = ns;
-    return n;
-}
-
 int names_check(struct cli *cli, const struct ocv_config *config, const struct ocv_profile *profile,
                 const struct ocv_index *index, struct ocv_error *err)
 {
     struct ocv_error own = {0};
-    struct check check = {.cli = cli, .err = err ? err : &own, .quiet = true, .blind = !index};
+    struct names_check check = {
+        .cli = cli, .err = err ? err : &own, .quiet = true, .blind = !index};
     struct ocv_name_sources sources = {.profile = profile, .index = index};
-    const char *providers[PROVIDERS_MAX];
+    const struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                              .libexecdir = getenv("OCV_LIBEXECDIR")};
+    const char *providers[INSTALLED_MAX];
     ocv_auto_buffer text;
-    ocv_buffer_init(&text, TEXT_MAX);
+    ocv_buffer_init(&text, INSTALLED_TEXT_MAX);
     (void)ocv_config_check_names(config, &sources, unknown_name, &check);
     if (check.unknown) {
         sources.providers = providers;
-        sources.n_providers = installed(&text, providers);
+        sources.n_providers = installed_namespaces(&options, &text, providers);
     }
     check.quiet = false;
     int status = ocv_config_check_names(config, &sources, unknown_name, &check);
@@ -88,7 +74,7 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
  */
 
 /* An image by its name, and what was to be chosen from. */
-struct choice {
+struct named_index {
     const char *text;
     const struct ocv_index *index;
 };
@@ -136,7 +122,7 @@ static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
     return status;
 }
 
-static int no_such_label(const struct choice *image, const char *label, const char *origin,
+static int no_such_label(const struct named_index *image, const char *label, const char *origin,
                          struct ocv_error *err)
 {
     ocv_auto_buffer labels;
@@ -165,8 +151,8 @@ static int no_such_label(const struct choice *image, const char *label, const ch
  */
 
 /* Reason and hint of a rejection into the error. */
-static int explain(const struct choice *image, const struct ocv_decision *decision, size_t i,
-                   const char *what, const char *also, struct ocv_error *err)
+static int explain_choice(const struct named_index *image, const struct ocv_decision *decision,
+                          size_t i, const char *what, const char *also, struct ocv_error *err)
 {
     ocv_auto_buffer reason, hint;
     ocv_buffer_init(&reason, TEXT_MAX);
@@ -188,7 +174,7 @@ static bool is_platform(enum ocv_reject code)
 }
 
 /* Of several entries with the label, one for this platform counts. */
-static int label_unfit(const struct choice *image, const struct ocv_decision *decision,
+static int label_unfit(const struct named_index *image, const struct ocv_decision *decision,
                        const char *label, struct ocv_error *err)
 {
     char what[96];
@@ -205,11 +191,12 @@ static int label_unfit(const struct choice *image, const struct ocv_decision *de
         return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: variant %s is not chosen", image->text,
                              label);
     snprintf(what, sizeof(what), "variant %s does not fit this host", label);
-    return explain(image, decision, best, what, "--unchecked pulls it all the same", err);
+    return explain_choice(image, decision, best, what, "--unchecked pulls it anyway", err);
 }
 
 /* Does the entry have a property of this namespace ("ns :: feature")? */
-static bool is_of(const struct choice *image, const struct ocv_entry *entry, const char *required)
+static bool is_of(const struct named_index *image, const struct ocv_entry *entry,
+                  const char *required)
 {
     size_t n = strcspn(required, " ");
     for (size_t i = 0; i < entry->n_properties; i++) {
@@ -221,7 +208,7 @@ static bool is_of(const struct choice *image, const struct ocv_entry *entry, con
 }
 
 /* What fits does not use it; what uses it does not fit. */
-static int requirement_unmet(const struct choice *image, const struct ocv_decision *decision,
+static int requirement_unmet(const struct named_index *image, const struct ocv_decision *decision,
                              struct ocv_rejection unmet, struct ocv_error *err)
 {
     char what[320];
@@ -244,14 +231,35 @@ static int requirement_unmet(const struct choice *image, const struct ocv_decisi
     const char *label = ocv_decision_rejected(decision, best).entry->label;
     snprintf(what, sizeof(what), "nothing that fits uses %.100s, which is required (%.100s): %s",
              unmet.required, unmet.origin ? unmet.origin : "", label ? label : "");
-    return explain(image, decision, best, what, "", err);
+    return explain_choice(image, decision, best, what, "", err);
+}
+
+/* "linux/amd64, linux/arm64": what the entries are for; false where another reason than the
+ * platform counts. */
+static bool other_platforms(const struct ocv_decision *decision, char *out, size_t size)
+{
+    size_t n = ocv_decision_rejected_count(decision), used = 0;
+    *out = '\0';
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        const struct ocv_platform *p = &r.entry->platform;
+        char one[128];
+        if (r.code >= OCV_REJECT_UNKNOWN_PLATFORM && r.code <= OCV_REJECT_DIGEST_ALGORITHM)
+            continue; /* no image */
+        if (r.code != OCV_REJECT_PLATFORM || !r.entry->has_platform)
+            return false;
+        snprintf(one, sizeof(one), "%s/%s", p->os, p->architecture);
+        if (!strstr(out, one) && used + strlen(one) + 3 < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", one);
+    }
+    return used > 0;
 }
 
 int names_no_match(const struct cli *cli, const char *text, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
                    struct ocv_error *err)
 {
-    const struct choice made = {text, index}, *image = &made;
+    const struct named_index made = {text, index}, *image = &made;
     struct ocv_error own = {0};
     const struct ocv_config *config = ocv_config_for_reference(cli->config, reference);
     const char *label =
@@ -268,8 +276,15 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
     }
     if (label && *label)
         return label_unfit(image, decision, label, err);
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
-                  image->text);
+    char has[400];
+    const struct ocv_platform *asked = cli->platform;
+    if (other_platforms(decision, has, sizeof(has)))
+        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: nothing in it is for %s%s%s; it has %s",
+                      image->text, asked ? asked->os : "this machine's platform", asked ? "/" : "",
+                      asked ? asked->architecture : "", has);
+    else
+        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
+                      image->text);
     ocv_error_hint(err, "variantctl explain %s", image->text);
     return OCV_ERR_NO_MATCH;
 }

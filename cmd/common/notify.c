@@ -55,7 +55,7 @@ void notify_send(const char *state)
 }
 
 /* A decimal number of the environment, or -1. */
-static int64_t number(const char *name)
+static int64_t read_number(const char *name)
 {
     const char *text = getenv(name);
     char *end = NULL;
@@ -68,7 +68,7 @@ static int64_t number(const char *name)
 
 int64_t notify_watchdog_ms(void)
 {
-    int64_t us = number("WATCHDOG_USEC"), pid = number("WATCHDOG_PID");
+    int64_t us = read_number("WATCHDOG_USEC"), pid = read_number("WATCHDOG_PID");
     if (us <= 0 || (pid >= 0 && pid != getpid()))
         return 0;
     return us / 2000 > 0 ? us / 2000 : 1;
@@ -87,10 +87,10 @@ void notify_store(int fd, const char *name)
         send_to_manager(text, fd);
 }
 
-static int64_t passed(void)
+static int64_t count_passed(void)
 {
-    int64_t n = number("LISTEN_FDS");
-    return n <= 0 || n > PASSED_MAX || number("LISTEN_PID") != getpid() ? 0 : n;
+    int64_t n = read_number("LISTEN_FDS");
+    return n <= 0 || n > PASSED_MAX || read_number("LISTEN_PID") != getpid() ? 0 : n;
 }
 
 /* The i-th name of LISTEN_FDNAMES is `wanted`, or, where that ends with "-", begins with it. */
@@ -108,7 +108,7 @@ int notify_stored(const char *name)
 {
     char full[80], text[128];
     snprintf(full, sizeof(full), STORED "%.60s", name);
-    int64_t i = 0, n = passed();
+    int64_t i = 0, n = count_passed();
     while (i < n && !is_named(i, full))
         i++;
     if (i == n)
@@ -122,7 +122,7 @@ int notify_stored(const char *name)
 
 int notify_listen_socket(int *fd, struct ocv_error *err)
 {
-    int64_t all = passed(), n = 0;
+    int64_t all = count_passed(), n = 0;
     int at = -1;
     *fd = -1;
     for (int64_t i = 0; i < all; i++)

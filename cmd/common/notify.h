@@ -13,14 +13,15 @@
 void notify_send(const char *state);
 /** Half of the watchdog's time in milliseconds, 0 without one. */
 int64_t notify_watchdog_ms(void);
-/** Have the service manager keep a descriptor for who comes after us, under a name of letters; it
- *  is given up with the service. Without one nothing happens. */
+/** Have the service manager keep a descriptor for the next start of this service, under a name of
+ * letters; it is closed when the service is stopped. Does nothing without a service manager. */
 void notify_store(int fd, const char *name);
-/** What was kept under that name, or -1; it is the caller's, and not kept any more. */
+/** The descriptor that was kept under that name, or -1. The caller owns it; the service manager no
+ * longer has it. */
 int notify_stored(const char *name);
-/** The one listening unix socket that was passed beside what was kept, -1 if there is none. A TCP
- * socket, or more than one, is an error: whoever holds the mirror's port while the daemon is down
- * makes every pull wait for it. */
+/** The listening unix socket that the service manager passed, -1 if there is none; descriptors that
+ * it stored for us are not counted. A TCP socket, or more than one socket, is an error: with socket
+ * activation every pull would wait while the daemon is down. */
 int notify_listen_socket(int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -7,12 +7,34 @@ static void log_line(void *data, const char *line)
     cli_say(data, "%s", line);
 }
 
-/* Whoever shows it may change while the client lives. */
+/* The object that shows it may change during the client's life. */
 static void tell_wait(void *data, const struct ocv_registry_wait *wait)
 {
     const struct cli *cli = data;
     if (cli->wait)
         cli->wait(cli->say_data, wait);
+}
+
+/* kubelet's programs, where the machine's configuration names them. Those that this user may not
+ * read about are not this user's. */
+static int open_providers(struct cli *cli, struct ocv_error *err)
+{
+    const struct ocv_credential_providers_options options = {
+        .config = ocv_config_get(cli->config, "image_credential_provider_config"),
+        .bin_dir = ocv_config_get(cli->config, "image_credential_provider_bin_dir"),
+    };
+    struct ocv_error local = {0};
+    if (!options.config || !*options.config || !options.bin_dir || !*options.bin_dir)
+        return OCV_OK;
+    int status = ocv_credential_providers_new(&options, &cli->credential_providers, &local);
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        if (cli->verbose)
+            cli_say(cli, "image_credential_provider_config: %s", local.message);
+        return OCV_OK;
+    }
+    if (status < 0 && err)
+        *err = local;
+    return status;
 }
 
 int cli_registry(struct cli *cli, struct ocv_error *err)
@@ -38,6 +60,10 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
         .wait = tell_wait,
         .wait_data = cli,
     };
+    int status = open_providers(cli, err);
+    if (status < 0)
+        return status;
+    options.credential_providers = cli->credential_providers;
     options.n_registries = ocv_config_registries(cli->config, &options.registries);
     return ocv_registry_new(&options, &cli->registry, err);
 }

@@ -22,7 +22,7 @@ static int read_one(const struct cli *cli, const char *path, bool named,
 #define PARENTS_MAX 64u
 
 /* From here upwards to the top of the git repository, or to the root. */
-static int find(const struct cli *cli, struct ocv_lint_config **out, struct ocv_error *err)
+static int find_settings(const struct cli *cli, struct ocv_lint_config **out, struct ocv_error *err)
 {
     char path[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";
     struct ocv_error local = {0};
@@ -47,5 +47,5 @@ static int find(const struct cli *cli, struct ocv_lint_config **out, struct ocv_
 int lint_settings_read(const struct cli *cli, const char *path, struct ocv_lint_config **out,
                        struct ocv_error *err)
 {
-    return path ? read_one(cli, path, true, out, err) : find(cli, out, err);
+    return path ? read_one(cli, path, true, out, err) : find_settings(cli, out, err);
 }

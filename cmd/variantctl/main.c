@@ -6,7 +6,12 @@ static const struct verb all[] = {
     {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
     {"explain", "choose in an index, as a table for people", cmd_explain},
     {"coverage", "which machines of a fleet get which variant", cmd_coverage},
+    {"match", "which nodes of a fleet run a job, all with one build", cmd_match},
+    {"export", "what this machine supports, as schedulers take it", cmd_export},
+    {"fleet", "pack the profiles of a fleet, generate one for tests", cmd_fleet},
     {"index", "make, edit, show, compare and copy indexes with variants", cmd_index},
+    {"derive", "what an image can run on, by the code in it", cmd_derive},
+    {"claim", "what a cluster has to know: devices and nodes that fit an image", cmd_claim},
     {"lint", "check indexes, their images and tags", cmd_lint},
     {"tags", "read published tags by rule files: parse, plan, check", cmd_tags},
     {"lock", "record the digest that each machine gets of each image", cmd_lock},
@@ -37,9 +42,8 @@ static const struct verb_elsewhere elsewhere[] = {
     {NULL, NULL},
 };
 
-static const char registry_help[] =
-    "Options of every command that asks a registry, vpull and variantctl:\n"
-    "\n" CLI_REGISTRY_TOPIC "\n"
+static const char registry_help_end[] =
+    "\n"
     "Credentials are those of docker and podman (docker login); registries that need\n"
     "more have it in the configuration, under `registries`.\n"
     "\n"
@@ -48,13 +52,43 @@ static const char registry_help[] =
     "  variantctl index show --insecure registry.example registry.example/app:1.0\n"
     "  printf 'user:password' | vpull --creds-stdin registry.example/app:1.0\n";
 
+static void print_registry_help(void)
+{
+    struct ocv_options options = {0};
+    ocv_options_add(&options, cli_registry_options, NULL);
+    puts("Options of every command that asks a registry, vpull and variantctl:\n");
+    ocv_options_print(&options, stdout);
+    fputs(registry_help_end, stdout);
+}
+
+static void print_machine_help(void)
+{
+    puts("Options of every command that chooses for a machine, vpull and variantctl:\n");
+    cli_print_machine_help();
+    puts("\n"
+         "The same are keys of the configuration, but --platform. Devices and properties are\n"
+         "those that 'variantctl probe' shows; 'variantctl vocabulary' tells what they mean.\n"
+         "\n"
+         "Examples:\n"
+         "  vpull --dry-run --device-policy nvidia=any registry.example/app:1.0\n"
+         "  variantctl explain --override nvidia::sm_arch=90_real registry.example/app:1.0\n"
+         "  variantctl resolve --platform linux/arm64 registry.example/app:1.0");
+}
+
+static const struct verb_topic topics[] = {
+    {"registry", "options of commands that ask registries", print_registry_help},
+    {"machine", "options of what chooses for a machine", print_machine_help},
+    {NULL, NULL, NULL},
+};
+
 static const char end[] =
     "\n"
     "Options:\n"
     "  -h, --help, --version\n"
     "\n"
     "'variantctl help VERB' tells a verb's own options, 'variantctl help registry'\n"
-    "those of all that ask registries.\n"
+    "those of all that ask registries, 'variantctl help machine' those of all that\n"
+    "choose. 'variantctl VERB --help-all' has everything.\n"
     "\n"
     "Examples:\n"
     "  variantctl probe\n"
@@ -69,8 +103,7 @@ int main(int argc, char **argv)
         .list = all,
         .end = end,
         .elsewhere = elsewhere,
-        .topic = "registry",
-        .topic_help = registry_help,
+        .topics = topics,
     };
     struct cli cli;
     cli_init(&cli, "variantctl");

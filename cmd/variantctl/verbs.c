@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/complete.h"
 #include "lib/base/nearest.h"
 
 #include <string.h>
 
 static bool is_help(const char *word)
 {
-    return !strcmp(word, "--help") || !strcmp(word, "-h");
+    return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "--help-all");
 }
 
 /* "-v lint" is "lint -v". */
@@ -34,7 +35,7 @@ static void print_help(FILE *out, const struct verbs *verbs)
 }
 
 /* The verb that was meant, or what does it elsewhere. */
-static int unknown(const struct cli *cli, const struct verbs *verbs, const char *verb)
+static int fail_unknown(const struct cli *cli, const struct verbs *verbs, const char *verb)
 {
     const char *space = *cli->verb ? " " : "";
     struct ocv_nearest nearest = {.wanted = verb};
@@ -58,7 +59,7 @@ static int unknown(const struct cli *cli, const struct verbs *verbs, const char 
     return 2;
 }
 
-static const struct verb *find(const struct verbs *verbs, const char *name)
+static const struct verb *find_verb(const struct verbs *verbs, const char *name)
 {
     for (const struct verb *v = verbs->list; v->name; v++)
         if (!strcmp(name, v->name))
@@ -67,24 +68,70 @@ static const struct verb *find(const struct verbs *verbs, const char *name)
 }
 
 /* "help VERB" is "VERB --help". */
-static int help(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
+static int run_help(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
     static char option[] = "--help";
     if (argc < 3) {
         print_help(stdout, verbs);
         return 0;
     }
-    if (verbs->topic && !strcmp(argv[2], verbs->topic)) {
-        fputs(verbs->topic_help, stdout);
-        return 0;
-    }
+    for (const struct verb_topic *t = verbs->topics; t && t->name; t++)
+        if (!strcmp(argv[2], t->name)) {
+            t->print();
+            return 0;
+        }
     memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
     argv[argc - 1] = option;
     return verbs_run(cli, verbs, argc, argv);
 }
 
+/* What the shell may offer for the last word, where that is a verb. */
+static void complete_verb(const struct verbs *verbs, const char *word, bool helping)
+{
+    struct ocv_completion c = {.out = stdout, .word = word, .how = OCV_COMPLETE_NO_FILES};
+    for (const struct verb *v = verbs->list; v->name; v++)
+        if (v->help)
+            ocv_complete_offer(&c, v->name, v->help);
+    for (const struct verb_topic *t = helping ? verbs->topics : NULL; t && t->name; t++)
+        ocv_complete_offer(&c, t->name, t->help);
+    if (verbs->topics && !helping)
+        ocv_complete_offer(&c, "help", "a verb's own options");
+    if (*word == '-') {
+        ocv_complete_offer(&c, "--help", NULL);
+        ocv_complete_offer(&c, "--version", NULL);
+    }
+    ocv_complete_end(&c);
+}
+
+/* "VERB... WORD" of a shell that completes WORD. */
+static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
+{
+    bool helping = false;
+    verb_first(argc - 1, argv);
+    for (int skip; argc > 2 && argv[1][0] == '-'; argc -= skip, argv += skip)
+        skip = strcmp(argv[1], "--config") == 0 && argc > 3 ? 2 : 1;
+    if (argc > 2 && !strcmp(argv[1], "help")) {
+        argc--, argv++;
+        helping = true;
+    }
+    const struct verb *v = argc > 2 ? find_verb(verbs, argv[1]) : NULL;
+    if (v)
+        return v->run(cli, argc - 1, argv + 1);
+    if (argc == 2)
+        complete_verb(verbs, argv[1], helping);
+    else
+        puts(":4"); /* no such verb */
+    return 0;
+}
+
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], OCV_COMPLETE_WORD)) {
+        cli->completing = true;
+        argc--, argv++;
+    }
+    if (cli->completing)
+        return complete_line(cli, verbs, argc, argv);
     verb_first(argc, argv);
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (!verb || is_help(verb)) {
@@ -92,14 +139,14 @@ int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
         return verb ? 0 : 2;
     }
     if (!strcmp(verb, "help"))
-        return help(cli, verbs, argc, argv);
+        return run_help(cli, verbs, argc, argv);
     if (!strcmp(verb, "--version") || !strcmp(verb, "version")) {
         cli_print_version(cli);
         return 0;
     }
-    const struct verb *v = find(verbs, verb);
+    const struct verb *v = find_verb(verbs, verb);
     if (!v)
-        return unknown(cli, verbs, verb);
+        return fail_unknown(cli, verbs, verb);
     size_t len = strlen(cli->verb);
     snprintf(cli->verb + len, sizeof(cli->verb) - len, "%s%s", len ? " " : "", verb);
     return v->run(cli, argc - 1, argv + 1);

@@ -16,13 +16,19 @@ struct verb_elsewhere {
     const char *name, *command;
 };
 
+/** A page that "help NAME" prints. */
+struct verb_topic {
+    const char *name, *help;
+    void (*print)(void);
+};
+
 /** All of them, to a NULL name, and what stands around their list in the help. */
 struct verbs {
     const char *usage;
     const struct verb *list;
     const char *end;
     const struct verb_elsewhere *elsewhere; /**< to a NULL name, or NULL */
-    const char *topic, *topic_help;         /**< "help TOPIC" prints this; or NULL */
+    const struct verb_topic *topics;        /**< to a NULL name, or NULL */
 };
 
 /** Run the verb that is named: the exit code. argv[0] is the program, or the verb that has verbs of
@@ -33,6 +39,7 @@ int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 int cmd_probe(struct cli *cli, int argc, char **argv);
 int cmd_resolve(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
+int cmd_derive(struct cli *cli, int argc, char **argv);
 int cmd_lint(struct cli *cli, int argc, char **argv);
 int cmd_index(struct cli *cli, int argc, char **argv);
 int cmd_index_create(struct cli *cli, int argc, char **argv);
@@ -43,6 +50,10 @@ int cmd_lock(struct cli *cli, int argc, char **argv);
 int cmd_vocabulary(struct cli *cli, int argc, char **argv);
 int cmd_images(struct cli *cli, int argc, char **argv);
 int cmd_verify(struct cli *cli, int argc, char **argv);
+int cmd_match(struct cli *cli, int argc, char **argv);
+int cmd_claim(struct cli *cli, int argc, char **argv);
+int cmd_export(struct cli *cli, int argc, char **argv);
+int cmd_fleet(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
 
 #endif

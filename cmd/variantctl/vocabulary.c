@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl vocabulary: what properties mean, with examples, and which provider gives them. */
+#include "cmd/common/vocabulary_table.h"
 #include "cmd/variantctl/verbs.h"
-#include "gen/vocabulary-words.h"
 #include "lib/base/nearest.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FORMAT = 1 };
+struct vocabulary_options {
+    bool json;
+};
 
-static const struct option options[] = {
-    {"format", required_argument, NULL, OPTION_FORMAT}, CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
+static const struct ocv_option options[] = {
+    CLI_FORMAT(struct vocabulary_options, json, "what is printed (text)"), OCV_OPTIONS_END};
 
-static const char help[] =
-    "Usage: variantctl vocabulary [OPTIONS] [NS[::FEATURE[::VALUE]]]\n"
-    "\n"
-    "Look up what properties mean: every namespace, the features of one, or one of\n"
-    "its features with its values, an example and the provider that gives it.\n"
-    "Exit 0: shown; 2: there is no such word.\n"
-    "\n"
-    "Options:\n"
-    "  --format text|json       what is printed (text)\n" CLI_COMMON_HELP "\n"
-    "Examples:\n"
-    "  variantctl vocabulary\n"
-    "  variantctl vocabulary nvidia\n"
-    "  variantctl vocabulary nvidia::sm_arch\n";
+static const struct cli_command command = {
+    .usage = "Usage: variantctl vocabulary [OPTIONS] [NS[::FEATURE[::VALUE]]]\n"
+             "\n"
+             "Look up what properties mean: every namespace, the features of one, or one of\n"
+             "its features with its values, an example and the provider that gives it. A word\n"
+             "alone that is no namespace: the properties that have it.\n"
+             "Exit 0: shown; 2: there is no such word.\n",
+    .options = options,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl vocabulary\n"
+           "  variantctl vocabulary nvidia\n"
+           "  variantctl vocabulary nvidia::sm_arch\n"};
 
-#define NAMESPACES (sizeof(vocabulary_namespaces) / sizeof(*vocabulary_namespaces))
 #define OUTPUT_MAX (1024u * 1024)
 #define WIDTH 78u
 
@@ -35,7 +37,7 @@ typedef const struct vocabulary_namespace *namespace_ref;
 typedef const struct vocabulary_feature *feature_ref;
 
 /* NS, FEATURE and VALUE as given; "" for what is not. */
-struct wanted {
+struct vocabulary_query {
     char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
 };
 
@@ -51,24 +53,8 @@ static const char *next_part(const char *text, char out[OCV_WORD_MAX])
     return end ? end + 2 : "";
 }
 
-static namespace_ref find_namespace(const char *name)
-{
-    for (size_t i = 0; i < NAMESPACES; i++)
-        if (!strcmp(vocabulary_namespaces[i].name, name))
-            return &vocabulary_namespaces[i];
-    return NULL;
-}
-
-static feature_ref find_feature(namespace_ref ns, const char *name)
-{
-    for (size_t i = 0; i < ns->n; i++)
-        if (!strcmp(vocabulary_features[ns->first + i].name, name))
-            return &vocabulary_features[ns->first + i];
-    return NULL;
-}
-
-static int unknown(const struct wanted *w, enum ocv_word part, const char *meant,
-                   struct ocv_error *err)
+static int fail_unknown(const struct vocabulary_query *w, enum ocv_word part, const char *meant,
+                        struct ocv_error *err)
 {
     char question[OCV_NEAREST_QUESTION_MAX];
     ocv_nearest_question(meant, question);
@@ -81,12 +67,12 @@ static int unknown(const struct wanted *w, enum ocv_word part, const char *meant
                          w->value, question);
 }
 
-static int check(const struct wanted *w, struct ocv_error *err)
+static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
 {
     char meant[OCV_WORD_MAX];
     enum ocv_word part = ocv_vocabulary_check(w->ns, *w->feature ? w->feature : NULL,
                                               *w->value ? w->value : NULL, meant);
-    return part == OCV_WORD_KNOWN ? OCV_OK : unknown(w, part, meant, err);
+    return part == OCV_WORD_KNOWN ? OCV_OK : fail_unknown(w, part, meant, err);
 }
 
 /* ---- for people --------------------------------------------------------------------------------
@@ -111,10 +97,9 @@ static void example_of(namespace_ref ns, feature_ref feature, char *out, size_t 
 static int print_namespaces(struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; i < NAMESPACES && status == OCV_OK; i++) {
-        namespace_ref ns = &vocabulary_namespaces[i];
+    namespace_ref ns;
+    for (size_t i = 0; status == OCV_OK && (ns = vocabulary_namespace_at(i)) != NULL; i++)
         status = ocv_buffer_printf(out, err, "%-12s  %s  %s\n", ns->name, ns->kind, ns->meaning);
-    }
     return status;
 }
 
@@ -124,7 +109,7 @@ static int print_features(namespace_ref ns, struct ocv_buffer *out, struct ocv_e
     int status = ocv_buffer_printf(out, err, "%s: %s (%s; provider: %s)\n\n", ns->name, ns->meaning,
                                    ns->kind, provider_of(ns));
     for (size_t i = 0; i < ns->n && status == OCV_OK; i++) {
-        feature_ref feature = &vocabulary_features[ns->first + i];
+        feature_ref feature = vocabulary_feature_at(ns, i);
         example_of(ns, feature, example, sizeof(example));
         status = ocv_buffer_printf(out, err, "  %-26s %s\n", feature->name, example);
     }
@@ -167,6 +152,8 @@ static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffe
         status = print_wrapped("Values:  ", ',', feature->values, out, err);
     else if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, "Values:   match %s\n", feature->pattern);
+    if (status == OCV_OK && feature->names)
+        status = print_wrapped("Names:   ", ',', feature->names, out, err);
     if (status == OCV_OK && feature->documented && *feature->documented != '*')
         status = print_wrapped("Not yet: ", ',', feature->documented, out, err);
     return status == OCV_OK ? ocv_buffer_printf(out, err, "Example:  %s\nProvider: %s%s\n", example,
@@ -188,14 +175,28 @@ static json_t *json_list(const char *list)
     return array;
 }
 
+/* "h100=90_real,..." as {"h100": "90_real", ...}. */
+static json_t *json_names(const char *list)
+{
+    json_t *names = list ? json_object() : NULL;
+    for (; names && *list; list += strcspn(list, ","), list += *list == ',') {
+        char name[OCV_WORD_MAX];
+        size_t n = strcspn(list, "=");
+        snprintf(name, sizeof(name), "%.*s", (int)n, list);
+        list += n + (list[n] == '=');
+        json_object_set_new(names, name, json_stringn(list, strcspn(list, ",")));
+    }
+    return names;
+}
+
 static json_t *json_feature(namespace_ref ns, feature_ref feature)
 {
     char example[256];
     bool all = feature->documented && *feature->documented == '*';
     example_of(ns, feature, example, sizeof(example));
-    return json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:s}", "feature", feature->name, "meaning",
+    return json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:o*, s:s}", "feature", feature->name, "meaning",
                      feature->meaning, "values", json_list(feature->values), "pattern",
-                     feature->pattern, "documented",
+                     feature->pattern, "names", json_names(feature->names), "documented",
                      all ? json_true() : json_list(feature->documented), "example", example);
 }
 
@@ -203,7 +204,7 @@ static json_t *json_namespace(namespace_ref ns, feature_ref only)
 {
     json_t *features = json_array();
     for (size_t i = 0; i < ns->n; i++) {
-        feature_ref feature = &vocabulary_features[ns->first + i];
+        feature_ref feature = vocabulary_feature_at(ns, i);
         if (!only || only == feature)
             json_array_append_new(features, json_feature(ns, feature));
     }
@@ -216,9 +217,10 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
                       struct ocv_error *err)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < NAMESPACES; i++)
-        if (!ns || ns == &vocabulary_namespaces[i])
-            json_array_append_new(list, json_namespace(&vocabulary_namespaces[i], feature));
+    namespace_ref each;
+    for (size_t i = 0; (each = vocabulary_namespace_at(i)) != NULL; i++)
+        if (!ns || ns == each)
+            json_array_append_new(list, json_namespace(each, feature));
     json_t *root =
         json_pack("{s:s, s:o}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
@@ -228,20 +230,65 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
     return status;
 }
 
+/* ---- a word alone ------------------------------------------------------------------------------
+ */
+
+/* The value that a product's name stands for ("h100=90_real,..."), as long as it is; NULL: none. */
+static const char *value_of_name(const char *list, const char *word, size_t *len)
+{
+    for (size_t n; list && *list; list += n, list += *list == ',') {
+        n = strcspn(list, ",");
+        size_t name = strcspn(list, "=");
+        if (name == strlen(word) && !strncmp(list, word, name)) {
+            *len = n - name - 1;
+            return list + name + 1;
+        }
+    }
+    return NULL;
+}
+
+/* A line for each property that has `word` for its value or the name of its product, or whose
+ * feature begins with it. */
+static size_t find_word(const char *text, struct ocv_buffer *out)
+{
+    char word[OCV_WORD_MAX] = "", meant[OCV_WORD_MAX];
+    size_t found = 0;
+    namespace_ref ns;
+    for (size_t i = 0; text[i] && i + 1 < sizeof(word); i++)
+        word[i] = (char)tolower((unsigned char)text[i]);
+    for (size_t i = 0; (ns = vocabulary_namespace_at(i)) != NULL; i++)
+        for (size_t k = 0; k < ns->n; k++) {
+            feature_ref f = vocabulary_feature_at(ns, k);
+            size_t len = strlen(word);
+            const char *value = value_of_name(f->names, word, &len);
+            if (!value && ocv_vocabulary_check(ns->name, f->name, word, meant) == OCV_WORD_KNOWN)
+                value = word;
+            if (!value && strncmp(f->name, word, strlen(word)) != 0)
+                continue;
+            found += ocv_buffer_printf(out, NULL, "%s :: %s%s%.*s\n", ns->name, f->name,
+                                       value ? " :: " : "", value ? (int)len : 0,
+                                       value ? value : "") == OCV_OK;
+        }
+    return found;
+}
+
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
-static int run(const char *text, bool json, struct ocv_error *err)
+static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
 {
-    struct wanted w;
+    struct vocabulary_query w;
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
     next_part(next_part(next_part(text, w.ns), w.feature), w.value);
-    int status = *w.ns ? check(&w, err) : OCV_OK;
+    bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
+    if (alone && !json && find_word(w.ns, &out))
+        return cli_print(out.data, out.len, err);
+    int status = *w.ns ? check_words(&w, err) : OCV_OK;
     if (status < 0)
         return status;
-    namespace_ref ns = find_namespace(w.ns);
-    feature_ref feature = ns && *w.feature ? find_feature(ns, w.feature) : NULL;
+    namespace_ref ns = vocabulary_namespace_find(w.ns);
+    feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
     if (json)
         status = print_json(ns, feature, &out, err);
     else if (feature)
@@ -254,15 +301,13 @@ static int run(const char *text, bool json, struct ocv_error *err)
 int cmd_vocabulary(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    bool json = false;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code))
-        if (value != OPTION_FORMAT || !cli_format(optarg, &json))
-            return cli_bad_option(cli, argv, value);
+    struct vocabulary_options r = {0};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
     char text[4 * OCV_WORD_MAX] = "";
-    for (size_t at = 0; optind < argc && at < sizeof(text); optind++) /* unquoted, too */
-        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", argv[optind]);
-    return run(text, json, &err) < 0 ? cli_fail(cli, &err) : 0;
+    size_t at = 0;
+    for (char **word = cli->arguments; *word && at < sizeof(text); word++) /* unquoted, too */
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", *word);
+    return show_vocabulary(text, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -29,9 +29,9 @@ static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t 
                                          : ntohs(((struct sockaddr_in6 *)address)->sin6_port);
 }
 
-/* Every thread of the pool accepts, so any answer tells that the pool lives; a new connection each
- * time finds out about accepting, too. A peer that answers without having let us in is another
- * program. */
+/* Every thread of the pool accepts connections, so any answer shows that the pool works; a new
+ * connection each time tests accepting, too. A peer that answers without having accepted our
+ * connection is another program. */
 enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port)
 {
     static const char request[] =

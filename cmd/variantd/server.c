@@ -63,7 +63,7 @@ void server_tick(struct server *server)
 /* ---- the mirror's requests ---------------------------------------------------------------------
  */
 
-struct framing {
+struct body_framing {
     unsigned lengths;
     bool body;
 };
@@ -71,7 +71,7 @@ struct framing {
 static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const char *key,
                                        const char *value)
 {
-    struct framing *framing = cls;
+    struct body_framing *framing = cls;
     (void)kind;
     if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
         framing->body = true;
@@ -85,7 +85,7 @@ static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const
  * smuggled: such a connection ends here. */
 static bool has_body(struct MHD_Connection *connection)
 {
-    struct framing framing = {0};
+    struct body_framing framing = {0};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_framing, &framing);
     return framing.body;
 }
@@ -108,9 +108,9 @@ static enum MHD_Result refuse_body(struct MHD_Connection *connection, const char
     return result;
 }
 
-static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_size, void **context)
+static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *upload,
+                                      size_t *upload_size, void **context)
 {
     struct server *server = cls;
     struct http_request *request = *context;
@@ -140,8 +140,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                          upload_size, &request->inner);
 }
 
-static void completed(void *cls, struct MHD_Connection *connection, void **context,
-                      enum MHD_RequestTerminationCode why)
+static void request_completed(void *cls, struct MHD_Connection *connection, void **context,
+                              enum MHD_RequestTerminationCode why)
 {
     struct server *server = cls;
     struct http_request *request = *context;
@@ -157,7 +157,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 /* ---- start and stop ----------------------------------------------------------------------------
  */
 
-static unsigned threads(void)
+static unsigned count_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
@@ -165,7 +165,7 @@ static unsigned threads(void)
 
 /* Idle clients must leave files to be opened for registries: a listener takes a part of those that
  * may be open at most. */
-static unsigned places(unsigned most, unsigned sixteenths)
+static unsigned share_of_places(unsigned most, unsigned sixteenths)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 16 * sixteenths >= most)
@@ -184,9 +184,9 @@ static int start_mirror(struct server *server, const struct listening *given, st
     server->current.port = mirror->port;
     server->current.address = strdup(mirror->address);
     server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
-    const struct httpd_calls calls = {handle, completed, connections_notify, server,
+    const struct httpd_calls calls = {handle_request, request_completed, connections_notify, server,
                                       &server->mirror_peers};
-    const struct httpd_limits limits = {threads(), (unsigned)server->mirror_peers.max,
+    const struct httpd_limits limits = {count_threads(), (unsigned)server->mirror_peers.max,
                                         HTTPD_STALL_S, HTTPD_HEAD_MAX};
     status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
     if (status == OCV_OK && !server->current.address)
@@ -236,9 +236,9 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
         return ocv_error_nomem(err);
     }
     current_init(&server->current, instance, metrics);
-    connections_init(&server->mirror_peers, places(SERVER_CONNECTIONS_MAX, 10));
-    connections_init(&server->api_peers, places(API_CONNECTIONS_MAX, 1));
-    connections_init(&server->metrics_peers, places(API_CONNECTIONS_MAX, 1));
+    connections_init(&server->mirror_peers, share_of_places(SERVER_CONNECTIONS_MAX, 10));
+    connections_init(&server->api_peers, share_of_places(API_CONNECTIONS_MAX, 1));
+    connections_init(&server->metrics_peers, share_of_places(API_CONNECTIONS_MAX, 1));
     server->held = -1;
     int status = start_mirror(server, mirror, err);
     if (status == OCV_OK)

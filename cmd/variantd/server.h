@@ -30,8 +30,8 @@ const char *server_address(const struct server *server);
 unsigned server_port(const struct server *server);
 /** Path of the API's socket; empty for a passed one that has none. */
 const char *server_socket(const struct server *server);
-/** Nearly all connections are in use, and some came or went since the last call: who waits there
- *  waits for a crowd, not for something that hangs. */
+/** True if nearly all connections are in use and some came or went since the last call: the server
+ * is busy, not stuck. */
 bool server_mirror_stirs(struct server *server);
 bool server_api_stirs(struct server *server);
 /** A client of our own comes to the mirror from this port; was it let in by us? */

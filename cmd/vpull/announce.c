@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said before the first byte is fetched: the choice, why, and what it costs. */
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/vpull/pull.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static int64_t default_bytes(struct pull *pull)
 {
     const struct ocv_entry *other = ocv_decision_default(pull->decision);
     struct ocv_descriptor descriptor;
-    struct child child;
+    struct manifest_doc child;
     if (!other || !strcmp(other->digest, pull->entry->digest) ||
         child_descriptor(other, &descriptor, NULL) < 0)
         return -1;
@@ -44,11 +44,12 @@ static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_er
 }
 
 /* Of the choice: why it fits, what is odd about it, what was not taken; empty: nothing. */
-struct said {
+struct choice_texts {
     const char *matched, *note, *missed;
 };
 
-static void announce_text(struct pull *pull, const struct said *said, int64_t bytes, int64_t others)
+static void announce_text(struct pull *pull, const struct choice_texts *said, int64_t bytes,
+                          int64_t others)
 {
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
@@ -71,8 +72,8 @@ static void announce_text(struct pull *pull, const struct said *said, int64_t by
                      others >= 0 ? format_bytes(others, other) : "");
 }
 
-static json_t *decision_event(const struct pull *pull, const struct said *said, int64_t bytes,
-                              int64_t others)
+static json_t *decision_event(const struct pull *pull, const struct choice_texts *said,
+                              int64_t bytes, int64_t others)
 {
     json_t *matched = json_array();
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
@@ -114,8 +115,8 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
     if (status < 0)
         return status;
     progress_status_end(pull->progress);
-    const struct said said = {matched.data ? matched.data : "", note.data ? note.data : "",
-                              missed.data ? missed.data : ""};
+    const struct choice_texts said = {matched.data ? matched.data : "", note.data ? note.data : "",
+                                      missed.data ? missed.data : ""};
     if (progress_is_json(pull->progress)) {
         progress_event(pull->progress, "decision", decision_event(pull, &said, bytes, others));
         return OCV_OK;

@@ -22,7 +22,7 @@ static bool write_target(const struct ocv_reference *ref, char target[TARGET_MAX
     return n > 0 && n < (int)TARGET_MAX && !strchr(target, '+');
 }
 
-static bool ask(const struct cli *cli, const char *target, struct ocv_buffer *answer)
+static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv_buffer *answer)
 {
     const char *path = ocv_config_get(cli->config, "socket");
     struct ocv_error err = {0};
@@ -61,7 +61,7 @@ char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
     char target[TARGET_MAX], *reference = NULL;
     ocv_buffer_init(&answer, ANSWER_MAX);
     if (!cli_is_plain(cli) || ocv_reference_parse(text, &ref, NULL) < 0 ||
-        !write_target(ref, target) || !ask(cli, target, &answer))
+        !write_target(ref, target) || !ask_for_choice(cli, target, &answer))
         return NULL;
     json_t *decision = json_loadb(answer.data ? answer.data : "", answer.len, 0, NULL);
     const char *digest = text_of(json_object_get(decision, "selected"), "digest");

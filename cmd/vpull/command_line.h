@@ -5,14 +5,15 @@
 
 #include "cmd/vpull/engines/chosen.h"
 
-struct settings {
+struct vpull_settings {
+    struct cli *cli;
     struct pull_options pull;
     enum progress_mode mode;
     const char *lock_file, *lock_profile;
 };
 
-extern const char vpull_help[];
+extern const struct cli_command vpull_command;
 /** Read the options; what is wrong with them is printed. Returns the exit code, or -1 to go on. */
-int settings_read(struct cli *cli, struct settings *s, int argc, char **argv);
+int settings_read(struct cli *cli, struct vpull_settings *s, int argc, char **argv);
 
 #endif

@@ -19,8 +19,8 @@ static void on_signal(int number)
 }
 
 /* One line for people, or one event for programs. */
-static int fail(const struct cli *cli, struct progress *progress, const char *image,
-                const struct ocv_error *err)
+static int fail_image(const struct cli *cli, struct progress *progress, const char *image,
+                      const struct ocv_error *err)
 {
     if (!progress_is_json(progress))
         return cli_fail(cli, err);
@@ -56,12 +56,12 @@ static int pull_one(struct cli *cli, const struct pull_options *options, struct 
     int status =
         pull_image(cli, options, progress, image, target->destination, target->argument, &err);
     progress_finish(progress);
-    return status < 0 ? fail(cli, progress, image, &err) : 0;
+    return status < 0 ? fail_image(cli, progress, image, &err) : 0;
 }
 
 /* By the index's digest, or without a look at this machine by the manifest's; named as asked for.
  */
-static int pull_locked(struct cli *cli, const struct settings *s, struct progress *progress,
+static int pull_locked(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
                        const struct lock_image *locked, const struct target *target)
 {
     struct pull_options options = s->pull;
@@ -78,7 +78,7 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
         ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
                       locked->reference, s->lock_profile,
                       ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-        return fail(cli, progress, locked->reference, &err);
+        return fail_image(cli, progress, locked->reference, &err);
     }
     options.locked = choice ? NULL : locked;
     options.choice = choice;
@@ -89,23 +89,23 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
             return pull_one(cli, &options, progress, locked->reference, target);
         ocv_error_set(&err, OCV_ERR_UNSUPPORTED,
                       "%s: --lock-profile requires an image in a registry", locked->reference);
-        return fail(cli, progress, locked->reference, &err);
+        return fail_image(cli, progress, locked->reference, &err);
     }
     if (ocv_reference_parse(locked->reference, &reference, &err) < 0)
-        return fail(cli, progress, locked->reference, &err);
+        return fail_image(cli, progress, locked->reference, &err);
     snprintf(text, sizeof(text), "%s@%s", reference->name, choice ? choice->digest : locked->top);
     options.tag = reference->digest ? NULL : locked->reference;
     return pull_one(cli, &options, progress, text, target);
 }
 
-static int pull_lock(struct cli *cli, const struct settings *s, struct progress *progress,
+static int pull_lock(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
                      char **images, const struct target *target)
 {
     struct lock lock;
     struct ocv_error err = {0};
     int code = 0;
     if (lock_read(s->lock_file, &lock, &err) < 0)
-        return fail(cli, progress, NULL, &err);
+        return fail_image(cli, progress, NULL, &err);
     for (size_t i = 0; !images[0] && i < lock.n_images && !interrupted; i++) {
         int now = pull_locked(cli, s, progress, &lock.images[i], target);
         code = code ? code : now;
@@ -117,7 +117,7 @@ static int pull_lock(struct cli *cli, const struct settings *s, struct progress 
             now = pull_locked(cli, s, progress, locked, target);
         } else {
             ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: not in %s", *images, s->lock_file);
-            now = fail(cli, progress, *images, &err);
+            now = fail_image(cli, progress, *images, &err);
         }
         code = code ? code : now;
     }
@@ -126,7 +126,7 @@ static int pull_lock(struct cli *cli, const struct settings *s, struct progress 
 }
 
 /* All images are tried; the first failure's code counts. */
-static int pull_all(struct cli *cli, const struct settings *s, struct progress *progress,
+static int pull_all(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
                     char **images)
 {
     const struct pull_options *options = &s->pull;
@@ -135,13 +135,14 @@ static int pull_all(struct cli *cli, const struct settings *s, struct progress *
     int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
     int status = pulls || options->to
-                     ? destination_choose(cli, options, &target.destination, &target.argument, &err)
+                     ? destination_choose(cli, options, progress, &target.destination,
+                                          &target.argument, &err)
                      : OCV_OK;
     if (status == OCV_OK && pulls)
         status = check_target(target.destination, target.argument, images, &err);
     if (status < 0) {
         free(target.argument);
-        return fail(cli, progress, NULL, &err);
+        return fail_image(cli, progress, NULL, &err);
     }
     if (pulls && !options->to && !options->quiet)
         progress_message(progress, "pulling to %s%s%s", target.destination->name,
@@ -164,7 +165,7 @@ static bool flag_given(const struct cli *cli, const char *key)
     return false;
 }
 
-static int run(struct cli *cli, struct settings *s, char **images)
+static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
 {
     struct ocv_error err = {0};
     struct progress *progress = NULL;
@@ -175,11 +176,11 @@ static int run(struct cli *cli, struct settings *s, char **images)
         return cli_fail(cli, &err);
     progress_color(progress, color_wanted(cli->color, stream));
     progress_attach(progress, cli);
-    if (quiet)
+    if (s->pull.quiet)
         cli->wait = NULL;
     int code;
     if (cli_load(cli, &err) < 0) {
-        code = fail(cli, progress, NULL, &err);
+        code = fail_image(cli, progress, NULL, &err);
     } else {
         const char *to = ocv_config_get(cli->config, "to");
         if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
@@ -215,7 +216,7 @@ static void option_of(char **word)
 int main(int argc, char **argv)
 {
     struct cli cli;
-    struct settings settings = {0};
+    struct vpull_settings settings = {0};
     struct plugin_args plugin;
     cli_init(&cli, "vpull");
     plugin_parse(argc, argv, &plugin);
@@ -223,14 +224,14 @@ int main(int argc, char **argv)
     case PLUGIN_METADATA:
         plugin_print_metadata(stdout);
         return cli_quit(&cli, 0);
-    case PLUGIN_COMPLETION:
-        puts(":0"); /* cobra: nothing to offer, the shell's own completion goes on */
-        return cli_quit(&cli, 0);
+    case PLUGIN_COMPLETION: /* docker's and cobra's protocol is that of cli_read */
+        cli.completing = true;
+        break;
     case PLUGIN_HOOK:
         plugin_print_hook(stdout, argv[argc - 1]);
         return cli_quit(&cli, 0);
     case PLUGIN_HELP:
-        fputs(vpull_help, stdout);
+        cli_print_help(&cli, &vpull_command, false);
         return cli_quit(&cli, 0);
     case PLUGIN_RUN:
         settings.pull.to = "docker";
@@ -245,10 +246,10 @@ int main(int argc, char **argv)
     cli.interrupted = &interrupted;
     if (argc == 2 && plugin.call == PLUGIN_NONE)
         option_of(&argv[1]);
-    int skip = plugin.call == PLUGIN_RUN ? plugin.first - 1 : 0;
+    int skip = plugin.call == PLUGIN_NONE ? 0 : plugin.first - 1;
     argv[skip] = argv[0];
     int code = settings_read(&cli, &settings, argc - skip, argv + skip);
     if (code < 0)
-        code = run(&cli, &settings, argv + skip + optind);
+        code = pull_images(&cli, &settings, argv + skip + optind);
     return cli_quit(&cli, code);
 }

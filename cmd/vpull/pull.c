@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/pull.h"
 
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/names.h"
 #include "cmd/vpull/ask_daemon.h"
 #include "cmd/vpull/engines/destination.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define TEXT_MAX (64u * 1024)
 #define REJECTIONS_SHOWN 10u
+#define PRINT_REF_TOLD_MS 5000u /* scripts are told of nothing but a long wait */
 
 const char *pull_label(const struct pull *pull)
 {
@@ -107,7 +109,7 @@ static void announce_tag(const struct pull *pull)
                          ocv_tag_choice_family(pull->image.choice));
 }
 
-static int resolve(struct pull *pull, struct ocv_error *err)
+static int resolve_entry(struct pull *pull, struct ocv_error *err)
 {
     int status = image_resolve(pull->cli, &pull->image, &pull->decision, err);
     if (status < 0)
@@ -146,7 +148,20 @@ static int read_child(struct pull *pull, struct ocv_error *err)
                       : child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
 }
 
-static int print_result(const struct pull *pull, const char *where, struct ocv_error *err)
+/* What docker and podman run: an image that they have is not found by its manifest's digest alone.
+ */
+static char *quiet_name(const struct pull *pull, const struct destination *destination)
+{
+    const struct ocv_reference *reference = pull->image.reference;
+    bool engine = destination == &destination_docker || destination == &destination_podman;
+    char *out = NULL;
+    int made = engine && reference ? asprintf(&out, "%s@%s", reference->name, pull->entry->digest)
+                                   : asprintf(&out, "%s", pull->entry->digest);
+    return made < 0 ? NULL : out;
+}
+
+static int print_result(const struct pull *pull, const struct destination *destination,
+                        const char *where, struct ocv_error *err)
 {
     if (progress_is_json(pull->progress)) {
         progress_event(pull->progress, "done",
@@ -156,17 +171,40 @@ static int print_result(const struct pull *pull, const char *where, struct ocv_e
         return OCV_OK;
     }
     if (pull->options->quiet)
-        printf("%s\n", pull->entry->digest);
+        return print_and_free(quiet_name(pull, destination), err);
+    if (pull->cached && !strncmp(where, "into ", 5))
+        printf("Digest: %s\nStatus: already there, in %s\n", pull->entry->digest, where + 5);
     else
         printf("Digest: %s\nStatus: %s %s\n", pull->entry->digest,
                pull->cached ? "already there," : "pulled", where);
-    if (!pull->options->quiet && pull->name)
+    if (pull->name)
         printf("%s\n", pull->name);
+    else if (destination != &destination_oci && destination != &destination_archive)
+        progress_message(pull->progress, "note: it has no name there: --tag NAME gives it one");
     return cli_print("", 0, err);
 }
 
-static int run(struct pull *pull, const struct destination *destination, const char *argument,
-               struct ocv_error *err)
+/* Hint for a pull that failed, if the error has none yet. */
+static void advise_tag(const struct pull *pull, const struct destination *destination,
+                       struct ocv_error *err)
+{
+    char size[FORMAT_NUMBER_MAX];
+    bool keeps = destination == &destination_oci || destination == &destination_containerd ||
+                 destination == &destination_archive;
+    if (!err || err->hint[0])
+        return;
+    if (err->status == OCV_ERR_INTERRUPTED && keeps)
+        ocv_error_hint(err, "run it again to go on: what has arrived is kept");
+    else if (err->status == OCV_ERR_MISMATCH && pull->image.reference)
+        ocv_error_hint(err, "what %s has is damaged: who published it can push it again",
+                       pull->image.reference->name);
+    else if (strstr(err->message, strerror(ENOSPC)))
+        ocv_error_hint(err, "the image has %s to store",
+                       format_bytes(child_bytes(&pull->child), size));
+}
+
+static int pull_one(struct pull *pull, const struct destination *destination, const char *argument,
+                    struct ocv_error *err)
 {
     char where[512] = "";
     int status = name_result(pull, err);
@@ -180,10 +218,12 @@ static int run(struct pull *pull, const struct destination *destination, const c
         return status;
     status = destination->pull(pull, argument, where, sizeof(where), err);
     progress_finish(pull->progress);
-    if (status < 0)
+    if (status < 0) {
+        advise_tag(pull, destination, err);
         return status;
+    }
     pull_record(pull);
-    return print_result(pull, where, err);
+    return print_result(pull, destination, where, err);
 }
 
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
@@ -195,19 +235,23 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
         return print_and_free(chosen, err);
-    if (strncmp(text, "oci:", 4) != 0) {
+    if (strncmp(text, "oci:", 4) != 0)
         progress_status(progress, "resolving", text, "%s: resolving", text);
-        (void)!registry_load(!cli->probe, NULL); /* cli_registry tries again, and reports it */
-    }
+    if (options->print_ref && !options->quiet)
+        progress_late(progress, PRINT_REF_TOLD_MS, "%s: %s: still resolving after %u s",
+                      cli->program, text, PRINT_REF_TOLD_MS / 1000);
     cli_profile_begin(cli);
+    if (strncmp(text, "oci:", 4) != 0)
+        (void)!registry_load(true, NULL); /* cli_registry tries again, and reports it */
     int status = options->locked && options->locked->n_tags
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)
                      : image_open_by_rule(cli, text, &pull.image, err);
+    progress_late_end(progress);
     if (status == OCV_OK)
-        status = resolve(&pull, err);
+        status = resolve_entry(&pull, err);
     if (status == OCV_OK)
         status = options->print_ref ? print_and_free(pull_digest_reference(&pull), err)
-                                    : run(&pull, destination, argument, err);
+                                    : pull_one(&pull, destination, argument, err);
     child_free(&pull.child);
     ocv_decision_free(pull.decision);
     image_close(&pull.image);

@@ -48,7 +48,7 @@ void pull_record(const struct pull *pull)
 static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
 {
     if (child_config(pull->cli, &pull->image, &pull->child, text, NULL) < 0)
-        return NULL; /* whatever is wrong with it, the pull itself will say */
+        return NULL; /* the pull itself reports the error */
     return json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
 }
 
@@ -65,7 +65,7 @@ static bool find_said(const struct pull *pull, const json_t *config, struct ocv_
     return out->label && out->properties;
 }
 
-/* A lone manifest says nothing of its platform, its config does: there is no other to choose. */
+/* A single manifest has no platform, only its config does: there is no other entry to choose. */
 static void check_platform(const struct pull *pull, const json_t *config)
 {
     char own[128], wanted[128];
@@ -86,7 +86,7 @@ static void check_platform(const struct pull *pull, const json_t *config)
                   ocv_platform_format(&host, wanted, sizeof(wanted)));
 }
 
-static int judge(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
+static int check_recorded(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
 {
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(pull->cli->config), .platform = pull->cli->platform};
@@ -109,7 +109,8 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     json_t *config = read_config(pull, &text);
     check_platform(pull, config);
     bool pinned = pull->image.reference && pull->image.reference->digest;
-    int status = pinned && find_said(pull, config, &said) ? judge(pull, &said, err) : OCV_OK;
+    int status =
+        pinned && find_said(pull, config, &said) ? check_recorded(pull, &said, err) : OCV_OK;
     json_decref(config);
     return status;
 }

@@ -26,16 +26,17 @@ void *ocv_arena_alloc(struct ocv_arena *arena, size_t n, size_t size)
     struct ocv_arena_block *block = arena->head;
     if (!block || block->cap - block->used < bytes) {
         size_t cap = bytes > BLOCK ? bytes : BLOCK;
-        block = calloc(1, sizeof(*block) + cap);
+        block = malloc(sizeof(*block) + cap);
         if (!block)
             return NULL;
+        block->used = 0;
         block->cap = cap;
         block->next = arena->head;
         arena->head = block;
     }
     void *p = block->data + block->used;
     block->used += bytes;
-    return p;
+    return memset(p, 0, bytes);
 }
 
 char *ocv_arena_copy(struct ocv_arena *arena, const char *s, size_t len)

@@ -21,6 +21,7 @@ int ocv_error_exit_code(enum ocv_status status)
     case OCV_ERR_NOMEM:
     case OCV_ERR_IO:
     case OCV_ERR_NETWORK:
+    case OCV_ERR_TLS:
     case OCV_ERR_NOT_FOUND:
     case OCV_ERR_DENIED:
     case OCV_ERR_ENGINE:

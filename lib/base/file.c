@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define TEMPORARY "tmp-"
+#define TEMPORARY ".tmp-" /* readers of a directory skip such files */
 #define TEMPORARY_MAX 32
 #define TEMPORARY_AGE (60 * 60) /* seconds; no write of a small file takes so long */
 
@@ -76,6 +76,17 @@ int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *
     return ocv_fd_read(fd, path, out, err);
 }
 
+const char *ocv_file_distrust(const struct stat *st, uid_t self)
+{
+    if (st->st_uid != 0 && st->st_uid != self)
+        return self == 0 ? "does not belong to root" : "belongs neither to root nor to this user";
+    if (st->st_mode & S_IWGRP)
+        return "its group may write to it";
+    if (st->st_mode & S_IWOTH)
+        return "anybody may write to it";
+    return NULL;
+}
+
 int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
                      struct ocv_error *err)
 {
@@ -110,7 +121,7 @@ static int make_directory(const char *path, const char *whole, mode_t mode, stru
     bool made = mkdir(path, 0755) == 0;
     if (made ? !mode : errno == EEXIST)
         return OCV_OK;
-    /* by a descriptor: whose the directory above is may have put a link in its place */
+    /* by descriptor: the owner of the directory above may have replaced it by a link */
     ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
                                             : ocv_file_fail(err, whole, NULL, "create directory");
@@ -130,7 +141,7 @@ int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
         if (copy.data[i] != '/')
             continue;
         copy.data[i] = '\0';
-        if (stat(copy.data, &st) < 0) /* so that a read-only directory above does no harm */
+        if (stat(copy.data, &st) < 0) /* so that a read-only directory above causes no error */
             status = make_directory(copy.data, path, mode, err);
         copy.data[i] = '/';
     }
@@ -175,7 +186,7 @@ int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, co
 {
     char temporary[TEMPORARY_MAX];
     /* what is not for everybody is not while it is written */
-    ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0644);
+    ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0666);
     if (fd < 0)
         return ocv_file_fail(err, dir, name, "write");
     if (!ocv_fd_write(fd, data, len) || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
@@ -187,6 +198,39 @@ int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, co
     if (fsync(dirfd) < 0)
         return ocv_file_fail(err, dir, NULL, "sync");
     return OCV_OK;
+}
+
+static int write_through(const char *path, const void *data, size_t len, struct ocv_error *err)
+{
+    ocv_auto_fd int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || !ocv_fd_write(fd, data, len))
+        return ocv_file_fail(err, path, NULL, "write");
+    return OCV_OK;
+}
+
+int ocv_file_write(const char *path, const void *data, size_t len, struct ocv_error *err)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    if (there && !S_ISREG(st.st_mode))
+        return write_through(path, data, len, err);
+    if (there && !realpath(path, real))
+        return ocv_file_fail(err, path, NULL, "write");
+    int n = there ? 0 : snprintf(real, sizeof(real), "%s", path);
+    if (n < 0 || (size_t)n >= sizeof(real))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the path is too long", path);
+    char *slash = strrchr(real, '/');
+    const char *name = slash ? slash + 1 : real, *directory = slash > real ? real
+                                                              : slash      ? "/"
+                                                                           : ".";
+    if (slash)
+        *slash = '\0';
+    ocv_auto_fd int dirfd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dirfd < 0)
+        return ocv_file_fail(err, path, NULL, "write");
+    return ocv_file_replace(dirfd, dirfd, directory, name, data, len,
+                            there ? st.st_mode & 07777 : 0, err);
 }
 
 void ocv_file_sweep(int tmpfd)

@@ -7,6 +7,7 @@
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -18,12 +19,16 @@ int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out,
 bool ocv_fd_write(int fd, const void *data, size_t len) OCV_WARN_UNUSED;
 
 enum ocv_file_kind {
-    OCV_FILE_ANY,     /**< whatever can be opened and read, a FIFO, too */
+    OCV_FILE_ANY,     /**< anything that can be opened and read, also a FIFO */
     OCV_FILE_REGULAR, /**< anything else is OCV_ERR_IO, and does not block */
 };
 /** Append a whole file. Missing: OCV_ERR_NOT_FOUND; other errors as ocv_fd_read. */
 int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Why user `self` should not trust a program or its directory: NULL if it should. It must belong
+ * to root or to that user, and nobody else may have write permission. */
+const char *ocv_file_distrust(const struct stat *st, uid_t self);
 
 /** OCV_ERR_IO "DIR/NAME: cannot WHAT: <errno>". `name` may be NULL. */
 int ocv_file_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);
@@ -42,6 +47,9 @@ int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, 
  *  `mode` 0 leaves the file's to the umask. */
 int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, const void *data,
                      size_t len, mode_t mode, struct ocv_error *err);
+/** Write a file that a user named: whole or not at all. One that is there keeps its mode, a link
+ *  stays a link; a pipe or a device is written through. */
+int ocv_file_write(const char *path, const void *data, size_t len, struct ocv_error *err);
 /** Remove what killed writers of ocv_file_replace left there more than an hour ago. */
 void ocv_file_sweep(int tmpfd);
 /** Remove files "sha..." of the directory: those not touched for `age` seconds (0: whatever their

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A directory of files named after digests ("sha...") does not grow for ever. */
+/* Limits the age and the number of files named after digests ("sha...") in a directory. */
 #include "lib/base/file.h"
 
 #include <dirent.h>
@@ -11,14 +11,14 @@
 
 #define KEPT_NAME_MAX 168 /* of a digest with what is put behind it */
 
-struct aged {
+struct dated_name {
     int64_t time;
     char name[KEPT_NAME_MAX];
 };
 
-static int older(const void *a, const void *b)
+static int compare_age(const void *a, const void *b)
 {
-    const struct aged *x = a, *y = b;
+    const struct dated_name *x = a, *y = b;
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : strcmp(x->name, y->name);
 }
 
@@ -28,7 +28,7 @@ static bool is_record(const char *name)
 }
 
 /* Most calls find that there is nothing to do: then names are counted, and no file is looked at. */
-static size_t count(DIR *dir)
+static size_t count_files(DIR *dir)
 {
     size_t n = 0;
     const struct dirent *entry;
@@ -38,7 +38,7 @@ static size_t count(DIR *dir)
     return n;
 }
 
-static size_t list(DIR *dir, struct aged *out, size_t room)
+static size_t list_files(DIR *dir, struct dated_name *out, size_t room)
 {
     size_t n = 0;
     struct stat st;
@@ -61,11 +61,11 @@ void ocv_directory_keep_newest(int fd, size_t max, int64_t age)
         ocv_fd_close(&copy);
         return;
     }
-    size_t n = count(dir);
-    struct aged *files = n > max || age ? calloc(n + 1, sizeof(*files)) : NULL;
+    size_t n = count_files(dir);
+    struct dated_name *files = n > max || age ? calloc(n + 1, sizeof(*files)) : NULL;
     if (files) {
-        n = list(dir, files, n);
-        qsort(files, n, sizeof(*files), older);
+        n = list_files(dir, files, n);
+        qsort(files, n, sizeof(*files), compare_age);
         int64_t now = time(NULL);
         for (size_t i = 0; i < n && (n - i > max || (age && now - files[i].time > age)); i++)
             unlinkat(fd, files[i].name, 0);

@@ -3,12 +3,13 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORD_MAX 64u /* longer words are never taken for typing errors */
 #define NEAR 3u
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -28,12 +29,12 @@ size_t ocv_nearest_distance(const char *a, const char *b, size_t max)
         now[0] = i;
         for (size_t k = 1; k <= m; k++) {
             size_t change = before[k - 1] + (a[i - 1] != b[k - 1]);
-            now[k] = least(change, least(before[k], now[k - 1]) + 1);
+            now[k] = least_of(change, least_of(before[k], now[k - 1]) + 1);
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                now[k] = least(now[k], older[k - 2] + 1);
+                now[k] = least_of(now[k], older[k - 2] + 1);
         }
     }
-    return least(rows[n % 3][m], max + 1);
+    return least_of(rows[n % 3][m], max + 1);
 }
 
 static bool is_version(const char *s)
@@ -43,7 +44,7 @@ static bool is_version(const char *s)
 
 /* A version that lost a digit runs on machines that the right one does not: 128 may be 12.8 or
  * 128.0, never 12. What stands behind a dot too many may go (12.8.1). */
-static bool loosens(const char *wanted, const char *word)
+static bool loosens_word(const char *wanted, const char *word)
 {
     size_t n = strlen(word);
     if (!is_version(wanted) || !is_version(word) ||
@@ -57,13 +58,33 @@ static bool loosens(const char *wanted, const char *word)
     return false;
 }
 
+/* How far apart the digits are of two words that differ in one: 12.9 is nearer to 12.8 than to
+ * 12.6. */
+static size_t compare_digits(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    bool digits = *a >= '0' && *a <= '9' && *b >= '0' && *b <= '9' && !strcmp(a + 1, b + 1);
+    return digits ? (size_t)abs(*a - *b) : 10;
+}
+
+/* Of two that are equally near the first one stays. */
+static bool is_nearer(const struct ocv_nearest *nearest, const char *word, size_t distance)
+{
+    if (!nearest->best || distance != nearest->distance)
+        return !nearest->best || distance < nearest->distance;
+    return compare_digits(nearest->wanted, word) < compare_digits(nearest->wanted, nearest->best);
+}
+
 void ocv_nearest_offer(struct ocv_nearest *nearest, const char *word)
 {
     size_t len = strlen(nearest->wanted);
     bool begun = len > 1 && strlen(word) <= WORD_MAX && !strncmp(word, nearest->wanted, len);
     size_t distance = begun ? word[len] != '\0' : ocv_nearest_distance(nearest->wanted, word, NEAR);
-    if (distance > NEAR || (nearest->best && distance >= nearest->distance) ||
-        loosens(nearest->wanted, word))
+    if (distance > NEAR || !is_nearer(nearest, word, distance) ||
+        loosens_word(nearest->wanted, word))
         return;
     nearest->best = word;
     nearest->distance = distance;

@@ -3,145 +3,329 @@
 
 #include "lib/base/nearest.h"
 
-#include <stdio.h>
+#include <getopt.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 64
-#define VALUE_MAX 96
 #define SHOWN 100 /* characters of what was typed */
+#define VALUE_MAX 96
+#define COLUMN 27      /* where what the help says of an option begins */
+#define LONG_FIRST 256 /* what getopt_long returns for the first row; below: letters */
 
-bool ocv_option_swallows(char *const *argv)
+/* ---- tables ---- */
+
+void ocv_options_add(struct ocv_options *options, const struct ocv_option *table, void *into)
+{
+    for (; table->name || table->group; table++) {
+        char *at = into ? (char *)into + (table->group ? table->offset : 0) : NULL;
+        if (table->group)
+            ocv_options_add(options, table->group, at);
+        else if (options->n < OCV_OPTIONS_MAX) {
+            options->list[options->n].row = table;
+            options->list[options->n++].into = at;
+        }
+    }
+}
+
+int ocv_option_flag(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)err;
+    *(bool *)given->into = true;
+    return OCV_OK;
+}
+
+int ocv_option_text(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)err;
+    *(const char **)given->into = given->value;
+    return OCV_OK;
+}
+
+int ocv_option_add(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct ocv_option_list *list = given->into;
+    if (list->n == OCV_OPTION_LIST_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u of --%s", OCV_OPTION_LIST_MAX,
+                             given->option->name);
+    list->texts[list->n++] = given->value;
+    return OCV_OK;
+}
+
+int ocv_option_enum(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    int word = ocv_option_word(given->option, given->value);
+    (void)err;
+    if (word < 0)
+        return OCV_OPTION_WRONG;
+    memcpy(given->into, &word, sizeof(word));
+    return OCV_OK;
+}
+
+int ocv_option_word(const struct ocv_option *option, const char *value)
+{
+    const char *word = option->value;
+    for (int i = 0;; i++) {
+        size_t len = strcspn(word, "|");
+        if (len == strlen(value) && !strncmp(word, value, len))
+            return i;
+        if (!word[len])
+            return -1;
+        word += len + 1;
+    }
+}
+
+/* ---- the help ---- */
+
+static bool print_row(const struct ocv_option *row, bool brief, FILE *out)
+{
+    const char letter[] = {'-', row->letter, ',', ' ', '\0'};
+    char names[160];
+    if (row->names)
+        snprintf(names, sizeof(names), "%s", row->names);
+    else
+        snprintf(names, sizeof(names), "%s--%s%s%s", row->letter ? letter : "", row->name,
+                 row->value ? " " : "", row->value ? row->value : "");
+    const char *line = row->help;
+    int width = (int)strlen(names) + 2;
+    bool alone = !*line || *line == '\n';
+    fprintf(out, "  %s%*s", names, alone ? 0 : width < COLUMN ? COLUMN - width : 3, "");
+    for (size_t len; *line; line += len) {
+        len = strcspn(line, "\n");
+        fwrite(line, 1, len, out);
+        if (brief && len)
+            break;
+        if (line[len])
+            fprintf(out, "\n%*s", COLUMN, "");
+        len += line[len] != '\0';
+    }
+    fputc('\n', out);
+    return !brief || !strchr(row->help + (*row->help == '\n'), '\n');
+}
+
+static bool is_shown(const struct ocv_option *row, enum ocv_options_shown shown)
+{
+    bool folded = row->flags & OCV_OPTION_FOLDED, more = row->flags & OCV_OPTION_MORE;
+    switch (shown) {
+    case OCV_OPTIONS_SHORT:
+        return !folded && !more;
+    case OCV_OPTIONS_OWN:
+        return !folded;
+    case OCV_OPTIONS_REST:
+        return folded;
+    default:
+        return true;
+    }
+}
+
+bool ocv_options_print(const struct ocv_options *options, FILE *out)
+{
+    bool all = true;
+    for (size_t i = 0; i < options->n; i++) {
+        const struct ocv_option *row = options->list[i].row;
+        if (!row->help)
+            continue;
+        if (is_shown(row, options->shown))
+            all = print_row(row, options->shown == OCV_OPTIONS_SHORT, out) && all;
+        else
+            all = false;
+    }
+    return all;
+}
+
+/* ---- what is said of a wrong one ---- */
+
+/* Has getopt_long just given the option the next option as its value ("--insecure --to oci:x")?
+ * What stands behind "=" and a lone "-" are values. */
+static bool takes_next(char *const *argv)
 {
     return optarg && optarg == argv[optind - 1] && optarg[0] == '-' && optarg[1];
 }
 
 /* The argument with the option in it. */
-static const char *typed(char *const *argv)
+static const char *as_typed(char *const *argv)
 {
     bool apart = optarg && optind > 1 && optarg == argv[optind - 1];
     const char *text = argv[optind - (apart ? 2 : 1)];
     return text ? text : "";
 }
 
-bool ocv_option_shortened(char *const *argv, const char *name)
+/* Of the option in it: "--name" or "-x". */
+static int name_length(const char *text)
 {
-    const char *text = typed(argv);
+    return text[1] == '-' ? (int)strcspn(text, "=") : (int)strnlen(text, 2);
+}
+
+static bool is_shortened(char *const *argv, const char *name)
+{
+    const char *text = as_typed(argv);
     return !strncmp(text, "--", 2) && strcspn(text + 2, "=") < strlen(name);
 }
 
-/* ---- what the help says ---- */
-
-/* Does `at` stand where options are named: on an indented line, before the prose that begins behind
- * two spaces? */
-static bool in_names(const char *help, const char *at)
+/* The line that names what was meant, if anything is near enough. */
+static void set_meant(struct ocv_options *options, const struct ocv_nearest *nearest,
+                      const char *what, const char *dashes)
 {
-    const char *line = at;
-    while (line > help && line[-1] != '\n')
-        line--;
-    if (strncmp(line, "  -", 3) != 0)
-        return false;
-    for (line += 2; line < at; line++)
-        if (line[0] == ' ' && line[1] == ' ')
-            return false;
-    return at[-1] == ' ';
-}
-
-/* What stands behind the option in its line of the help: "HOST[:PORT]". */
-static bool value_in(const char *help, const char *name, char out[VALUE_MAX])
-{
-    for (const char *at = help; at && (at = strstr(at, name)) != NULL; at++) {
-        const char *end = at + strlen(name);
-        while (!strncmp(end, ", --", 4))
-            end += 4 + strspn(end + 4, "abcdefghijklmnopqrstuvwxyz-");
-        size_t len = *end == ' ' ? strcspn(end + 1, " \n") : 0;
-        if (len == 0 || len >= VALUE_MAX || !in_names(help, at))
-            continue;
-        memcpy(out, end + 1, len);
-        out[len - (end[len] == ',')] = '\0';
-        return true;
-    }
-    return false;
-}
-
-static const char *value_name(const struct ocv_options *options, const char *name,
-                              char out[VALUE_MAX])
-{
-    if (!value_in(options->help, name, out) && !value_in(options->more, name, out))
-        snprintf(out, VALUE_MAX, "a value");
-    return out;
-}
-
-/* ---- what is said ---- */
-
-static void similar(const struct ocv_nearest *nearest, const char *what, const char *dashes,
-                    char out[OCV_OPTION_TEXT_MAX])
-{
-    size_t len = strlen(out);
     const char *meant = ocv_nearest_meant(nearest);
     if (meant)
-        snprintf(out + len, OCV_OPTION_TEXT_MAX - len, "\nThe most similar %s is: %s%s", what,
+        snprintf(options->meant, sizeof(options->meant), "The most similar %s is: %s%s", what,
                  dashes, meant);
 }
 
-static void unknown(const struct option *list, const char *text, char out[OCV_OPTION_TEXT_MAX])
+static int unknown_option(struct ocv_options *options, const char *text, struct ocv_error *err)
 {
     char name[NAME_MAX_LEN] = "";
     int len = (int)strcspn(text, "="); /* behind it may be a secret */
-    snprintf(out, OCV_OPTION_TEXT_MAX, "unknown option '%.*s'", len < SHOWN ? len : SHOWN, text);
     if (!strncmp(text, "--", 2))
         snprintf(name, sizeof(name), "%.*s", len - 2, text + 2);
     struct ocv_nearest nearest = {.wanted = name};
-    for (; list->name; list++)
-        ocv_nearest_offer(&nearest, list->name);
-    similar(&nearest, "option", "--", out);
+    for (size_t i = 0; i < options->n; i++)
+        if (!(options->list[i].row->flags & OCV_OPTION_HIDDEN))
+            ocv_nearest_offer(&nearest, options->list[i].row->name);
+    set_meant(options, &nearest, "option", "--");
+    return ocv_error_set(err, OCV_ERR_INVALID, "unknown option '%.*s'", len < SHOWN ? len : SHOWN,
+                         text);
 }
 
-/* "text|json" as a list of words; false where the value is of another kind. */
-static void wrong_value(const char *name, const char *values, char out[OCV_OPTION_TEXT_MAX])
+/* "a, b or c" of "a|b|c". */
+static void list_words(const char *bars, char out[VALUE_MAX])
 {
-    char words[VALUE_MAX];
+    out[0] = '\0';
+    for (size_t len, n = 0; *bars && n < VALUE_MAX; bars += len + (bars[len] == '|')) {
+        len = strcspn(bars, "|");
+        const char *behind = !bars[len] ? "" : strchr(bars + len + 1, '|') ? ", " : " or ";
+        n += (size_t)snprintf(out + n, VALUE_MAX - n, "%.*s%s", (int)len, bars, behind);
+    }
+}
+
+/* What was meant is sought where the value is one of a list of words. */
+static int wrong_value(struct ocv_options *options, const struct ocv_option *row, const char *text,
+                       const char *value, struct ocv_error *err)
+{
+    char words[VALUE_MAX], may[VALUE_MAX];
     char *save = NULL;
-    struct ocv_nearest nearest = {.wanted = optarg ? optarg : ""};
-    snprintf(words, sizeof(words), "%s", values);
-    bool list = strchr(values, '|') &&
-                strspn(values, "abcdefghijklmnopqrstuvwxyz0123456789|-") == strlen(values);
-    snprintf(out, OCV_OPTION_TEXT_MAX, "%s: invalid value '%.*s': expected %s", name, SHOWN,
-             nearest.wanted, values);
+    struct ocv_nearest nearest = {.wanted = value};
+    snprintf(words, sizeof(words), "%s", row->value);
+    bool list = strchr(words, '|') &&
+                strspn(words, "abcdefghijklmnopqrstuvwxyz0123456789|-") == strlen(words);
     for (char *w = list ? strtok_r(words, "|", &save) : NULL; w; w = strtok_r(NULL, "|", &save))
         ocv_nearest_offer(&nearest, w);
-    similar(&nearest, "value", "", out);
+    set_meant(options, &nearest, "value", "");
+    list_words(row->value, may);
+    return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.*s' for %.*s: %s", SHOWN, value,
+                         name_length(text), text, may);
 }
 
-/* '?' with optopt set: an unknown letter, or a long option's value that was given a value it does
- * not take ("--quiet=1"). Letters that are known somewhere can be either. */
-static bool value_unwanted(const char *text)
+void ocv_options_report(const struct ocv_options *options, const struct ocv_error *err, FILE *out)
 {
-    bool letter = optopt >= 0x20 && optopt <= 0x7e;
-    return optopt && (!letter || (strchr("hqv", optopt) && !strncmp(text, "--", 2)));
+    fprintf(out, "%.*s: %s\n", (int)strcspn(options->command, " "), options->command, err->message);
+    if (options->meant[0])
+        fprintf(out, "%s\n", options->meant);
+    if (err->hint[0])
+        fprintf(out, "hint: %s\n", err->hint);
 }
 
-const char *ocv_option_wrong(const struct ocv_options *options, char *const *argv, int value,
-                             char out[OCV_OPTION_TEXT_MAX])
+/* ---- reading ---- */
+
+/* What getopt_long wants of the rows. */
+struct getopt_tables {
+    struct option names[OCV_OPTIONS_MAX + 1];
+    char letters[2 * OCV_OPTIONS_MAX + 2];
+};
+
+static void make_lists(const struct ocv_options *options, struct getopt_tables *out)
 {
-    char name[NAME_MAX_LEN], values[VALUE_MAX];
-    const char *text = value == ':' ? argv[optind - 1] : typed(argv);
-    bool is_long = text && !strncmp(text, "--", 2);
-    text = text ? text : "";
-    snprintf(name, sizeof(name), "%.*s", is_long ? (int)strcspn(text, "=") : 2, text);
-    if (value == ':' && !is_long)
-        snprintf(name, sizeof(name), "-%c", optopt);
+    size_t n = 0;
+    *out = (struct getopt_tables){0};
+    out->letters[n++] = ':';
+    for (size_t i = 0; i < options->n; i++) {
+        const struct ocv_option *row = options->list[i].row;
+        out->names[i].name = row->name;
+        out->names[i].val = LONG_FIRST + (int)i;
+        if (row->value || row->flags & OCV_OPTION_OPTIONAL)
+            out->names[i].has_arg =
+                row->flags & OCV_OPTION_OPTIONAL ? optional_argument : required_argument;
+        if (row->letter) {
+            out->letters[n++] = row->letter;
+            if (row->value)
+                out->letters[n++] = ':';
+        }
+    }
+}
+
+/* The place of the row that getopt_long means; options->n: none. */
+static size_t find_row(const struct ocv_options *options, int value)
+{
+    size_t i = 0;
+    if (value >= LONG_FIRST)
+        return (size_t)(value - LONG_FIRST);
+    while (i < options->n &&
+           (!options->list[i].row->letter || options->list[i].row->letter != value))
+        i++;
+    return i;
+}
+
+static const char *value_name(const struct ocv_options *options, size_t i)
+{
+    return i < options->n && options->list[i].row->value ? options->list[i].row->value : "a value";
+}
+
+/* '?' and ':' of getopt_long. */
+static int refuse_option(struct ocv_options *options, char *const *argv, int value,
+                         struct ocv_error *err)
+{
+    const char *text = value == ':' ? argv[optind - 1] : as_typed(argv);
+    int len = text ? (int)strcspn(text, "=") : 0;
+    if (value == ':' && text && !strncmp(text, "--", 2))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.*s needs %s", len, text,
+                             value_name(options, find_row(options, optopt)));
     if (value == ':')
-        snprintf(out, OCV_OPTION_TEXT_MAX, "%s needs %s", name, value_name(options, name, values));
-    else if (value != '?' && ocv_option_swallows(argv))
-        snprintf(out, OCV_OPTION_TEXT_MAX, "%s needs %s, got '%.*s'", name,
-                 value_name(options, name, values), SHOWN, optarg);
-    else if (value != '?')
-        wrong_value(name, value_name(options, name, values), out);
-    else if (value_unwanted(text))
-        snprintf(out, OCV_OPTION_TEXT_MAX, "option '%s' takes no value", name);
-    else if (optopt)
-        snprintf(out, OCV_OPTION_TEXT_MAX, "unknown option '-%c'", optopt);
-    else
-        unknown(options->list, text, out);
-    return out;
+        return ocv_error_set(err, OCV_ERR_INVALID, "-%c needs %s", optopt,
+                             value_name(options, find_row(options, optopt)));
+    if (optopt >= LONG_FIRST)
+        return ocv_error_set(err, OCV_ERR_INVALID, "option '%.*s' takes no value", len, text);
+    if (optopt)
+        return ocv_error_set(err, OCV_ERR_INVALID, "unknown option '-%c'", optopt);
+    return unknown_option(options, text, err);
+}
+
+/* What is wrong with a known option before its row is asked. */
+static int check_value(struct ocv_options *options, size_t i, char *const *argv,
+                       struct ocv_error *err)
+{
+    const char *text = as_typed(argv);
+    if (takes_next(argv))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.*s needs %s, got '%.*s'", name_length(text),
+                             text, value_name(options, i), SHOWN, optarg);
+    if (options->list[i].row->flags & OCV_OPTION_FULL &&
+        is_shortened(argv, options->list[i].row->name))
+        return unknown_option(options, text, err);
+    return OCV_OK;
+}
+
+int ocv_options_read(struct ocv_options *options, int argc, char **argv,
+                     const struct ocv_option **stop, struct ocv_error *err)
+{
+    struct getopt_tables lists;
+    int value, status = OCV_OK;
+    make_lists(options, &lists);
+    *stop = NULL;
+    while (status == OCV_OK &&
+           (value = getopt_long(argc, argv, lists.letters, lists.names, NULL)) != -1) {
+        size_t i = value == '?' || value == ':' ? options->n : find_row(options, value);
+        status = i < options->n ? check_value(options, i, argv, err)
+                                : refuse_option(options, argv, value, err);
+        if (status < 0)
+            break;
+        const struct ocv_option *row = options->list[i].row;
+        const struct ocv_option_given given = {
+            .option = row, .value = optarg, .into = options->list[i].into + row->offset};
+        if ((status = row->take(&given, err)) < 0)
+            return status;
+        if (status == OCV_OPTION_WRONG)
+            status = wrong_value(options, row, as_typed(argv), optarg, err);
+        *stop = status == OCV_OPTION_STOP ? row : NULL;
+    }
+    if (status < 0)
+        ocv_error_hint(err, "%s --help", options->command);
+    return status < 0 ? status : OCV_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where this project's files and sockets are on a machine. Directories that are
- * chosen at build time stand in the generated datadir.h and libexecdir.h. */
+/* Paths of this project's files and sockets. Directories that are chosen at build time are in the
+ * generated datadir.h and libexecdir.h. */
 #ifndef OCV_PATHS_H
 #define OCV_PATHS_H
 
@@ -8,9 +8,8 @@
 #define OCV_PATH_PROVIDERS "/etc/ocivariant/providers.d" /**< the administrator's providers */
 #define OCV_PATH_TAG_RULES "/etc/ocivariant/tags.d"      /**< and tag rules */
 #define OCV_PATH_SOCKET "/run/ocivariant/variantd.sock"  /**< of the daemon's API */
-/** Of the mirror. A port below 1024, which no other user can take while variantd is down; one that
- *  nobody else was given (IANA), and below 512, where bindresvport(3) and NFS do not look for one.
- */
+/** Of the mirror. Below 1024, so that no other user can take the port while variantd is down; not
+ * assigned by IANA; and below 512, where bindresvport(3) and NFS do not look for a free one. */
 #define OCV_LISTEN "127.0.0.1:340"
 /** Used instead where that one is not allowed (rootless, started by hand). */
 #define OCV_LISTEN_UNPRIVILEGED "127.0.0.1:5050"

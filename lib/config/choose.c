@@ -31,3 +31,13 @@ enum ocv_choose ocv_config_choose_text(const struct ocv_config *config, const ch
         parsed = NULL;
     return ocv_config_choose(ocv_config_for_reference(config, parsed));
 }
+
+enum ocv_workload ocv_config_workload(const struct ocv_config *config)
+{
+    const char *text = config ? ocv_config_get(config, "workload") : NULL;
+    if (!text || ocv_config_choose(config) != OCV_CHOOSE_ON)
+        return OCV_WORKLOAD_OFF;
+    return !strcmp(text, "annotations") ? OCV_WORKLOAD_ANNOTATIONS
+           : !strcmp(text, "devices")   ? OCV_WORKLOAD_DEVICES
+                                        : OCV_WORKLOAD_OFF;
+}

@@ -21,4 +21,11 @@ enum ocv_choose ocv_config_choose(const struct ocv_config *config);
 /** The same for a reference as text; NULL or malformed: for all images. */
 enum ocv_choose ocv_config_choose_text(const struct ocv_config *config, const char *reference);
 
+/** Whether each pod may get its own build (`workload` of a repository). */
+enum ocv_workload { OCV_WORKLOAD_OFF, OCV_WORKLOAD_ANNOTATIONS, OCV_WORKLOAD_DEVICES };
+
+/** What a configuration of ocv_config_for_reference says; off for any other, and where `choose` is
+ *  not on. */
+enum ocv_workload ocv_config_workload(const struct ocv_config *config);
+
 #endif

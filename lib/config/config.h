@@ -53,6 +53,8 @@ const struct ocv_config *ocv_config_for_reference(const struct ocv_config *confi
 /** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...; a repository's label),
  *  NULL if not set. */
 const char *ocv_config_get(const struct ocv_config *config, const char *key);
+/** Does the key say something else in one of them? Where it was set does not count. */
+bool ocv_config_differs(const struct ocv_config *a, const struct ocv_config *b, const char *key);
 /** Where that was set: "FILE:LINE", or the `source` of ocv_config_set; NULL if it was not. */
 const char *ocv_config_origin(const struct ocv_config *config, const char *key);
 /** The glob of `repositories` that this configuration is for, and where it stands; NULL for what
@@ -110,6 +112,8 @@ int ocv_config_check_names(const struct ocv_config *config, const struct ocv_nam
 int ocv_config_check_all_names(const struct ocv_config *config,
                                const struct ocv_name_sources *sources, ocv_unknown_visit visit,
                                void *data);
+/** Would ocv_config_override_profile change anything? */
+bool ocv_config_overrides(const struct ocv_config *config);
 /** A new profile with the configuration's `override` lists applied: they replace the namespace's
  *  list of that feature and every device's. */
 int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,

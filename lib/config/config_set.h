@@ -45,8 +45,9 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
 /** A member of `repositories`, to be filled. */
 int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
                               struct ocv_config **out, struct ocv_error *err);
-/** OCV_ERR_CONFIG unless the key may have this text. */
-int ocv_config_check_scalar(const char *key, const char *text, struct ocv_error *err);
+/** OCV_ERR_CONFIG unless the key may have this text; the message calls it `name`. */
+int ocv_config_check_scalar(const char *key, const char *name, const char *text,
+                            struct ocv_error *err);
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
                           const char *origin, struct ocv_error *err);
 

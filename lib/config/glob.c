@@ -102,7 +102,7 @@ static void enter_state(struct places *p, const char *pattern, size_t i)
     }
 }
 
-static void step(struct places *next, const char *pattern, size_t i, char c)
+static void step_places(struct places *next, const char *pattern, size_t i, char c)
 {
     if (is_deep(pattern, i))
         return; /* the place within it goes on */
@@ -127,13 +127,13 @@ bool ocv_glob_match(const char *pattern, const char *name)
         struct places next = {0};
         for (size_t i = 0; i < n; i++)
             if (now.at[i])
-                step(&next, pattern, i, *name);
+                step_places(&next, pattern, i, *name);
         now = next;
     }
     return now.at[n] || (n > 1 && within_deep(pattern, n - 1) && now.at[n - 1]);
 }
 
-static size_t asterisks(const char *pattern)
+static size_t count_asterisks(const char *pattern)
 {
     size_t n = 0;
     for (; *pattern; pattern++)
@@ -149,5 +149,5 @@ bool ocv_glob_more_specific(const char *a, const char *b)
         return host_a;
     if (prefix_a != prefix_b)
         return prefix_a > prefix_b;
-    return asterisks(a) < asterisks(b);
+    return count_asterisks(a) < count_asterisks(b);
 }

@@ -6,7 +6,7 @@
 #include "lib/config/config_set.h"
 
 #include "lib/base/format/values.h"
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static bool is_socket(const char *text)
     return text[0] == '/' && strlen(text) <= OCV_UNIX_PATH_MAX;
 }
 
-static bool is_directory(const char *text)
+static bool is_absolute(const char *text)
 {
     return text[0] == '/' && strlen(text) < PATH_MAX / 2; /* names below it have to fit, too */
 }
@@ -64,13 +64,15 @@ static const struct ocv_yaml_rule modes = WORDS("auto", "resolver", "proxy");
 static const struct ocv_yaml_rule chooses = WORDS("on", "shadow", "off");
 static const struct ocv_yaml_rule policies = WORDS("enforce", "warn", "off");
 static const struct ocv_yaml_rule fails = WORDS("open", "closed");
+static const struct ocv_yaml_rule workloads = WORDS("off", "annotations", "devices");
+static const struct ocv_yaml_rule no_devices = WORDS("node", "cpu");
 static const struct ocv_yaml_rule logs = WORDS("text", "json");
 static const struct ocv_yaml_rule duration = FORM(is_duration, OCV_DURATION_FORM);
 static const struct ocv_yaml_rule address = FORM(is_address, OCV_ADDRESS_FORM);
 static const struct ocv_yaml_rule unix_socket =
     FORM(is_socket, "an absolute path of at most 107 bytes");
-static const struct ocv_yaml_rule directory =
-    FORM(is_directory, "the absolute path of a directory");
+static const struct ocv_yaml_rule directory = FORM(is_absolute, "the absolute path of a directory");
+static const struct ocv_yaml_rule file = FORM(is_absolute, "the absolute path of a file");
 static const struct ocv_yaml_rule label = FORM(is_label, "a label (a-z 0-9 . _, at most 63)");
 
 /* ---- lists and mappings: which texts are good is for those who put them in (set.c) --------------
@@ -109,11 +111,13 @@ static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
                                                 .name = &host,
                                                 .each = &registry};
 
-/* "label" is in no other table. */
+/* The first OWN_KEYS are in no other table. */
+#define OWN_KEYS 3u
 static const struct ocv_yaml_key repository_keys[] = {
-    {"label", &label, false},      {"disable", &texts, false},
-    {"require", &texts, false},    {"device_policy", &device_policies, false},
-    {"tag_rules", &on_off, false}, {"cpu_levels", &on_off, false},
+    {"label", &label, false},          {"workload", &workloads, false},
+    {"no_device", &no_devices, false}, {"disable", &texts, false},
+    {"require", &texts, false},        {"device_policy", &device_policies, false},
+    {"tag_rules", &on_off, false},     {"cpu_levels", &on_off, false},
     {"choose", &chooses, false}};
 static const struct ocv_yaml_table repository_table = {"a repository",
                                                        OCV_YAML_KEYS(repository_keys)};
@@ -125,36 +129,40 @@ static const struct ocv_yaml_rule repositories = MAP_OF(repository);
  */
 
 /* LIST: a member of struct ocv_config of that name */
-#define KEYS(LIST, KEY)                 \
-    KEY(choose, chooses)                \
-    LIST(namespace_priority)            \
-    LIST(disable)                       \
-    LIST(require)                       \
-    KEY(device_policy, device_policies) \
-    KEY(devices, devices)               \
-    KEY(override, overrides)            \
-    LIST(known_namespaces)              \
-    LIST(os_features)                   \
-    KEY(cpu_levels, on_off)             \
-    KEY(repositories, repositories)     \
-    KEY(registries, registries)         \
-    KEY(tag_rules, on_off)              \
-    KEY(to, any_text)                   \
-    KEY(listen, address)                \
-    KEY(socket, unix_socket)            \
-    KEY(state_dir, directory)           \
-    LIST(host_names)                    \
-    KEY(mode, modes)                    \
-    KEY(tag_ttl, duration)              \
-    KEY(probe_interval, duration)       \
-    KEY(serve_private, true_false)      \
-    KEY(credentials, any_text)          \
-    KEY(metrics_listen, address)        \
-    KEY(log, logs)                      \
-    KEY(access_log, on_off)             \
-    KEY(policy, policies)               \
-    KEY(fail, fails)                    \
-    LIST(allow)
+#define KEYS(LIST, KEY)                               \
+    KEY(choose, chooses)                              \
+    LIST(namespace_priority)                          \
+    LIST(disable)                                     \
+    LIST(require)                                     \
+    KEY(device_policy, device_policies)               \
+    KEY(devices, devices)                             \
+    KEY(override, overrides)                          \
+    LIST(known_namespaces)                            \
+    LIST(os_features)                                 \
+    KEY(cpu_levels, on_off)                           \
+    KEY(repositories, repositories)                   \
+    KEY(registries, registries)                       \
+    KEY(tag_rules, on_off)                            \
+    KEY(to, any_text)                                 \
+    KEY(listen, address)                              \
+    KEY(socket, unix_socket)                          \
+    KEY(state_dir, directory)                         \
+    LIST(host_names)                                  \
+    KEY(mode, modes)                                  \
+    KEY(tag_ttl, duration)                            \
+    KEY(probe_interval, duration)                     \
+    KEY(serve_private, true_false)                    \
+    KEY(credentials, any_text)                        \
+    KEY(image_credential_provider_config, file)       \
+    KEY(image_credential_provider_bin_dir, directory) \
+    KEY(metrics_listen, address)                      \
+    KEY(log, logs)                                    \
+    KEY(access_log, on_off)                           \
+    KEY(policy, policies)                             \
+    KEY(config_policy, policies)                      \
+    KEY(fail, fails)                                  \
+    LIST(allow)                                       \
+    LIST(workload_annotations)
 
 #define LIST_NAME(key) #key,
 #define KEY_NAME(key, rule) #key,
@@ -176,7 +184,7 @@ const struct ocv_yaml_rule ocv_config_rule = {
     .takes = OCV_TAKES_MAP, .empty = true, .table = &table};
 
 #define N(list) (sizeof(list) / sizeof(*(list)))
-_Static_assert(N(keys) < 64, "a key is a bit of uint64_t, and so is \"label\"");
+_Static_assert(N(keys) + OWN_KEYS <= 64, "a key is a bit of uint64_t");
 
 const char *const *ocv_config_keys(void)
 {
@@ -201,10 +209,12 @@ const char *ocv_config_repository_key(const char *name)
 
 uint64_t ocv_config_key_bit(const char *key)
 {
-    size_t i = 0;
+    size_t i = 0, own = 0;
     while (names[i] && strcmp(names[i], key) != 0)
         i++;
-    return UINT64_C(1) << i; /* "label": the one past the last */
+    while (!names[i] && own + 1 < OWN_KEYS && strcmp(repository_keys[own].name, key) != 0)
+        own++;
+    return UINT64_C(1) << (i + own);
 }
 
 struct ocv_strings *ocv_config_list_of(struct ocv_config *c, const char *key)
@@ -220,6 +230,9 @@ static const struct ocv_yaml_rule *rule_of(const char *key)
     for (size_t i = 0; i < N(keys); i++)
         if (!strcmp(keys[i].name, key))
             return keys[i].rule;
+    for (size_t i = 1; i < OWN_KEYS; i++)
+        if (!strcmp(repository_keys[i].name, key))
+            return repository_keys[i].rule;
     return &label;
 }
 
@@ -231,7 +244,8 @@ enum ocv_key_shape ocv_config_shape(const char *key)
     return rule->takes == OCV_TAKES_LIST ? OCV_KEY_LIST : OCV_KEY_SCALAR;
 }
 
-int ocv_config_check_scalar(const char *key, const char *text, struct ocv_error *err)
+int ocv_config_check_scalar(const char *key, const char *name, const char *text,
+                            struct ocv_error *err)
 {
-    return ocv_yaml_check_text(rule_of(key), key, text, err);
+    return ocv_yaml_check_text(rule_of(key), name, text, err);
 }

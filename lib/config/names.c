@@ -15,7 +15,7 @@
 #define MESSAGE_MAX 512
 #define DEVICES_SHOWN 8u
 
-struct names {
+struct name_check {
     const struct ocv_config *config;
     const struct ocv_name_sources *sources;
     ocv_unknown_visit visit;
@@ -25,10 +25,10 @@ struct names {
     int status;
 };
 
-static void report_name(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
+static void report_name(struct name_check *n, enum ocv_unknown_kind kind, const char *format, ...)
     OCV_PRINTF(3, 4);
 
-static void report_name(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
+static void report_name(struct name_check *n, enum ocv_unknown_kind kind, const char *format, ...)
 {
     char message[MESSAGE_MAX];
     va_list args;
@@ -44,7 +44,7 @@ static void report_name(struct names *n, enum ocv_unknown_kind kind, const char 
 typedef void (*each_name)(void *data, const char *name);
 
 /* Every namespace that is not in the vocabulary. */
-static void own_namespaces(const struct names *n, each_name visit, void *data)
+static void own_namespaces(const struct name_check *n, each_name visit, void *data)
 {
     const struct ocv_name_sources *s = n->sources;
     const struct ocv_strings *known = ocv_config_strings(n->config, "known_namespaces");
@@ -58,7 +58,7 @@ static void own_namespaces(const struct names *n, each_name visit, void *data)
         visit(data, s->providers[i]);
 }
 
-struct search {
+struct key_search {
     const char *wanted;
     bool found;
     struct ocv_nearest nearest;
@@ -66,15 +66,15 @@ struct search {
 
 static void look_at(void *data, const char *name)
 {
-    struct search *search = data;
+    struct key_search *search = data;
     search->found = search->found || !strcmp(search->wanted, name);
     ocv_nearest_offer(&search->nearest, name);
 }
 
-static bool check_namespace(struct names *n, const char *ns)
+static bool check_namespace(struct name_check *n, const char *ns)
 {
     char vocabulary[OCV_WORD_MAX], text[OCV_NEAREST_QUESTION_MAX];
-    struct search search = {.wanted = ns, .nearest = {.wanted = ns}};
+    struct key_search search = {.wanted = ns, .nearest = {.wanted = ns}};
     if (ocv_vocabulary_check(ns, NULL, NULL, vocabulary) == OCV_WORD_KNOWN)
         return true;
     own_namespaces(n, look_at, &search);
@@ -101,7 +101,8 @@ static const struct ocv_feature *host_feature(const struct ocv_namespace *ns, co
 }
 
 /* What the index has of the namespace and, unless that is NULL, of the feature. */
-static bool in_index(const struct names *n, const char *ns, const char *feature, const char *value)
+static bool in_index(const struct name_check *n, const char *ns, const char *feature,
+                     const char *value)
 {
     const struct ocv_index *index = n->sources->index;
     for (size_t i = 0; index && i < index->n_properties; i++) {
@@ -128,7 +129,7 @@ static bool host_value(const struct ocv_namespace *ns, const char *feature, cons
 }
 
 /* Of a private namespace: what host and index have, if they have anything of it. */
-static void check_private(struct names *n, const struct ocv_namespace *host, const char *ns,
+static void check_private(struct name_check *n, const struct ocv_namespace *host, const char *ns,
                           const char *feature)
 {
     char text[OCV_NEAREST_QUESTION_MAX];
@@ -147,7 +148,8 @@ static void check_private(struct names *n, const struct ocv_namespace *host, con
                     ocv_nearest_question(ocv_nearest_meant(&nearest), text));
 }
 
-static void check_property(struct names *n, const char *ns, const char *feature, const char *value)
+static void check_property(struct name_check *n, const char *ns, const char *feature,
+                           const char *value)
 {
     char meant[OCV_WORD_MAX], text[OCV_NEAREST_QUESTION_MAX];
     if (!check_namespace(n, ns) || !feature)
@@ -172,7 +174,7 @@ static void check_property(struct names *n, const char *ns, const char *feature,
 }
 
 /* "ns :: feature :: value", canonical. */
-static void check_selector(struct names *n, const char *item)
+static void check_selector(struct name_check *n, const char *item)
 {
     char text[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1];
     snprintf(text, sizeof(text), "%s", item);
@@ -206,7 +208,7 @@ static const char *device_list(const struct ocv_namespace *ns, char *out, size_t
     return out;
 }
 
-static void check_device(struct names *n, const char *name, const char *device)
+static void check_device(struct name_check *n, const char *name, const char *device)
 {
     char list[128];
     const struct ocv_namespace *ns =
@@ -224,7 +226,7 @@ static void check_device(struct names *n, const char *name, const char *device)
 
 /* ---- all of them ---- */
 
-static void check_list(struct names *n, const char *key)
+static void check_list(struct name_check *n, const char *key)
 {
     const struct ocv_strings *list = ocv_config_strings(n->config, key);
     for (size_t i = 0; i < list->count && n->status == OCV_OK; i++) {
@@ -234,7 +236,7 @@ static void check_list(struct names *n, const char *key)
     }
 }
 
-static void check_devices(struct names *n)
+static void check_devices(struct name_check *n)
 {
     const struct ocv_config *c = n->config->base ? n->config->base : n->config;
     for (size_t i = 0; i < c->n_devices; i++) {
@@ -249,7 +251,7 @@ static void check_devices(struct names *n)
     }
 }
 
-static void check_overrides(struct names *n)
+static void check_overrides(struct name_check *n)
 {
     const struct ocv_config *c = n->config->base ? n->config->base : n->config;
     for (size_t i = 0; i < c->n_overrides && n->status == OCV_OK; i++) {
@@ -265,7 +267,7 @@ static void check_overrides(struct names *n)
     }
 }
 
-static void check_policies(struct names *n)
+static void check_policies(struct name_check *n)
 {
     const struct ocv_config *c = ocv_config_layer(n->config, "device_policy");
     for (size_t i = 0; i < c->n_policies && n->status == OCV_OK; i++) {
@@ -278,7 +280,7 @@ static void check_policies(struct names *n)
 int ocv_config_check_names(const struct ocv_config *config, const struct ocv_name_sources *sources,
                            ocv_unknown_visit visit, void *data)
 {
-    struct names n = {.config = config, .sources = sources, .visit = visit, .data = data};
+    struct name_check n = {.config = config, .sources = sources, .visit = visit, .data = data};
     check_list(&n, "namespace_priority");
     check_list(&n, "disable");
     check_list(&n, "require");
@@ -294,10 +296,10 @@ int ocv_config_check_all_names(const struct ocv_config *config,
 {
     int status = ocv_config_check_names(config, sources, visit, data);
     for (size_t i = 0; i < config->n_repositories && status == OCV_OK; i++) {
-        struct names n = {.config = config->repositories[i].config,
-                          .sources = sources,
-                          .visit = visit,
-                          .data = data};
+        struct name_check n = {.config = config->repositories[i].config,
+                               .sources = sources,
+                               .visit = visit,
+                               .data = data};
         uint64_t own = n.config->given & ~config->by_text;
         if (own & ocv_config_key_bit("disable"))
             check_list(&n, "disable");

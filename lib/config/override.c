@@ -95,6 +95,13 @@ static bool apply_os_features(json_t *root, const struct ocv_strings *features)
     return json_object_set(platform, "os.features", list) == 0;
 }
 
+bool ocv_config_overrides(const struct ocv_config *config)
+{
+    if (config->base)
+        config = config->base;
+    return config->n_overrides || config->os_features.count;
+}
+
 int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
                                 struct ocv_profile **out, struct ocv_error *err)
 {

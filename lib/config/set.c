@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/span.h"
+#include "lib/base/format/yaml_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,15 @@ static bool os_feature_ok(const char *s)
                      strlen(s);
 }
 
+static bool is_wish(const char *text)
+{
+    static const char *const wishes[] = {"require", "disable", "label", "devices"};
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++)
+        if (!strcmp(text, wishes[i]))
+            return true;
+    return false;
+}
+
 int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
                    struct ocv_error *err)
 {
@@ -63,6 +73,9 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
                              text);
     if (!strcmp(key, "host_names") && !ocv_reference_host_valid(text))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
+    if (!strcmp(key, "workload_annotations") && !is_wish(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.60s' is not require, disable, label or devices", text);
     return ocv_strings_add(list, text, strlen(text), origin, err);
 }
 
@@ -80,15 +93,15 @@ static int replace_text(char **field, const char *text, struct ocv_error *err)
 int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text,
                           const char *origin, struct ocv_error *err)
 {
-    static const char *const names[] = {"all", "any", "first"};
+    static const char *const names[] = {"all", "any", "first", NULL};
+    static const struct ocv_yaml_rule rule = {.takes = OCV_TAKES_TEXT, .words = names};
     size_t policy = 0, i = 0;
     while (policy < 3 && strcmp(text, names[policy]) != 0)
         policy++;
     if (!name_ok(ns))
         return bad_namespace(err, ns);
     if (policy == 3)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "device policy '%.60s' is not all, any or first",
-                             text);
+        return ocv_yaml_check_text(&rule, ns, text, err);
     while (i < c->n_policies && strcmp(c->policies[i].ns, ns) != 0)
         i++;
     if (i == c->n_policies) {
@@ -130,7 +143,8 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
     if (!name_ok(feature))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (a-z 0-9 _)", feature);
     if (value && !ocv_property_value_valid(value, strlen(value)))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a value (a-z 0-9 _ .)", value);
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a valid value (a-z 0-9 _ .)",
+                             value);
     size_t i = 0;
     while (i < c->n_overrides &&
            (strcmp(c->overrides[i].ns, ns) != 0 || strcmp(c->overrides[i].feature, feature) != 0))
@@ -170,7 +184,7 @@ int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
                           const char *origin, struct ocv_error *err)
 {
-    int status = ocv_config_check_scalar(key, text, err);
+    int status = ocv_config_check_scalar(key, key, text, err);
     if (status < 0)
         return status;
     const char *known = ocv_config_key(key) ? ocv_config_key(key) : ocv_config_repository_key(key);

@@ -98,9 +98,12 @@ int ocv_config_set(struct ocv_config *config, const char *source, const char *ke
         status = set_list(config, known, text, source, err);
     else if (shape == OCV_KEY_MAP)
         status = set_map(config, known, text, source, err);
-    else if (shape == OCV_KEY_SCALAR)
+    else if (shape == OCV_KEY_SCALAR) {
+        status = ocv_config_check_scalar(known, source, text, err);
+        if (status < 0)
+            return status; /* names the source */
         status = ocv_config_set_scalar(config, known, text, source, err);
-    else
+    } else
         status = ocv_error_set(err, OCV_ERR_CONFIG, "%s can be set in a file only", known);
     if (status < 0)
         ocv_error_prefix(err, "%s", source);

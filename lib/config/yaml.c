@@ -12,46 +12,48 @@
 #define CONFIG_BYTES_MAX (256u * 1024)
 #define ORIGIN_MAX 4200 /* bytes of FILE:LINE */
 
-struct reader {
+struct config_reader {
     struct ocv_config *config;
     struct ocv_yaml_reader file;
 };
 
 /* FILE:LINE, for what is said of the member later. */
-static const char *origin(const struct reader *r, const struct ocv_yaml *node, char out[ORIGIN_MAX])
+static const char *origin_of(const struct config_reader *r, const struct ocv_yaml *node,
+                             char out[ORIGIN_MAX])
 {
     snprintf(out, ORIGIN_MAX, "%s:%zu", r->file.source, node->line);
     return out;
 }
 
-static int at_line(const struct reader *r, const struct ocv_yaml *node, int status)
+static int at_line(const struct config_reader *r, const struct ocv_yaml *node, int status)
 {
     return status < 0 ? ocv_error_prefix(r->file.err, "%s:%zu", r->file.source, node->line)
                       : OCV_OK;
 }
 
-static int read_list(const struct reader *r, const char *key, const struct ocv_yaml *list)
+static int read_list(const struct config_reader *r, const char *key, const struct ocv_yaml *list)
 {
     char at[ORIGIN_MAX];
     int status = OCV_OK;
     for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next)
-        status =
-            at_line(r, m, ocv_config_add(r->config, key, m->text, origin(r, m, at), r->file.err));
+        status = at_line(r, m,
+                         ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err));
     return status;
 }
 
-static int read_policies(const struct reader *r, const struct ocv_yaml *map)
+static int read_policies(const struct config_reader *r, const struct ocv_yaml *map)
 {
     char at[ORIGIN_MAX];
     int status = OCV_OK;
     for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
         status = at_line(
-            r, m, ocv_config_add_policy(r->config, m->key, m->text, origin(r, m, at), r->file.err));
+            r, m,
+            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at), r->file.err));
     return status;
 }
 
 /* NULL before the members: an empty list is a setting, too. */
-static int read_devices(const struct reader *r, const struct ocv_yaml *ns)
+static int read_devices(const struct config_reader *r, const struct ocv_yaml *ns)
 {
     char at[ORIGIN_MAX];
     const struct ocv_yaml *m = ns;
@@ -59,13 +61,14 @@ static int read_devices(const struct reader *r, const struct ocv_yaml *ns)
     do {
         status = at_line(r, m,
                          ocv_config_add_device(r->config, ns->key, m == ns ? NULL : m->text,
-                                               origin(r, m, at), r->file.err));
+                                               origin_of(r, m, at), r->file.err));
         m = m == ns ? ns->first : m->next;
     } while (m && status == OCV_OK);
     return status;
 }
 
-static int read_override(const struct reader *r, const char *ns, const struct ocv_yaml *feature)
+static int read_override(const struct config_reader *r, const char *ns,
+                         const struct ocv_yaml *feature)
 {
     char at[ORIGIN_MAX];
     const struct ocv_yaml *m = feature;
@@ -73,14 +76,14 @@ static int read_override(const struct reader *r, const char *ns, const struct oc
     do {
         status = at_line(r, m,
                          ocv_config_add_override(r->config, ns, feature->key,
-                                                 m == feature ? NULL : m->text, origin(r, m, at),
+                                                 m == feature ? NULL : m->text, origin_of(r, m, at),
                                                  r->file.err));
         m = m == feature ? feature->first : m->next;
     } while (m && status == OCV_OK);
     return status;
 }
 
-static int read_map(const struct reader *r, const char *key, const struct ocv_yaml *map)
+static int read_map(const struct config_reader *r, const char *key, const struct ocv_yaml *map)
 {
     int status = OCV_OK;
     if (!strcmp(key, "device_policy"))
@@ -95,7 +98,7 @@ static int read_map(const struct reader *r, const char *key, const struct ocv_ya
 }
 
 /* `key` is static. */
-static int keep_origin(const struct reader *r, const struct ocv_yaml *map, const char *key)
+static int keep_origin(const struct config_reader *r, const struct ocv_yaml *map, const char *key)
 {
     char at[ORIGIN_MAX];
     struct ocv_config *c = r->config;
@@ -104,12 +107,12 @@ static int keep_origin(const struct reader *r, const struct ocv_yaml *map, const
         return ocv_error_nomem(r->file.err);
     *o = (struct ocv_file_origin){.host = strdup(map->key),
                                   .key = key,
-                                  .origin = strdup(origin(r, ocv_yaml_get(map, key), at))};
+                                  .origin = strdup(origin_of(r, ocv_yaml_get(map, key), at))};
     c->n_file_origins++;
     return o->host && o->origin ? OCV_OK : ocv_error_nomem(r->file.err);
 }
 
-static int read_registry(const struct reader *r, const struct ocv_yaml *map)
+static int read_registry(const struct config_reader *r, const struct ocv_yaml *map)
 {
     struct ocv_config *c = r->config;
     struct ocv_registry_config *s = ocv_array_grow(&c->registries, c->n_registries);
@@ -138,14 +141,14 @@ static int read_registry(const struct reader *r, const struct ocv_yaml *map)
     return OCV_OK;
 }
 
-static int read_key(const struct reader *r, const char *key, const struct ocv_yaml *node);
+static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node);
 
-static int read_repository(const struct reader *r, const struct ocv_yaml *map)
+static int read_repository(const struct config_reader *r, const struct ocv_yaml *map)
 {
-    struct reader own = *r;
+    struct config_reader own = *r;
     char at[ORIGIN_MAX];
     int status = at_line(r, map,
-                         ocv_config_add_repository(r->config, map->key, origin(r, map, at),
+                         ocv_config_add_repository(r->config, map->key, origin_of(r, map, at),
                                                    &own.config, r->file.err));
     for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
         const char *key = ocv_config_repository_key(m->key);
@@ -155,7 +158,7 @@ static int read_repository(const struct reader *r, const struct ocv_yaml *map)
     return status;
 }
 
-static int read_key(const struct reader *r, const char *key, const struct ocv_yaml *node)
+static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node)
 {
     char at[ORIGIN_MAX];
     int status = OCV_OK;
@@ -165,7 +168,7 @@ static int read_key(const struct reader *r, const char *key, const struct ocv_ya
     case OCV_KEY_SCALAR:
         return at_line(
             r, node,
-            ocv_config_set_scalar(r->config, key, node->text, origin(r, node, at), r->file.err));
+            ocv_config_set_scalar(r->config, key, node->text, origin_of(r, node, at), r->file.err));
     case OCV_KEY_MAP:
         return read_map(r, key, node);
     case OCV_KEY_FILE_ONLY:
@@ -180,9 +183,13 @@ int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const c
                           size_t len, struct ocv_error *err)
 {
     struct ocv_error own = {0};
-    const struct reader r = {config, {source, err ? err : &own}};
+    const struct config_reader r = {config, {source, err ? err : &own}};
     struct ocv_yaml *tree = NULL;
     int status = ocv_yaml_load(&r.file, &ocv_config_rule, text, len, CONFIG_BYTES_MAX, &tree);
+    if (status < 0 && strstr(r.file.err->message, "'registries' must be a mapping"))
+        ocv_error_hint(r.file.err,
+                       "one key for each registry, `registry.example:5000:`, with nothing "
+                       "or its settings below; no list");
     for (const struct ocv_yaml *m = tree ? tree->first : NULL; m && status == OCV_OK; m = m->next) {
         const char *key = ocv_config_key(m->key);
         ocv_config_clear(config, key);

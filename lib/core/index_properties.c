@@ -13,7 +13,7 @@
 #define NO_SLOT UINT32_MAX
 #define NAMESPACES_MAX 1024u /* of an index: each is looked up in lists, one after the other */
 
-struct table {
+struct property_table {
     struct ocv_property *list; /* in order of first sight */
     size_t count;
     uint32_t *slots;
@@ -27,7 +27,7 @@ static uint64_t hash_string(uint64_t h, const char *s)
     return (h ^ 0xff) * 0x100000001b3u;
 }
 
-static uint32_t find_or_add(struct table *t, struct ocv_property p)
+static uint32_t find_or_add(struct property_table *t, struct ocv_property p)
 {
     uint64_t h =
         hash_string(hash_string(hash_string(0xcbf29ce484222325u, p.value), p.feature), p.ns);
@@ -56,7 +56,7 @@ static const char *keep_text(struct ocv_index *index, const char *s)
 }
 
 /* Sort the distinct properties, copy their strings and fill `rank`: first-sight id -> sorted id. */
-static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *rank,
+static int sort_table(struct ocv_index *index, const struct property_table *t, uint32_t *rank,
                       struct ocv_error *err)
 {
     ocv_auto_free uint32_t *order = malloc((t->count + 1) * sizeof(*order));
@@ -84,7 +84,7 @@ static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *
 }
 
 static int number_entries(struct ocv_index *index, struct ocv_properties *const *sets,
-                          struct table *t, uint32_t *ids, struct ocv_error *err)
+                          struct property_table *t, uint32_t *ids, struct ocv_error *err)
 {
     size_t used = 0;
     for (size_t i = 0; i < index->n_entries; i++) {
@@ -123,7 +123,7 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
         total += sets[i] ? ocv_properties_count(sets[i]) : 0;
     while (size < total * 2)
         size *= 2;
-    struct table t = {.mask = size - 1};
+    struct property_table t = {.mask = size - 1};
     t.slots = malloc(size * sizeof(*t.slots));
     t.list = malloc((total + 1) * sizeof(*t.list));
     uint32_t *ids = ocv_arena_alloc(&index->arena, total + 1, sizeof(*ids));
@@ -143,7 +143,7 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
 
 /* ---- namespace order ---- */
 
-static bool listed(const struct ocv_index *index, const char *ns, size_t len)
+static bool namespace_listed(const struct ocv_index *index, const char *ns, size_t len)
 {
     for (size_t i = 0; i < index->n_namespaces; i++)
         if (strlen(index->namespaces[i]) == len && !memcmp(index->namespaces[i], ns, len))
@@ -182,7 +182,7 @@ static int declared_namespaces(struct ocv_index *index, const char *text, struct
         if (!ocv_property_name_valid(piece.data, piece.len)) {
             status = ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
                                     OCV_ANNOTATION_NAMESPACES, shown, piece.data);
-        } else if (listed(index, piece.data, piece.len)) {
+        } else if (namespace_listed(index, piece.data, piece.len)) {
             status = ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
                                     OCV_ANNOTATION_NAMESPACES, shown, piece.data);
         } else if (index->n_namespaces == NAMESPACES_MAX) {

@@ -96,7 +96,7 @@ const char *ocv_platform_architecture(const char *architecture)
 }
 
 /* "v3" -> 3 for MIN <= n <= MAX, else -1. An empty variant is `none`. */
-static int level(const char *variant, int none, int min, int max)
+static int variant_level(const char *variant, int none, int min, int max)
 {
     if (!*variant)
         return none;
@@ -146,7 +146,7 @@ static int own_places(const char *architecture, const char *variant)
     int major, minor;
     if (!strcmp(architecture, "arm64") && arm64_version(variant, &major, &minor))
         return major == 9 ? minor + 1 + (minor + 5 < 9 ? minor + 5 : 9) + 1 : minor + 1;
-    int n = level(variant, 1, 1, 4);
+    int n = variant_level(variant, 1, 1, 4);
     return n > 0 ? n : 2; /* the same text, or none */
 }
 
@@ -154,11 +154,11 @@ static int own_place(const char *architecture, const char *host, const char *ent
 {
     int h = -1, e = -1;
     if (!strcmp(architecture, "amd64")) {
-        h = level(host, 1, 1, 4);
-        e = level(entry, 1, 1, 4);
+        h = variant_level(host, 1, 1, 4);
+        e = variant_level(entry, 1, 1, 4);
     } else if (!strcmp(architecture, "arm")) {
-        h = level(host, 7, 5, 8);
-        e = level(entry, 7, 5, 8);
+        h = variant_level(host, 7, 5, 8);
+        e = variant_level(entry, 7, 5, 8);
     } else if (!strcmp(architecture, "arm64")) {
         return arm64_place(host, entry);
     }
@@ -195,7 +195,7 @@ static int match_architecture(const struct ocv_platform *host, const struct ocv_
     if (!strcmp(ha, "amd64") && !strcmp(ea, "386"))
         return *ev ? -1 : own_places(ha, hv);
     if (!strcmp(ha, "arm64") && !strcmp(ea, "arm")) {
-        int e = level(ev, 7, 5, 8);
+        int e = variant_level(ev, 7, 5, 8);
         return e < 0 ? -1 : own_places(ha, hv) + 8 - e;
     }
     *why = "architecture";
@@ -338,6 +338,6 @@ const char *ocv_platform_format(const struct ocv_platform *platform, char *out, 
              platform->architecture ? platform->architecture : "unknown", *variant ? "/" : "",
              variant);
     if (size)
-        ocv_text_clean(out); /* an index's platform is whatever its author wrote */
+        ocv_text_clean(out); /* an index's platform may be any text */
     return out;
 }

@@ -204,7 +204,7 @@ static int read_profile(struct ocv_profile *profile, struct ocv_error *err)
     return status == OCV_OK ? read_platform(profile, err) : status;
 }
 
-static int make_profile(json_t *root, struct ocv_profile **out, struct ocv_error *err)
+int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = calloc(1, sizeof(*profile));
     if (!profile)
@@ -222,7 +222,7 @@ int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile **out,
 {
     ocv_auto_json *root = NULL;
     int status = ocv_json_load("profile", bytes, len, OCV_PROFILE_MAX, &root, err);
-    return status < 0 ? status : make_profile(root, out, err);
+    return status < 0 ? status : ocv_profile_of_json(root, out, err);
 }
 
 void ocv_profile_free(struct ocv_profile *profile)

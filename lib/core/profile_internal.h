@@ -16,6 +16,10 @@ struct ocv_profile {
     size_t n_namespaces;
 };
 
+/** Make a profile of an object that was parsed strictly; it is kept. Errors as ocv_profile_parse.
+ */
+int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error *err);
+
 /** The namespace of that name, or NULL. */
 static inline const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
                                                                 const char *name)

@@ -5,6 +5,7 @@
 #include "ocivariant/descriptor.h"
 #include "ocivariant/vocabulary.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,44 @@ bool ocv_vocabulary_is_cpu(const char *ns)
                    sizeof(*ocv_vocabulary_cpu_namespaces), by_name) != NULL;
 }
 
+/* The likely word; often only the case of its letters is wrong: "H100". */
+static bool hint_value(const struct ocv_span parts[3], struct ocv_error *err)
+{
+    char words[3][OCV_WORD_MAX], meant[OCV_WORD_MAX] = "";
+    for (size_t i = 0; i < 3; i++) {
+        if (parts[i].len >= OCV_WORD_MAX)
+            return false;
+        for (size_t k = 0; k <= parts[i].len; k++)
+            words[i][k] = k < parts[i].len ? (char)tolower((unsigned char)parts[i].data[k]) : '\0';
+    }
+    enum ocv_word part = ocv_vocabulary_check(words[0], words[1], words[2], meant);
+    if (part != OCV_WORD_KNOWN && (part != OCV_WORD_VALUE || !*meant))
+        return false;
+    ocv_error_hint(err, "did you mean %s :: %s :: %s?", words[0], words[1],
+                   part == OCV_WORD_KNOWN ? words[2] : meant);
+    return true;
+}
+
+/* The vocabulary has the form of a feature's values. */
+static void hint_words(struct ocv_span text, const struct ocv_span parts[3], size_t n,
+                       struct ocv_error *err)
+{
+    bool compared = false;
+    for (size_t i = 0; i < text.len; i++)
+        compared = compared || strchr("<>=", text.data[i]);
+    if (compared)
+        ocv_error_hint(err, "the value stands behind '::' without a comparison: the feature says "
+                            "which is made (variantctl vocabulary)");
+    else if (n == 3 && hint_value(parts, err))
+        return;
+    else if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
+             ocv_property_name_valid(parts[1].data, parts[1].len))
+        ocv_error_hint(err, "its values: variantctl vocabulary %.*s::%.*s", (int)parts[0].len,
+                       parts[0].data, (int)parts[1].len, parts[1].data);
+    else
+        ocv_error_hint(err, "'variantctl vocabulary' lists them");
+}
+
 static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
 {
     size_t n = ocv_span_parts(text, parts, 3);
@@ -76,9 +115,11 @@ static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct
         ocv_property_name_valid(parts[1].data, parts[1].len) &&
         ocv_property_value_valid(parts[2].data, parts[2].len))
         return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DATA,
-                         "'%.*s' is not a property (namespace :: feature :: value, lower case)",
-                         (int)(text.len > 100 ? 100 : text.len), text.data ? text.data : "");
+    ocv_error_set(err, OCV_ERR_DATA,
+                  "'%.*s' is not a property (namespace :: feature :: value, lower case)",
+                  (int)(text.len > 100 ? 100 : text.len), text.data ? text.data : "");
+    hint_words(text, parts, n, err);
+    return OCV_ERR_DATA;
 }
 
 int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b)

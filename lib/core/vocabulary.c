@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The vocabulary as it is asked: what is a word of it, and what was meant by one that is not. */
+/* Look-ups in the vocabulary: is a word in it, and if not, which one was meant? */
 #include "gen/vocabulary.h"
 #include "lib/base/nearest.h"
 #include "ocivariant/vocabulary.h"
 
+#include <ctype.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static feature_ref find_feature(const char *ns, const char *feature)
     return NULL;
 }
 
-static bool matches(const char *pattern, const char *text)
+static bool matches_pattern(const char *pattern, const char *text)
 {
     regex_t regex;
     if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
@@ -44,7 +45,7 @@ static bool has_value(feature_ref feature, const char *value)
 {
     char word[OCV_WORD_MAX];
     if (!feature->values)
-        return matches(feature->pattern, value);
+        return matches_pattern(feature->pattern, value);
     for (const char *list = feature->values; *list;)
         if (!strcmp(next_value(&list, word), value))
             return true;
@@ -66,32 +67,63 @@ static const char *meant_feature(const char *ns, const char *feature)
 }
 
 /* The first `cut` bytes of the value with a suffix, where the pattern has that. */
-static bool fits(const char *pattern, const char *value, size_t cut, char out[OCV_WORD_MAX])
+static bool fits_cut(const char *pattern, const char *value, size_t cut, char out[OCV_WORD_MAX])
 {
     static const char *const suffixes[] = {"", "_real", ".0"};
     bool in_number =
         value[cut] >= '0' && value[cut] <= '9' && value[cut - 1] >= '0' && value[cut - 1] <= '9';
     for (size_t s = 0; s < COUNT(suffixes) && !in_number; s++) {
         snprintf(out, OCV_WORD_MAX, "%.*s%s", (int)cut, value, suffixes[s]);
-        if (matches(pattern, out))
+        if (matches_pattern(pattern, out))
             return true;
     }
     return false;
 }
 
+/* The value of a product's name: "H100", "rtx_4090". */
+static const char *find_named(feature_ref feature, const char *name, char out[OCV_WORD_MAX])
+{
+    char word[OCV_WORD_MAX], plain[OCV_WORD_MAX];
+    size_t n = 0;
+    for (; *name && n + 1 < sizeof(plain); name++)
+        if (*name != '_')
+            plain[n++] = (char)tolower((unsigned char)*name);
+    plain[n] = '\0';
+    for (const char *list = feature->names ? feature->names : ""; *list;) {
+        const char *equals = strchr(next_value(&list, word), '=');
+        if (equals && (size_t)(equals - word) == n && !memcmp(word, plain, n)) {
+            snprintf(out, OCV_WORD_MAX, "%s", equals + 1);
+            return out;
+        }
+    }
+    return NULL;
+}
+
+/* Do the letters name the unit of the number ("sm_90", "compute_90")? Letters that begin a
+ * product's name do not: H100 has compute capability 9.0. */
+static bool is_prefix(feature_ref feature, const char *value, size_t letters)
+{
+    size_t n = letters && value[letters - 1] == '_' ? letters - 1 : letters;
+    return !feature->names || !strncmp(feature->name, value, n) ||
+           (n == 7 && !strncmp(value, "compute", n));
+}
+
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
  * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
  * never cut: it would be a lower one. */
-static bool repair(const char *pattern, const char *value, char out[OCV_WORD_MAX])
+static bool repair_value(feature_ref feature, const char *value, char out[OCV_WORD_MAX])
 {
+    const char *pattern = feature->pattern;
     size_t digits = strcspn(value, "0123456789"), len = strlen(value);
+    if (!is_prefix(feature, value, digits))
+        return false;
     for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
         for (size_t cut = len - start; cut > 0 && cut + 4 >= len - start; cut--)
-            if (fits(pattern, value + start, cut, out))
+            if (fits_cut(pattern, value + start, cut, out))
                 return true;
         snprintf(out, OCV_WORD_MAX, "%.*s.%s", (int)(len - start) - 1, value + start,
                  len > start ? value + len - 1 : "");
-        if (len - start > 1 && matches(pattern, out))
+        if (len - start > 1 && matches_pattern(pattern, out))
             return true;
     }
     return false;
@@ -102,9 +134,10 @@ static const char *meant_value(feature_ref feature, const char *value, char out[
     struct ocv_nearest nearest = {.wanted = value};
     char words[64][OCV_WORD_MAX];
     const char *list = feature->values;
+    if (find_named(feature, value, out))
+        return out;
     if (!list)
-        return strlen(value) < OCV_WORD_MAX - 16 && repair(feature->pattern, value, out) ? out
-                                                                                         : NULL;
+        return strlen(value) < OCV_WORD_MAX - 16 && repair_value(feature, value, out) ? out : NULL;
     for (size_t i = 0; *list && i < COUNT(words); i++)
         ocv_nearest_offer(&nearest, next_value(&list, words[i]));
     const char *meant = ocv_nearest_meant(&nearest);
@@ -113,7 +146,7 @@ static const char *meant_value(feature_ref feature, const char *value, char out[
     return meant ? out : NULL;
 }
 
-static enum ocv_word unknown(enum ocv_word part, const char *instead, char *meant)
+static enum ocv_word offer_instead(enum ocv_word part, const char *instead, char *meant)
 {
     if (meant)
         snprintf(meant, OCV_WORD_MAX, "%s", instead ? instead : "");
@@ -125,11 +158,11 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
 {
     char word[OCV_WORD_MAX];
     if (!ocv_vocabulary_owns(ns))
-        return unknown(OCV_WORD_NAMESPACE, meant_namespace(ns), meant);
+        return offer_instead(OCV_WORD_NAMESPACE, meant_namespace(ns), meant);
     feature_ref found = feature ? find_feature(ns, feature) : NULL;
     if (feature && !found)
-        return unknown(OCV_WORD_FEATURE, meant_feature(ns, feature), meant);
+        return offer_instead(OCV_WORD_FEATURE, meant_feature(ns, feature), meant);
     if (found && value && !has_value(found, value))
-        return unknown(OCV_WORD_VALUE, meant_value(found, value, word), meant);
+        return offer_instead(OCV_WORD_VALUE, meant_value(found, value, word), meant);
     return OCV_WORD_KNOWN;
 }

@@ -18,7 +18,7 @@ static int check_set(const char *label, size_t n_properties, struct ocv_error *e
 {
     bool is_null = !strcmp(label, "null");
     if (is_null && n_properties)
-        return ocv_error_set(err, OCV_ERR_DATA, "the label null is for no property");
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
     if (!is_null && !n_properties) {
         ocv_error_set(err, OCV_ERR_DATA, "it has no property");
         ocv_error_hint(err, "a build that needs nothing is labelled null");
@@ -27,7 +27,7 @@ static int check_set(const char *label, size_t n_properties, struct ocv_error *e
     return OCV_OK;
 }
 
-static size_t count(const struct ocv_properties *properties)
+static size_t count_properties(const struct ocv_properties *properties)
 {
     return properties ? ocv_properties_count(properties) : 0;
 }
@@ -153,14 +153,24 @@ static bool null_twice(const struct ocv_edit_entry *entry, const struct ocv_edit
            ocv_edit_same_platform(entry, other);
 }
 
+/* What the document had before may be replaced. */
+static void hint_replace(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
+                         struct ocv_error *err)
+{
+    if (e->added && !other->changed)
+        ocv_error_hint(err, "to put it in the place of that one: index add --replace");
+}
+
 static int refuse_default(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                           struct ocv_error *err)
 {
     bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
-    return ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
-                         "the second default image for %s/%s%s%s%s%s%s", e->os, e->architecture,
-                         *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "",
-                         e->os_version, both_ways ? ": null= and --default are the same" : "");
+    ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
+                  "the second default image for %s/%s%s%s%s%s%s", e->os, e->architecture,
+                  *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "", e->os_version,
+                  both_ways ? ": null= and --default are the same" : "");
+    hint_replace(e, other, err);
+    return both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA;
 }
 
 /* ---- adding ------------------------------------------------------------------------------------
@@ -192,6 +202,34 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     return status;
 }
 
+static int refuse_label(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
+                        struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label", e->os,
+                  e->architecture);
+    hint_replace(e, other, err);
+    return OCV_ERR_DATA;
+}
+
+/* Is it the build, or the default, that the new one replaces? */
+static bool is_replaced(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                        const struct ocv_edit_entry *other)
+{
+    if (other->changed || other->class == OCV_EDIT_OTHER)
+        return false;
+    if (e->class == OCV_EDIT_DEFAULT)
+        return other->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(e, other);
+    return e->label && other->label && !strcmp(e->label, other->label) &&
+           ocv_edit_same_place(edit, e, other);
+}
+
+static void drop_replaced(struct ocv_edit *edit, const struct ocv_edit_entry *e)
+{
+    for (size_t i = edit->n; i-- > 0;)
+        if (i < edit->n && is_replaced(edit, e, &edit->entries[i]))
+            ocv_edit_drop(edit, i);
+}
+
 int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
                            struct ocv_error *err)
 {
@@ -206,8 +244,7 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
         if (!e->label && ocv_edit_same_platform(e, other))
             return refuse_default(e, other, err);
         if (e->label && ocv_edit_same_place(edit, e, other))
-            return ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label",
-                                 e->os, e->architecture);
+            return refuse_label(e, other, err);
         int status = e->label ? check_properties(e, other, err) : OCV_OK;
         if (status < 0)
             return status;
@@ -229,24 +266,21 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
     if (status == OCV_OK && image->label)
         status = ocv_edit_check_label(image->label, err);
     if (status == OCV_OK && image->label)
-        status = check_set(image->label, count(image->properties), err);
+        status = check_set(image->label, count_properties(image->properties), err);
     if (status == OCV_OK)
         status = make_entry(image, &entry, err);
+    entry.added = true;
     if (status == OCV_OK && entry.label && !strcmp(entry.label, "null")) {
         entry.by_null = true;
         status = ocv_edit_entry_plain(&entry, err);
     }
+    if (status == OCV_OK && image->replace)
+        drop_replaced(edit, &entry);
     if (status == OCV_OK)
         status = ocv_edit_check_against(edit, &entry, err);
     if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)
         status = yield_to_ordinary(edit, &entry, err);
-    if (status == OCV_OK)
-        status = ocv_edit_place(edit, &entry, err);
-    if (status == OCV_OK)
-        status = ocv_edit_insert(edit, &entry, err);
-    if (status < 0)
-        ocv_edit_entry_free(&entry);
-    return status;
+    return ocv_edit_put(edit, &entry, status, err);
 }
 
 int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len, struct ocv_error *err)

@@ -19,7 +19,8 @@ bool ocv_edit_namespaces_derived(const struct ocv_edit *edit)
     return edit->changed && edit->namespaces_derived;
 }
 
-static int set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
+static int set_annotation(struct ocv_edit *edit, const char *key, const char *value,
+                          struct ocv_error *err)
 {
     const char *now = ocv_edit_annotation(edit, key);
     if ((!now && !value) || (now && value && !strcmp(now, value)))
@@ -40,7 +41,7 @@ static int set_static(struct ocv_edit *edit, const char *key, const char *value,
     if (value && ocv_vocabulary_owns(ns))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
                              ns);
-    return set(edit, key, value, err);
+    return set_annotation(edit, key, value, err);
 }
 
 static int set_namespaces(struct ocv_edit *edit, const char *text, struct ocv_error *err)
@@ -58,7 +59,8 @@ static int set_namespaces(struct ocv_edit *edit, const char *text, struct ocv_er
             status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
         at += n;
     }
-    return status < 0 || !text ? status : set(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
+    return status < 0 || !text ? status
+                               : set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
 }
 
 int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
@@ -71,7 +73,7 @@ int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value, stru
         return set_static(edit, key, value, err);
     if (!strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant.")))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this library itself", key);
-    return set(edit, key, value, err);
+    return set_annotation(edit, key, value, err);
 }
 
 /* Parse the document with the namespaces that the default rule gives. */
@@ -101,7 +103,7 @@ int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out, st
     return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
 }
 
-static bool declared(const struct ocv_index *index, const char *ns)
+bool ocv_edit_declares(const struct ocv_index *index, const char *ns)
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(index, &names, NULL);
@@ -111,12 +113,38 @@ static bool declared(const struct ocv_index *index, const char *ns)
     return false;
 }
 
-static int undeclared(const struct ocv_edit *edit, const char *ns, struct ocv_error *err)
+static bool in_list(const char *list, const char *ns)
+{
+    size_t len = strlen(ns);
+    for (const char *at = list ? list : ""; *at;) {
+        at += strspn(at, ", ");
+        size_t n = strcspn(at, ", ");
+        if (n == len && !memcmp(at, ns, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+/* What is most likely a typing error is no namespace to list. */
+static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
+                           struct ocv_error *err)
 {
     const char *now = ocv_edit_annotation(edit, OCV_ANNOTATION_NAMESPACES);
-    ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", ns);
-    ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
-                   now && *now ? ", " : "", ns);
+    const char *comma = now && *now ? ", " : "";
+    char meant[OCV_WORD_MAX] = "";
+    bool wrong = ocv_vocabulary_check(p.ns, p.feature, p.value, meant) == OCV_WORD_NAMESPACE;
+    ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", p.ns);
+    if (wrong && *meant && in_list(now, meant))
+        ocv_error_hint(err, "did you mean %s :: %s :: %s?", meant, p.feature, p.value);
+    else if (wrong && *meant)
+        ocv_error_hint(err,
+                       "did you mean %s :: %s :: %s? Then --namespaces '%.200s%s%s', too, most "
+                       "important first",
+                       meant, p.feature, p.value, now ? now : "", comma, meant);
+    else
+        ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
+                       comma, p.ns);
     return OCV_ERR_DATA;
 }
 
@@ -136,8 +164,8 @@ static int check_entries(const struct ocv_edit *edit, const struct ocv_index *in
                                  e->detail ? e->detail : ocv_reject_name(e->code));
         for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
             struct ocv_property p = ocv_index_property(index, e->properties[k]);
-            if (!declared(index, p.ns))
-                status = undeclared(edit, p.ns, err);
+            if (!ocv_edit_declares(index, p.ns))
+                status = fail_undeclared(edit, p, err);
         }
     }
     return status;
@@ -152,7 +180,7 @@ int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_er
     if (edit->changed && edit->namespaces_derived) {
         status = ocv_edit_derive_namespaces(edit, &list, err);
         if (status == OCV_OK)
-            status = set(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
+            status = set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
     }
     out->len = 0;
     if (status == OCV_OK)

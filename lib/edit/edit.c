@@ -12,9 +12,9 @@ static bool is_for(const struct ocv_edit_entry *e, const struct ocv_platform *pl
             (!platform->architecture || !strcmp(platform->architecture, e->architecture)));
 }
 
-/* `null` is the entry of that label; where there is none, the ordinary images. */
-static const char *meaning(const struct ocv_edit *edit, const char *which,
-                           const struct ocv_platform *platform)
+/* `null` is the entry with that label, or, if there is none, the ordinary images. */
+static const char *meaning_of(const struct ocv_edit *edit, const char *which,
+                              const struct ocv_platform *platform)
 {
     bool ordinary = false;
     if (!which || strcmp(which, "null") != 0)
@@ -85,18 +85,36 @@ static void drop_orphans(struct ocv_edit *edit, const char *digest)
     }
 }
 
+void ocv_edit_drop(struct ocv_edit *edit, size_t i)
+{
+    struct ocv_edit_entry gone = ocv_edit_take(edit, i);
+    if (!is_used(edit, gone.digest))
+        drop_orphans(edit, gone.digest);
+    ocv_edit_entry_free(&gone);
+}
+
+int ocv_edit_properties(const struct ocv_edit *edit, const char *label, struct ocv_properties **out,
+                        struct ocv_error *err)
+{
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        const char *text = json_string_value(
+            json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+        if (text && e->label && !strcmp(e->label, label))
+            return ocv_properties_parse(text, strlen(text), out, err);
+    }
+    return not_found(edit, label, err);
+}
+
 int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
                     struct ocv_error *err)
 {
     size_t removed = 0;
-    const char *meant = meaning(edit, which, platform);
+    const char *meant = meaning_of(edit, which, platform);
     for (size_t i = edit->n; i-- > 0;) {
         if (i >= edit->n || !is_meant(&edit->entries[i], meant, platform))
             continue;
-        struct ocv_edit_entry gone = ocv_edit_take(edit, i);
-        if (!is_used(edit, gone.digest))
-            drop_orphans(edit, gone.digest);
-        ocv_edit_entry_free(&gone);
+        ocv_edit_drop(edit, i);
         removed++;
     }
     return removed ? OCV_OK : not_found(edit, which, err);
@@ -106,14 +124,7 @@ int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_p
 static int place_entry(struct ocv_edit *edit, size_t i, struct ocv_error *err)
 {
     struct ocv_edit_entry entry = ocv_edit_take(edit, i);
-    int status = ocv_edit_check_against(edit, &entry, err);
-    if (status == OCV_OK)
-        status = ocv_edit_place(edit, &entry, err);
-    if (status == OCV_OK)
-        status = ocv_edit_insert(edit, &entry, err);
-    if (status < 0)
-        ocv_edit_entry_free(&entry);
-    return status;
+    return ocv_edit_put(edit, &entry, ocv_edit_check_against(edit, &entry, err), err);
 }
 
 /* Entries that are meant stand first in `list`, by digest of their text; edited one by one. */
@@ -126,7 +137,7 @@ int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv
     int status = ocv_edit_canonical(properties, &text, err);
     if (status == OCV_OK && label)
         status = ocv_edit_check_label(label, err);
-    const char *meant = meaning(edit, which, platform);
+    const char *meant = meaning_of(edit, which, platform);
     for (size_t i = 0; i < edit->n; i++)
         edit->entries[i].order = is_meant(&edit->entries[i], meant, platform) &&
                                  edit->entries[i].class != OCV_EDIT_OTHER;

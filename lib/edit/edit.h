@@ -31,6 +31,8 @@ struct ocv_edit_image {
     const struct ocv_properties *properties; /**< NULL: none */
     struct ocv_descriptor descriptor;
     struct ocv_platform platform; /**< as its config says */
+    bool replace; /**< in the place of the one that was opened with this label (or as the default)
+                       on this platform */
 };
 
 /** An empty index. */
@@ -53,6 +55,10 @@ const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i);
  *  only be freed. */
 int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image,
                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** The properties of the entries that have this label, as a new set. OCV_ERR_NOT_FOUND: there is
+ *  none. */
+int ocv_edit_properties(const struct ocv_edit *edit, const char *label, struct ocv_properties **out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add an entry of these bytes (an attestation of an image that was added before). */
 int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len,
                      struct ocv_error *err) OCV_WARN_UNUSED;
@@ -93,7 +99,8 @@ struct ocv_edit_source_image {
     const char *platform;                    /**< the one entry of the image's index, or NULL */
     bool shared;                             /**< the file's image: the entry x-LABEL is meant */
     const struct ocv_properties *properties; /**< NULL: none */
-    size_t line;
+    size_t line;                             /**< of the variant */
+    size_t image_line;                       /**< of its reference */
 };
 /** What an index is made of, as a YAML file (schema/index-source.schema.json). */
 struct ocv_edit_source;
@@ -104,6 +111,9 @@ void ocv_edit_source_free(struct ocv_edit_source *source);
 const char *ocv_edit_source_target(const struct ocv_edit_source *source); /**< or NULL */
 size_t ocv_edit_source_count(const struct ocv_edit_source *source);
 struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source, size_t i);
+/** The line in which image `i` has the property "ns :: feature :: value"; its first where it does
+ *  not. */
+size_t ocv_edit_source_line(const struct ocv_edit_source *source, size_t i, const char *property);
 /** The i-th annotation of the index that the file asks for (namespaces and static namespaces
  * included); false past the last. */
 bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,
@@ -111,6 +121,8 @@ bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, 
 /** Its layout; `fallback` where it names none. */
 enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source,
                                             enum ocv_edit_layout fallback);
+/** Are properties read from the images' files, too? */
+bool ocv_edit_source_derives(const struct ocv_edit_source *source);
 
 OCV_DEFINE_CLEANUP(ocv_edit)
 OCV_DEFINE_CLEANUP(ocv_edit_source)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inside of index authoring: a document whose parts keep their own bytes, so that what is not
- * changed is written as it was read. The public face is in ocivariant.h. */
+/* Internals of editing: a document whose parts keep their own bytes, so that what is not changed is
+ * written as it was read. */
 #ifndef OCV_EDIT_INTERNAL_H
 #define OCV_EDIT_INTERNAL_H
 
@@ -18,6 +18,7 @@ struct ocv_edit_entry {
     char *text;                 /**< its bytes in the document */
     json_t *json;               /**< the same, parsed; the strings below are borrowed from it */
     bool changed;               /**< added or edited here: must be what readers accept */
+    bool added;                 /**< by ocv_edit_add, now */
     bool by_null;               /**< added as `null`, though it carries no label */
     size_t order;               /**< place before a sort, so that equals stay in order */
     const char *digest, *label; /**< label NULL where there is none */
@@ -71,6 +72,8 @@ int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out,
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 
+/** Does the index list the namespace? */
+bool ocv_edit_declares(const struct ocv_index *index, const char *ns);
 /** Append the list of namespaces that readers assume where the annotation is absent. */
 int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out,
                                struct ocv_error *err) OCV_WARN_UNUSED;
@@ -109,9 +112,14 @@ int ocv_edit_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUS
  *  meanings, is OCV_ERR_DATA. */
 int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *entry,
                            struct ocv_error *err) OCV_WARN_UNUSED;
-/** Initialise `out` and write the properties (NULL: none) as they stand in annotations. */
+/** Initialise `out` and write the properties (NULL: none) in the form of annotations. */
 int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- edit.c ---------------------------------------------------------------------------------- */
+
+/** Take out entry `i`, and what attests to its image where no other entry is of it. */
+void ocv_edit_drop(struct ocv_edit *edit, size_t i);
 
 /* ---- layout.c -------------------------------------------------------------------------------- */
 
@@ -121,6 +129,9 @@ int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *entry,
 /** Put the entry (taken over) where it belongs. */
 int ocv_edit_insert(struct ocv_edit *edit, struct ocv_edit_entry *entry,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** If `status` is OCV_OK, place and insert. Frees the entry on failure; returns the status. */
+int ocv_edit_put(struct ocv_edit *edit, struct ocv_edit_entry *entry, int status,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take entry `i` out; it is the caller's then. */
 struct ocv_edit_entry ocv_edit_take(struct ocv_edit *edit, size_t i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One entry of an index in the making: its bytes, and what they say. */
+/* One entry of an index that is being edited: its bytes and its parsed members. */
 #include "lib/edit/edit_internal.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool is_image(const struct ocv_edit_entry *e)
 }
 
 /* Fill what is borrowed from the JSON. */
-static void describe(struct ocv_edit_entry *e)
+static void classify_entry(struct ocv_edit_entry *e)
 {
     const json_t *annotations = json_object_get(e->json, "annotations");
     const json_t *platform = json_object_get(e->json, "platform");
@@ -65,7 +65,7 @@ int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out
         ocv_edit_entry_free(out);
         return ocv_error_nomem(err);
     }
-    describe(out);
+    classify_entry(out);
     return OCV_OK;
 }
 
@@ -81,7 +81,7 @@ static int write_text(struct ocv_edit_entry *e, size_t flags, struct ocv_error *
     free(e->text);
     e->text = text.data;
     e->changed = true;
-    describe(e);
+    classify_entry(e);
     return OCV_OK;
 }
 
@@ -139,7 +139,7 @@ int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err)
     const char *properties =
         text_of(json_object_get(entry->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
     if (properties[strspn(properties, " \t")])
-        return ocv_error_set(err, OCV_ERR_DATA, "the label null is for no property");
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
     int status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
     if (status == OCV_OK)
         status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);

@@ -73,6 +73,18 @@ int ocv_edit_insert(struct ocv_edit *edit, struct ocv_edit_entry *entry, struct 
     return OCV_OK;
 }
 
+int ocv_edit_put(struct ocv_edit *edit, struct ocv_edit_entry *entry, int status,
+                 struct ocv_error *err)
+{
+    if (status == OCV_OK)
+        status = ocv_edit_place(edit, entry, err);
+    if (status == OCV_OK)
+        status = ocv_edit_insert(edit, entry, err);
+    if (status < 0)
+        ocv_edit_entry_free(entry);
+    return status;
+}
+
 struct ocv_edit_entry ocv_edit_take(struct ocv_edit *edit, size_t i)
 {
     struct ocv_edit_entry entry = edit->entries[i];
@@ -116,7 +128,7 @@ static int relayout_null(struct ocv_edit *edit, struct ocv_edit_entry *e, struct
     const char *properties = json_string_value(
         json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
     int status = OCV_OK;
-    if (ocv_platform_is_hidden(e->variant)) /* judge its own platform */
+    if (ocv_platform_is_hidden(e->variant)) /* check its own platform */
         status = ocv_edit_entry_set(e, "platform", "variant", NULL, err);
     if (status < 0)
         return status;

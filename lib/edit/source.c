@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The YAML file that an index is made of (schema/index-source.schema.json). Everything is checked
- * here, so that a mistake is told with its line before anything is read or written elsewhere. */
+ * here, so that a mistake is reported with its line before anything else is read or written. */
 #include "lib/edit/source.h"
 
 #include "lib/base/array.h"
@@ -40,7 +40,7 @@ static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
         return ocv_error_nomem(r->err);
     s->n_images++;
     (*out)->reference = reference;
-    (*out)->line = node->line;
+    (*out)->line = (*out)->image_line = node->line;
     return OCV_OK;
 }
 
@@ -49,14 +49,15 @@ static bool same_text(const char *a, const char *b)
     return !strcmp(a ? a : "", b ? b : "");
 }
 
+/* `derive`: properties come from the image's files. */
 static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                         const struct ocv_source_image *image)
+                         const struct ocv_source_image *image, bool derive)
 {
     bool is_null = !strcmp(image->label, "null");
     size_t n = image->properties ? ocv_properties_count(image->properties) : 0;
     if (is_null && n)
-        return ocv_yaml_fail(r, node, "the label null is for no property");
-    if (!is_null && !n)
+        return ocv_yaml_fail(r, node, "the label null cannot have properties");
+    if (!is_null && !n && !derive)
         return ocv_yaml_fail(r, node,
                              "%s has no property: a build that needs nothing is labelled null",
                              image->label);
@@ -79,6 +80,8 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
     image->label = label->text;
     image->platform = ocv_yaml_text(node, "platform");
     image->shared = !own;
+    image->node = properties;
+    image->image_line = ocv_yaml_get(own ? node : s->tree, "image")->line;
     for (size_t i = 0; i + 1 < s->n_images; i++)
         if (s->images[i].label && !strcmp(s->images[i].label, label->text) &&
             !strcmp(s->images[i].reference, reference) &&
@@ -87,7 +90,7 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
                                  label->text, s->images[i].line);
     if (properties)
         status = ocv_edit_source_properties(r, properties, &image->properties);
-    return status == OCV_OK ? check_variant(r, node, image) : status;
+    return status == OCV_OK ? check_variant(r, node, image, s->derive) : status;
 }
 
 static int read_images(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
@@ -115,7 +118,9 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     if (status < 0)
         return status;
     const char *layout = ocv_yaml_text(s->tree, "layout");
+    const char *derive = ocv_yaml_text(s->tree, "derive");
     s->target = ocv_yaml_text(s->tree, "target");
+    s->derive = derive && !strcmp(derive, "true");
     s->has_layout = layout != NULL;
     s->layout =
         layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
@@ -126,6 +131,14 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
         return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: no variant and no default", r->source,
                              s->tree ? s->tree->line : 1);
     return status;
+}
+
+/* ": " begins a value, and in a list in brackets the parser waits for its end. */
+static void hint_quoting(const char *text, size_t len, struct ocv_error *err)
+{
+    bool list = strstr(err->message, "did not find expected ',' or ']'") != NULL;
+    if (strstr(err->message, "mapping values") || (list && memmem(text, len, " :: ", 4)))
+        ocv_error_hint(err, OCV_SOURCE_QUOTING_HINT);
 }
 
 int ocv_edit_source_parse(const char *name, const char *text, size_t len,
@@ -139,8 +152,7 @@ int ocv_edit_source_parse(const char *name, const char *text, size_t len,
     int status = read_file(source, &r, text, len);
     if (status < 0 && status != OCV_ERR_NOMEM) { /* the readers of YAML take it for configuration */
         status = r.err->status = OCV_ERR_DATA;
-        if (strstr(r.err->message, "mapping values"))
-            ocv_error_hint(r.err, OCV_SOURCE_QUOTING_HINT);
+        hint_quoting(text, len, r.err);
     }
     if (status < 0)
         return status;
@@ -166,7 +178,15 @@ struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source 
                                           .platform = m->platform,
                                           .shared = m->shared,
                                           .properties = m->properties,
-                                          .line = m->line};
+                                          .line = m->line,
+                                          .image_line = m->image_line};
+}
+
+size_t ocv_edit_source_line(const struct ocv_edit_source *source, size_t i, const char *property)
+{
+    const struct ocv_source_image *m = &source->images[i];
+    size_t line = ocv_edit_source_property_line(m->node, property);
+    return line ? line : m->line;
 }
 
 bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,
@@ -183,4 +203,9 @@ enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source
                                             enum ocv_edit_layout fallback)
 {
     return source->has_layout ? source->layout : fallback;
+}
+
+bool ocv_edit_source_derives(const struct ocv_edit_source *source)
+{
+    return source->derive;
 }

@@ -14,13 +14,14 @@ struct ocv_source_image {
     const char *label, *reference, *platform;
     bool shared;
     struct ocv_properties *properties;
-    size_t line;
+    const struct ocv_yaml *node; /* of `properties`, or NULL */
+    size_t line, image_line;
 };
 
 struct ocv_edit_source {
     struct ocv_yaml *tree;
     const char *target;
-    bool has_layout;
+    bool has_layout, derive;
     enum ocv_edit_layout layout;
     struct ocv_source_image *images;
     size_t n_images;
@@ -38,6 +39,8 @@ extern const struct ocv_yaml_rule ocv_edit_source_rule;
 /** `properties:` of a variant, a list or a map of namespaces. */
 int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
                                struct ocv_properties **out);
+/** The line of a property in that node; 0: it is not there. */
+size_t ocv_edit_source_property_line(const struct ocv_yaml *node, const char *property);
 /** `namespaces:`, `static:` and `annotations:` (NULL: none), as annotations of the index. */
 int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r);
 

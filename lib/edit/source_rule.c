@@ -98,11 +98,14 @@ static const struct ocv_yaml_rule schema = {TEXT, .words = schema_words};
 static const char *const layout_words[] = {"hidden", "same-platform", NULL};
 static const struct ocv_yaml_rule layout = {TEXT, .words = layout_words};
 
+static const char *const derive_words[] = {"true", "false", NULL};
+static const struct ocv_yaml_rule derive = {TEXT, .words = derive_words};
+
 static const struct ocv_yaml_key keys[] = {
-    {"schema", &schema, false},    {"target", &one_text, false},
-    {"layout", &layout, false},    {"namespaces", &namespaces, false},
-    {"static", &statics, false},   {"annotations", &annotations, false},
-    {"image", &image, false},      {"defaults", &images, false},
-    {"variants", &variants, false}};
+    {"derive", &derive, false},           {"schema", &schema, false},
+    {"target", &one_text, false},         {"layout", &layout, false},
+    {"namespaces", &namespaces, false},   {"static", &statics, false},
+    {"annotations", &annotations, false}, {"image", &image, false},
+    {"defaults", &images, false},         {"variants", &variants, false}};
 static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys)};
 const struct ocv_yaml_rule ocv_edit_source_rule = {.takes = OCV_TAKES_MAP, .table = &table};

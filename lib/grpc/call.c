@@ -150,7 +150,7 @@ static void call_wake(struct grpc_call *call)
     grpc_wake(s);
 }
 
-static bool reserve(struct grpc_call *call, size_t more)
+static bool reserve_bytes(struct grpc_call *call, size_t more)
 {
     if (call->out_sent) { /* what is sent makes room */
         memmove(call->out, call->out + call->out_sent, call->out_len - call->out_sent);
@@ -178,7 +178,7 @@ int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
         pthread_cond_wait(&call->room, &s->lock);
     if (call->gone) {
         status = OCV_ERR_NETWORK;
-    } else if (len > GRPC_MESSAGE_MAX || !reserve(call, len + 5)) {
+    } else if (len > GRPC_MESSAGE_MAX || !reserve_bytes(call, len + 5)) {
         status = OCV_ERR_NOMEM;
     } else {
         if (frame)
@@ -232,7 +232,7 @@ void grpc_call_end(struct grpc_call *call, const struct ocv_buffer *trailers)
 /* ---- workers -----------------------------------------------------------------------------------
  */
 
-static void *worker(void *data)
+static void *run_worker(void *data)
 {
     struct grpc_server *s = data;
     pthread_mutex_lock(&s->lock);
@@ -258,25 +258,26 @@ static void *worker(void *data)
         grpc_call_release(call);
         pthread_mutex_lock(&s->lock);
         s->n_running--;
-        grpc_wake(s);
+        if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
+            grpc_wake(s); /* it waits for the last one */
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
-/* Another thread. Under the lock, but for the first. */
+/* Start a thread. Called with the lock held, except for the first. */
 static bool add_worker(struct grpc_server *s)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK);
-    bool started = pthread_create(&s->threads[s->n_threads], &attributes, worker, s) == 0;
+    bool started = pthread_create(&s->threads[s->n_threads], &attributes, run_worker, s) == 0;
     pthread_attr_destroy(&attributes);
     s->n_threads += started ? 1 : 0;
     return started;
 }
 
-static void dispatch(struct grpc_call *call)
+static void dispatch_call(struct grpc_call *call)
 {
     struct grpc_server *s = call->server;
     call->dispatched = true;
@@ -310,7 +311,7 @@ static const char *frame_fault(const struct grpc_call *call, enum grpc_code *cod
 }
 
 /* The request is complete. */
-void grpc_call_judge(struct grpc_call *call)
+void grpc_call_dispatch(struct grpc_call *call)
 {
     const char *type = grpc_call_metadata(call, "content-type");
     enum grpc_code code = GRPC_OK;
@@ -321,7 +322,7 @@ void grpc_call_judge(struct grpc_call *call)
         grpc_call_finish(call, call->bad_code, "the request cannot be taken");
     else if (call->server->options.framed) {
         call->request_len = call->body.len;
-        dispatch(call);
+        dispatch_call(call);
     } else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
         grpc_call_finish(call, GRPC_INTERNAL, "not a gRPC request");
     else if (whole < 0) {
@@ -332,7 +333,7 @@ void grpc_call_judge(struct grpc_call *call)
     else {
         call->request_at = at;
         call->request_len = len;
-        dispatch(call);
+        dispatch_call(call);
     }
 }
 

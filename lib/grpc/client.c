@@ -3,7 +3,7 @@
 #include "lib/grpc/client_internal.h"
 
 #include "lib/base/clock.h"
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -72,7 +72,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /* Hand over every message that is whole. */
-static void deliver(struct client_call *call)
+static void deliver_messages(struct client_call *call)
 {
     size_t at = 0, len = 0, used = 0;
     int whole = 0;
@@ -108,7 +108,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
         call->stopped = true;
         return 0;
     }
-    deliver(call);
+    deliver_messages(call);
     return 0;
 }
 
@@ -180,31 +180,31 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream, uint8_t *o
 /* ---- one call ----------------------------------------------------------------------------------
  */
 
-static nghttp2_nv header(const char *name, const char *value)
+static nghttp2_nv make_header(const char *name, const char *value)
 {
     return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name),
                         strlen(value), NGHTTP2_NV_FLAG_NONE};
 }
 
-static int submit(struct link *l, struct client_call *call, const char *path,
-                  const struct grpc_header *headers, size_t n_headers, unsigned timeout_ms,
-                  struct ocv_error *err)
+static int submit_call(struct link *l, struct client_call *call, const char *path,
+                       const struct grpc_header *headers, size_t n_headers, unsigned timeout_ms,
+                       struct ocv_error *err)
 {
     char timeout[32];
     nghttp2_nv list[8 + HEADERS_MAX];
     size_t n = 0;
     snprintf(timeout, sizeof(timeout), "%um", timeout_ms);
-    list[n++] = header(":method", "POST");
-    list[n++] = header(":scheme", "http");
-    list[n++] = header(":path", path);
-    list[n++] = header(":authority", "localhost");
-    list[n++] = header("content-type", "application/grpc");
-    list[n++] = header("te", "trailers");
-    list[n++] = header("user-agent", "ocivariant");
+    list[n++] = make_header(":method", "POST");
+    list[n++] = make_header(":scheme", "http");
+    list[n++] = make_header(":path", path);
+    list[n++] = make_header(":authority", "localhost");
+    list[n++] = make_header("content-type", "application/grpc");
+    list[n++] = make_header("te", "trailers");
+    list[n++] = make_header("user-agent", "ocivariant");
     if (timeout_ms && timeout_ms < 100000000)
-        list[n++] = header("grpc-timeout", timeout);
+        list[n++] = make_header("grpc-timeout", timeout);
     for (size_t i = 0; i < n_headers && i < HEADERS_MAX; i++)
-        list[n++] = header(headers[i].name, headers[i].value);
+        list[n++] = make_header(headers[i].name, headers[i].value);
     const nghttp2_data_provider body = {.source.ptr = call, .read_callback = read_request};
     l->call = call;
     call->stream = nghttp2_submit_request(l->session, NULL, list, n, &body, NULL);
@@ -251,8 +251,8 @@ static int run_call(const struct grpc_client *client, struct link *l, struct cli
 }
 
 /* The call is submitted, or `status` says why not: to its end. */
-static int finish(struct grpc_client *client, struct link *l, struct client_call *call,
-                  const char *path, int status, int64_t deadline, struct ocv_error *err)
+static int finish_call(struct grpc_client *client, struct link *l, struct client_call *call,
+                       const char *path, int status, int64_t deadline, struct ocv_error *err)
 {
     if (status == OCV_OK)
         status = run_call(client, l, call, deadline, err);
@@ -286,9 +286,9 @@ int grpc_client_call(struct grpc_client *client, const char *path,
     int status = grpc_link_take(client, &l, err);
     if (status < 0)
         return status;
-    status = submit(l, &call, path, headers, n_headers, timeout_ms, err);
-    return finish(client, l, &call, path, status, timeout_ms ? ocv_clock_ms() + timeout_ms : 0,
-                  err);
+    status = submit_call(l, &call, path, headers, n_headers, timeout_ms, err);
+    return finish_call(client, l, &call, path, status, timeout_ms ? ocv_clock_ms() + timeout_ms : 0,
+                       err);
 }
 
 int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passed,
@@ -317,7 +317,7 @@ int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passe
     free(list);
     if (call.stream < 0)
         status = ocv_error_set(err, OCV_ERR_NETWORK, "%s", nghttp2_strerror(call.stream));
-    return finish(client, l, &call, client->path, status, 0, err);
+    return finish_call(client, l, &call, client->path, status, 0, err);
 }
 
 int grpc_client_new(const char *socket_path, struct grpc_client **out, struct ocv_error *err)

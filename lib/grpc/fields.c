@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-static bool varint(const uint8_t *bytes, size_t len, size_t *pos, uint64_t *out)
+static bool read_varint(const uint8_t *bytes, size_t len, size_t *pos, uint64_t *out)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < GRPC_VARINT_MAX && *pos < len; i++) {
@@ -23,13 +23,13 @@ int grpc_field_next(const uint8_t *bytes, size_t len, size_t *pos, struct grpc_f
     if (*pos == len)
         return 0;
     out->start = *pos;
-    if (!varint(bytes, len, pos, &tag) || tag >> 3 == 0 || tag >> 32)
+    if (!read_varint(bytes, len, pos, &tag) || tag >> 3 == 0 || tag >> 32)
         return -1;
     out->number = (uint32_t)(tag >> 3);
     out->type = (enum grpc_wire_type)(tag & 7);
     switch (out->type) {
     case GRPC_VARINT:
-        return varint(bytes, len, pos, &n) ? 1 : -1;
+        return read_varint(bytes, len, pos, &n) ? 1 : -1;
     case GRPC_FIXED64:
         n = 8;
         break;
@@ -37,7 +37,7 @@ int grpc_field_next(const uint8_t *bytes, size_t len, size_t *pos, struct grpc_f
         n = 4;
         break;
     case GRPC_BYTES:
-        if (!varint(bytes, len, pos, &n))
+        if (!read_varint(bytes, len, pos, &n))
             return -1;
         break;
     default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inside of the server. One thread runs every connection's frames; workers answer calls. A call is
- * shared by both until each has let go of it: the loop when its stream is closed, the worker when
- * it has returned. Only the loop touches nghttp2. */
+/* Internals of the server. One thread handles the frames of all connections; workers answer calls.
+ * A call has two owners: the loop, until its stream is closed, and the worker, until it has
+ * returned. Only the loop uses nghttp2. */
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
 
@@ -54,7 +54,7 @@ struct connection {
     nghttp2_session *session;
     struct grpc_call *calls;
     int64_t since;
-    bool spoke, failed;
+    bool spoke, failed, writing; /* it is told when the peer takes more */
 };
 
 struct grpc_server {
@@ -92,7 +92,7 @@ struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
 void grpc_call_forget(struct grpc_call *call);
 void grpc_call_release(struct grpc_call *call);
 /** The request is complete: check it and give it to a worker. */
-void grpc_call_judge(struct grpc_call *call);
+void grpc_call_dispatch(struct grpc_call *call);
 int grpc_workers_start(struct grpc_server *server, struct ocv_error *err) OCV_WARN_UNUSED;
 /** End and join them. */
 void grpc_workers_stop(struct grpc_server *server);

@@ -2,7 +2,7 @@
 /* The client's connections. */
 #include "lib/grpc/client_internal.h"
 
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int link_new(struct grpc_client *client, struct link **out, struct ocv_er
 
 /* A connection that waited may have been closed by the other side meanwhile: read what it said
  * last, a GOAWAY before its end most of all. */
-static bool usable(struct link *l)
+static bool is_usable(struct link *l)
 {
     uint8_t bytes[4096];
     for (;;) {
@@ -73,7 +73,7 @@ int grpc_link_take(struct grpc_client *client, struct link **out, struct ocv_err
         pthread_mutex_unlock(&client->lock);
         if (!l)
             return link_new(client, out, err);
-        if (usable(l)) {
+        if (is_usable(l)) {
             *out = l;
             return OCV_OK;
         }
@@ -105,7 +105,7 @@ void grpc_client_tend(struct grpc_client *client)
     pthread_mutex_unlock(&client->lock);
     for (struct link *l = list, *next; l; l = next) {
         next = l->next;
-        l->failed = !usable(l) || nghttp2_session_send(l->session) != 0;
+        l->failed = !is_usable(l) || nghttp2_session_send(l->session) != 0;
         grpc_link_give_back(client, l);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The loop: connections from accept to close, and what wakes it. */
+/* The loop: connections from accept to close, and the events that wake it. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
@@ -45,8 +45,11 @@ static void flush_connection(struct connection *c)
     if (nghttp2_session_send(c->session) != 0)
         c->failed = true;
     bool wants = nghttp2_session_want_write(c->session);
-    struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0u), .data.ptr = c};
-    epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, c->fd, &event);
+    if (wants != c->writing) {
+        struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0u), .data.ptr = c};
+        epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, c->fd, &event);
+        c->writing = wants;
+    }
     if (!wants && !nghttp2_session_want_read(c->session))
         c->failed = true;
 }
@@ -72,7 +75,7 @@ static void advance_woken(struct grpc_server *s)
     }
 }
 
-static void receive(struct connection *c)
+static void receive_bytes(struct connection *c)
 {
     uint8_t bytes[16384];
     for (int turn = 0; turn < 16 && !c->failed; turn++) { /* then the others' turn */
@@ -81,6 +84,8 @@ static void receive(struct connection *c)
             break;
         if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
             c->failed = true;
+        if (n < (ssize_t)sizeof(bytes)) /* epoll reports what comes next */
+            break;
     }
     flush_connection(c);
 }
@@ -173,7 +178,7 @@ static void sweep_connections(struct grpc_server *s)
 /* ---- life --------------------------------------------------------------------------------------
  */
 
-static bool drained(struct grpc_server *s)
+static bool is_drained(struct grpc_server *s)
 {
     pthread_mutex_lock(&s->lock);
     bool done = s->n_queue == 0 && s->n_running == 0 && !s->woken;
@@ -200,7 +205,7 @@ int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
 {
     struct epoll_event events[EVENTS];
     uint64_t ignored;
-    while (!s->stopping || !drained(s)) {
+    while (!s->stopping || !is_drained(s)) {
         int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
         if (n < 0 && errno != EINTR)
             return ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
@@ -212,7 +217,7 @@ int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
                 while (read(s->wake, &ignored, sizeof(ignored)) > 0)
                     ;
             else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-                receive(who);
+                receive_bytes(who);
             else
                 flush_connection(who);
         }
@@ -274,7 +279,7 @@ void grpc_server_free(struct grpc_server *s)
     while (s->connections)
         connection_close(s->connections);
     grpc_workers_stop(s);
-    advance_woken(s); /* lets go of what the last workers left */
+    advance_woken(s); /* releases what the last workers left */
     free(s->threads);
     nghttp2_session_callbacks_del(s->callbacks);
     nghttp2_option_del(s->option);

@@ -73,7 +73,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         return 0;
     struct grpc_call *call = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (call && !call->dispatched)
-        grpc_call_judge(call);
+        grpc_call_dispatch(call);
     return 0;
 }
 

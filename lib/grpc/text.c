@@ -43,7 +43,7 @@ void grpc_encode_message(const char *text, char *out, size_t size)
     out[n] = '\0';
 }
 
-static int digit(char c)
+static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -56,8 +56,8 @@ void grpc_decode_message(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     for (const char *p = text; *p && n + 1 < size; p++) {
-        int high = *p == '%' ? digit(p[1]) : -1;
-        int low = high >= 0 ? digit(p[2]) : -1;
+        int high = *p == '%' ? hex_digit(p[1]) : -1;
+        int low = high >= 0 ? hex_digit(p[2]) : -1;
         bool escaped = low >= 0 && (high || low); /* no NUL inside a text */
         out[n++] = (char)(escaped ? high << 4 | low : *p);
         p += escaped ? 2 : 0;

@@ -27,6 +27,7 @@
 #include "ocivariant/index.h"
 #include "ocivariant/layout.h"
 #include "ocivariant/manifest.h"
+#include "ocivariant/match.h"
 #include "ocivariant/platform.h"
 #include "ocivariant/preferences.h"
 #include "ocivariant/profile.h"

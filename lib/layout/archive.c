@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* An image as one tar stream that is two formats at once, as `docker save` has written since 25:
+/* An image as one tar stream in two formats at once, as `docker save` writes since 25:
  * manifest.json names config and layers for `docker load`, `podman load` and skopeo's
  * docker-archive; oci-layout and index.json make it an OCI archive, from which containerd imports
- * the very manifest, digest kept. Layers go in as they are (readers detect gzip themselves); zstd
- * is refused, since engines before 2022 cannot read it and nothing is recompressed here. */
+ * the manifest unchanged, so that its digest stays. Layers are stored as they are (readers detect
+ * gzip); zstd is refused, since engines before 2022 cannot read it and nothing is recompressed
+ * here. */
 #include "lib/layout/layout_internal.h"
 #include "ocivariant/manifest.h"
 
@@ -277,8 +278,8 @@ static int write_blobs(const struct archive *archive, struct ocv_error *err)
 }
 
 /* The manifest's descriptor; its media type may be in the body alone, or missing. */
-static int describe(struct archive *archive, const char *digest, const struct ocv_buffer *text,
-                    struct ocv_error *err)
+static int describe_layer(struct archive *archive, const char *digest,
+                          const struct ocv_buffer *text, struct ocv_error *err)
 {
     const char *type = NULL;
     ocv_auto_json *root = NULL;
@@ -306,7 +307,7 @@ int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manife
     if (status < 0)
         return status;
     struct archive archive = {.layout = layout, .manifest = manifest, .fd = fd};
-    status = describe(&archive, manifest_digest, &text, err);
+    status = describe_layer(&archive, manifest_digest, &text, err);
     if (status == OCV_OK)
         status = check_image(&archive, err);
     if (status == OCV_OK)

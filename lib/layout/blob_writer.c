@@ -28,7 +28,8 @@ static bool names_file(const struct ocv_blob_writer *writer)
            by_name.st_ino == by_fd.st_ino;
 }
 
-static int fail(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
+static int fail_writer(const struct ocv_blob_writer *writer, const char *what,
+                       struct ocv_error *err)
 {
     char name[sizeof(OCV_LAYOUT_PRIVATE) + sizeof(writer->partial)];
     snprintf(name, sizeof(name), OCV_LAYOUT_PRIVATE "/%s", writer->partial);
@@ -44,7 +45,7 @@ static int lock_partial(struct ocv_blob_writer *writer, bool wait, bool *busy,
         writer->fd = openat(writer->private, writer->partial,
                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
         if (writer->fd < 0)
-            return fail(writer, "open", err);
+            return fail_writer(writer, "open", err);
         if (flock(writer->fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
             *busy = errno == EWOULDBLOCK;
             if (*busy)
@@ -52,7 +53,7 @@ static int lock_partial(struct ocv_blob_writer *writer, bool wait, bool *busy,
             if (errno == EINTR)
                 return ocv_error_set(err, OCV_ERR_INTERRUPTED,
                                      "interrupted while another process writes %s", writer->digest);
-            return fail(writer, "lock", err);
+            return fail_writer(writer, "lock", err);
         }
         if (names_file(writer))
             return OCV_OK;
@@ -66,18 +67,18 @@ static int measure_partial(struct ocv_blob_writer *writer, struct ocv_error *err
 {
     struct stat st;
     if (fstat(writer->fd, &st) < 0)
-        return fail(writer, "examine", err);
+        return fail_writer(writer, "examine", err);
     if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
         return ocv_error_set(err, OCV_ERR_DATA, "%s/" OCV_LAYOUT_PRIVATE "/%s: not a plain file",
                              writer->layout->path, writer->partial);
     if (st.st_size > writer->size) { /* of another announcement: useless */
         if (ftruncate(writer->fd, 0) < 0)
-            return fail(writer, "truncate", err);
+            return fail_writer(writer, "truncate", err);
         st.st_size = 0;
     }
     writer->resumed = writer->offset = st.st_size;
     if (lseek(writer->fd, st.st_size, SEEK_SET) < 0)
-        return fail(writer, "seek", err);
+        return fail_writer(writer, "seek", err);
     return OCV_OK;
 }
 
@@ -115,7 +116,7 @@ static void stop_thread(struct ocv_blob_writer *writer, enum ocv_blob_writer_end
     writer->running = false;
 }
 
-static void destroy(struct ocv_blob_writer *writer)
+static void free_writer(struct ocv_blob_writer *writer)
 {
     stop_thread(writer, OCV_WRITER_DISCARD);
     if (writer->fd >= 0)
@@ -153,15 +154,15 @@ static int new_writer(struct ocv_layout *layout, const char *digest, int64_t siz
     if (status == OCV_OK)
         status = ocv_hasher_new(digest, &writer->hasher, err);
     if (status < 0)
-        destroy(writer);
+        free_writer(writer);
     else
         *out = writer;
     return status;
 }
 
 /* Lock the partial and start, unless the blob turns out to be there or taken. */
-static int start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
-                 struct ocv_error *err)
+static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
+                          struct ocv_error *err)
 {
     int status = lock_partial(writer, wait, busy, err);
     if (status < 0 || *busy)
@@ -200,9 +201,9 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
     status = new_writer(layout, digest, size, &writer, err);
     if (!writer)
         return status;
-    status = start(writer, wait, present, busy, err);
+    status = lock_and_start(writer, wait, present, busy, err);
     if (status < 0 || *busy || *present) {
-        destroy(writer);
+        free_writer(writer);
         return status;
     }
     *offset = writer->offset;
@@ -297,7 +298,7 @@ int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err)
     writer->hasher = NULL;
     int status = ocv_hasher_new(writer->digest, &writer->hasher, err);
     if (status == OCV_OK && ftruncate(writer->fd, 0) < 0)
-        status = fail(writer, "truncate", err);
+        status = fail_writer(writer, "truncate", err);
     if (status == OCV_OK)
         status = measure_partial(writer, err);
     return status < 0 ? status : start_thread(writer, err);
@@ -323,7 +324,7 @@ void ocv_blob_writer_finish(struct ocv_blob_writer *writer, void (*done)(void *d
     pthread_mutex_unlock(&writer->mutex);
 }
 
-static int check(struct ocv_blob_writer *writer, struct ocv_error *err)
+static int check_digest(struct ocv_blob_writer *writer, struct ocv_error *err)
 {
     if (writer->failure.status < 0) {
         if (err)
@@ -342,14 +343,14 @@ static int check(struct ocv_blob_writer *writer, struct ocv_error *err)
     return status;
 }
 
-static int publish(const struct ocv_blob_writer *writer, struct ocv_error *err)
+static int publish_blob(const struct ocv_blob_writer *writer, struct ocv_error *err)
 {
     ocv_auto_fd int blobs = -1;
     int status = ocv_layout_open_blobs(writer->layout, writer->algorithm, &blobs, err);
     if (status < 0)
         return status;
     if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
-        return fail(writer, "rename", err);
+        return fail_writer(writer, "rename", err);
     ocv_layout_remember_blob(writer->layout, writer->digest, writer->fd);
     if (!writer->layout->nosync && fsync(blobs) < 0)
         return ocv_file_fail(err, writer->layout->path, "blobs", "sync");
@@ -360,12 +361,12 @@ int ocv_blob_writer_commit(struct ocv_blob_writer *writer, struct ocv_error *err
 {
     ocv_blob_writer_finish(writer, NULL, NULL);
     stop_thread(writer, OCV_WRITER_FINISH);
-    int status = check(writer, err);
+    int status = check_digest(writer, err);
     if (status == OCV_ERR_MISMATCH)
         unlinkat(writer->private, writer->partial, 0);
     if (status == OCV_OK)
-        status = publish(writer, err);
-    destroy(writer);
+        status = publish_blob(writer, err);
+    free_writer(writer);
     return status;
 }
 
@@ -376,5 +377,5 @@ void ocv_blob_writer_close(struct ocv_blob_writer *writer)
     stop_thread(writer, OCV_WRITER_KEEP);
     if (writer->spoilt || writer->offset == 0)
         unlinkat(writer->private, writer->partial, 0);
-    destroy(writer);
+    free_writer(writer);
 }

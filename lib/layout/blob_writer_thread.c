@@ -123,7 +123,7 @@ static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
     return status;
 }
 
-static void report(struct ocv_blob_writer *writer, const struct ocv_error *failure)
+static void report_failure(struct ocv_blob_writer *writer, const struct ocv_error *failure)
 {
     pthread_mutex_lock(&writer->mutex);
     if (writer->failure.status == OCV_OK)
@@ -132,8 +132,8 @@ static void report(struct ocv_blob_writer *writer, const struct ocv_error *failu
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/* Wait for chunks: as many as one write can take, so a last odd one by itself. 0: there is none
- * left and none will come. */
+/* Wait for chunks: as many as one write can take, so a short last one alone. 0: all were written,
+ * and no more will come. */
 static unsigned next_chunks(struct ocv_blob_writer *writer, enum ocv_blob_writer_end *end)
 {
     pthread_mutex_lock(&writer->mutex);
@@ -157,13 +157,13 @@ void *ocv_blob_writer_run(void *data)
     writer->cached = writer->size < DIRECT_MIN || writer->layout->nosync;
     int status = hash_resumed(writer, &failure);
     if (status < 0)
-        report(writer, &failure);
+        report_failure(writer, &failure);
     enum ocv_blob_writer_end end;
     for (unsigned n; (n = next_chunks(writer, &end)) > 0;) {
         if (status == OCV_OK) { /* after a failure the queue is only emptied */
             status = store_chunks(writer, n, end < OCV_WRITER_KEEP, &failure);
             if (status < 0)
-                report(writer, &failure);
+                report_failure(writer, &failure);
         }
         pthread_mutex_lock(&writer->mutex);
         writer->tail += n;
@@ -173,7 +173,7 @@ void *ocv_blob_writer_run(void *data)
     bool sync = end == OCV_WRITER_FINISH && status == OCV_OK && !writer->layout->nosync;
     if (sync && fsync(writer->fd) < 0) {
         io_failure(writer, "sync", &failure);
-        report(writer, &failure);
+        report_failure(writer, &failure);
     }
     if (writer->done)
         writer->done(writer->done_data);

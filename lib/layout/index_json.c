@@ -26,7 +26,7 @@ int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_
     return status;
 }
 
-static const char *annotation(const json_t *entry, const char *key)
+static const char *get_annotation(const json_t *entry, const char *key)
 {
     return json_string_value(json_object_get(json_object_get(entry, "annotations"), key));
 }
@@ -55,7 +55,7 @@ static json_t *find_annotated(const json_t *manifests, const char *key, const ch
     json_t *entry;
     json_array_foreach(manifests, i, entry)
     {
-        const char *name = annotation(entry, key);
+        const char *name = get_annotation(entry, key);
         if (name && strcmp(name, value) == 0)
             return entry;
     }
@@ -73,7 +73,7 @@ static json_t *find_only(const json_t *manifests)
     json_t *entry;
     json_array_foreach(manifests, i, entry)
     {
-        if (!annotation(entry, OCV_ANNOTATION_REF_NAME))
+        if (!get_annotation(entry, OCV_ANNOTATION_REF_NAME))
             continue;
         if (found)
             return NULL;
@@ -90,9 +90,9 @@ static int not_found(const json_t *manifests, const char *tag, struct ocv_error 
     json_t *entry;
     json_array_foreach(manifests, i, entry)
     {
-        const char *name = annotation(entry, OCV_ANNOTATION_REF_NAME);
+        const char *name = get_annotation(entry, OCV_ANNOTATION_REF_NAME);
         if (!name)
-            name = annotation(entry, OCV_ANNOTATION_IMAGE_NAME);
+            name = get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME);
         size_t used = strlen(names);
         if (!name || used + strlen(name) + 8 > sizeof(names))
             continue;
@@ -138,8 +138,8 @@ int ocv_index_json_walk(const json_t *root, ocv_layout_visit visit, void *data)
         struct ocv_descriptor descriptor;
         if (read_entry(entry, &descriptor, NULL) < 0)
             continue;
-        int rc = visit(data, annotation(entry, OCV_ANNOTATION_REF_NAME),
-                       annotation(entry, OCV_ANNOTATION_IMAGE_NAME), &descriptor);
+        int rc = visit(data, get_annotation(entry, OCV_ANNOTATION_REF_NAME),
+                       get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME), &descriptor);
         if (rc != 0)
             return rc;
     }
@@ -154,7 +154,7 @@ static void drop_annotation(json_t *manifests, const char *key, const char *valu
     json_t *entry;
     json_array_foreach(manifests, i, entry)
     {
-        const char *name = annotation(entry, key);
+        const char *name = get_annotation(entry, key);
         if (!name || strcmp(name, value) != 0 || entry == keep)
             continue;
         json_t *annotations = json_object_get(entry, "annotations");
@@ -164,7 +164,7 @@ static void drop_annotation(json_t *manifests, const char *key, const char *valu
     }
 }
 
-/* An entry of that digest that has no name of its own can take ours. */
+/* An entry with that digest and no name can take ours. */
 static json_t *find_nameless(const json_t *manifests, const char *digest)
 {
     size_t i;
@@ -172,8 +172,9 @@ static json_t *find_nameless(const json_t *manifests, const char *digest)
     json_array_foreach(manifests, i, entry)
     {
         const char *other = json_string_value(json_object_get(entry, "digest"));
-        if (other && strcmp(other, digest) == 0 && !annotation(entry, OCV_ANNOTATION_REF_NAME) &&
-            !annotation(entry, OCV_ANNOTATION_IMAGE_NAME))
+        if (other && strcmp(other, digest) == 0 &&
+            !get_annotation(entry, OCV_ANNOTATION_REF_NAME) &&
+            !get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME))
             return entry;
     }
     return NULL;
@@ -244,7 +245,7 @@ static json_t *find_same(const json_t *manifests, const char *tag, const char *i
 {
     json_t *entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
     const char *old = json_string_value(json_object_get(entry, "digest"));
-    const char *name = entry ? annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
+    const char *name = entry ? get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
     if (!old || strcmp(old, digest) != 0 || (name && image_name && strcmp(name, image_name) != 0))
         return NULL;
     return entry;

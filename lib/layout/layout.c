@@ -21,7 +21,7 @@
 #define EMPTY_INDEX \
     "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}"
 
-static bool exists(int dirfd, const char *name)
+static bool file_exists(int dirfd, const char *name)
 {
     struct stat st;
     return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -71,14 +71,14 @@ static int take_lock(const struct ocv_layout *layout, int private, int *fd, stru
     return OCV_OK;
 }
 
-static int prepare(const struct ocv_layout *layout, struct ocv_error *err)
+static int prepare_directory(const struct ocv_layout *layout, struct ocv_error *err)
 {
-    if (exists(layout->fd, MARKER) && exists(layout->fd, INDEX))
+    if (file_exists(layout->fd, MARKER) && file_exists(layout->fd, INDEX))
         return OCV_OK;
     ocv_auto_fd int private = -1;
     ocv_auto_fd int lock = -1;
     ocv_auto_fd int blobs = -1;
-    int status = exists(layout->fd, MARKER) ? OCV_OK : check_not_foreign(layout, err);
+    int status = file_exists(layout->fd, MARKER) ? OCV_OK : check_not_foreign(layout, err);
     if (status == OCV_OK)
         status =
             ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err);
@@ -86,10 +86,10 @@ static int prepare(const struct ocv_layout *layout, struct ocv_error *err)
         status = take_lock(layout, private, &lock, err);
     if (status == OCV_OK)
         status = ocv_layout_open_blobs(layout, "sha256", &blobs, err);
-    if (status == OCV_OK && !exists(layout->fd, INDEX))
+    if (status == OCV_OK && !file_exists(layout->fd, INDEX))
         status = ocv_file_replace(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
                                   strlen(EMPTY_INDEX), 0, err);
-    if (status == OCV_OK && !exists(layout->fd, MARKER))
+    if (status == OCV_OK && !file_exists(layout->fd, MARKER))
         status = ocv_file_replace(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
                                   strlen(MARKER_TEXT), 0, err);
     return status;
@@ -148,7 +148,7 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     layout->distrust = flags & OCV_LAYOUT_VERIFY;
     layout->fd = ocv_fd_steal(&fd);
     if (create)
-        status = prepare(layout, err);
+        status = prepare_directory(layout, err);
     if (status == OCV_OK)
         status = check_marker(layout, err);
     if (status < 0)

@@ -24,7 +24,7 @@ struct ocv_layout {
     int fd;
     bool writable;
     bool nosync;   /* blobs are read again at once, and need not survive a power cut */
-    bool distrust; /* blobs that are there are read, whatever is remembered of them */
+    bool distrust; /* existing blobs are always read, also if they were verified before */
     char path[];
 };
 

@@ -16,7 +16,7 @@
 #define MARK_MAX 128
 #define CHUNK (256u * 1024)
 
-static void format(const struct stat *st, char out[MARK_MAX])
+static void format_mark(const struct stat *st, char out[MARK_MAX])
 {
     snprintf(out, MARK_MAX, "%llu %lld.%09ld %lld\n", (unsigned long long)st->st_ino,
              (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (long long)st->st_size);
@@ -39,11 +39,11 @@ static bool is_marked(const struct ocv_layout *layout, const char *digest, const
     ocv_auto_fd int fd =
         openat(layout->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, mark, sizeof(mark));
-    format(st, expected);
+    format_mark(st, expected);
     return n == (ssize_t)strlen(expected) && memcmp(mark, expected, (size_t)n) == 0;
 }
 
-/* Not to the disk at once: a mark that is lost or torn is none. */
+/* Not synced: a mark that is lost or torn only costs another check. */
 void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
 {
     char name[OCV_LAYOUT_NAME_MAX], mark[MARK_MAX];
@@ -52,15 +52,15 @@ void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *diges
         return;
     if (mkdirat(layout->fd, DIRECTORY, 0777) < 0 && errno != EEXIST)
         return;
-    format(&st, mark);
+    format_mark(&st, mark);
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     ocv_auto_fd int fd = openat(layout->fd, name, flags, 0666);
     ssize_t n = fd < 0 ? -1 : write(fd, mark, strlen(mark));
     (void)n;
 }
 
-static int hash(const struct ocv_layout *layout, const char *digest, int fd, bool *same,
-                struct ocv_error *err)
+static int hash_blob(const struct ocv_layout *layout, const char *digest, int fd, bool *same,
+                     struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
     char found[OCV_DIGEST_MAX] = "";
@@ -108,7 +108,7 @@ int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, in
     *present = is_marked(layout, digest, &st);
     if (*present)
         return OCV_OK;
-    status = hash(layout, digest, fd, present, err);
+    status = hash_blob(layout, digest, fd, present, err);
     if (status == OCV_OK && *present)
         ocv_layout_remember_blob(layout, digest, fd);
     return status;

@@ -21,7 +21,7 @@
 
 struct allowance {
     const struct ocv_lint_rule *rule; /* NULL: `group` */
-    char group;                       /* '1' to '6' of OCV1xx */
+    char group;                       /* '1' to '7' of OCV1xx */
     const char *input, *label, *reason;
 };
 
@@ -46,7 +46,7 @@ static char group_of(const char *text)
 {
     if (!strcmp(text, "all"))
         return '*';
-    return !strncmp(text, "OCV", 3) && text[3] >= '1' && text[3] <= '6' && !strcmp(text + 4, "xx")
+    return !strncmp(text, "OCV", 3) && text[3] >= '1' && text[3] <= '7' && !strcmp(text + 4, "xx")
                ? text[3]
                : '\0';
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Corrections that need no judgement: canonical properties, missing annotations of the index,
+/* Corrections that need no decision: canonical properties, missing annotations of the index,
  * platforms of the writers' layout, attestations, order. Digests of children never change; the
  * index's own does, and with it its signature. */
 #include "lib/edit/edit_internal.h"
@@ -16,8 +16,8 @@ struct fix {
 };
 
 /* Set a text of the entry's platform or annotations, or with NULL remove what is there. */
-static int set(struct fix *fix, size_t i, const char *object, const char *key, const char *text,
-               struct ocv_error *err)
+static int set_member(struct fix *fix, size_t i, const char *object, const char *key,
+                      const char *text, struct ocv_error *err)
 {
     struct ocv_edit_entry *entry = &fix->document->entries[i];
     const json_t *was = json_object_get(json_object_get(entry->json, object), key);
@@ -40,16 +40,6 @@ static int set_annotation(struct fix *fix, const char *key, const char *text, st
 
 /* ---- the index's own annotations ---- */
 
-static bool listed(const struct ocv_index *index, const char *ns)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(index, &names, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(names[i], ns))
-            return true;
-    return false;
-}
-
 /* As readers order them today; those that are used and not listed come last. */
 static int fix_namespaces(struct fix *fix, struct ocv_error *err)
 {
@@ -63,7 +53,7 @@ static int fix_namespaces(struct fix *fix, struct ocv_error *err)
         status = ocv_buffer_printf(&text, err, "%s%s", i ? ", " : "", names[i]);
     for (size_t i = 0; i < ocv_index_property_count(fix->index) && status == OCV_OK; i++) {
         const char *ns = ocv_index_property(fix->index, (uint32_t)i).ns;
-        if (strcmp(ns, last) != 0 && !listed(fix->index, ns)) {
+        if (strcmp(ns, last) != 0 && !ocv_edit_declares(fix->index, ns)) {
             status = ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", ns);
             missing = true;
         }
@@ -102,12 +92,12 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
     if (status < 0)
         return status;
     status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
-    if (status < 0) /* malformed: not ours to guess */
+    if (status < 0) /* malformed: the right value is not known */
         return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
     status = ocv_properties_format(set_of, &canonical, err);
     if (status == OCV_OK)
-        status = set(fix, i, "annotations", OCV_ANNOTATION_PROPERTIES,
-                     canonical.data ? canonical.data : "", err);
+        status = set_member(fix, i, "annotations", OCV_ANNOTATION_PROPERTIES,
+                            canonical.data ? canonical.data : "", err);
     return status;
 }
 
@@ -146,15 +136,15 @@ static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
 {
     const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
     char wanted[OCV_PLATFORM_HIDDEN_MAX];
-    int status = name ? set(fix, i, "platform", "architecture", name, err) : OCV_OK;
+    int status = name ? set_member(fix, i, "platform", "architecture", name, err) : OCV_OK;
     if (status < 0)
         return status;
     if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
         ocv_platform_hide(entry->label, wanted);
         also = level_property(fix, entry);
-        status = set(fix, i, "platform", "variant", wanted, err);
+        status = set_member(fix, i, "platform", "variant", wanted, err);
     } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
-        status = set(fix, i, "platform", "variant", NULL, err);
+        status = set_member(fix, i, "platform", "variant", NULL, err);
     }
     return status < 0 ? status : fix_properties(fix, i, also, err);
 }
@@ -168,7 +158,7 @@ static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
                                             {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
     int status = OCV_OK;
     for (size_t k = 0; k < OCV_LINT_COUNT(wanted) && status == OCV_OK; k++)
-        status = set(fix, i, wanted[k][0], wanted[k][1], wanted[k][2], err);
+        status = set_member(fix, i, wanted[k][0], wanted[k][1], wanted[k][2], err);
     return status;
 }
 

@@ -29,7 +29,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* Was this machine looked at with an entry before? */
-static bool seen(const struct ocv_index *index, size_t i, const struct ocv_platform *machine)
+static bool is_seen(const struct ocv_index *index, size_t i, const struct ocv_platform *machine)
 {
     for (size_t k = 0; k < i; k++) {
         const struct ocv_entry *entry = ocv_index_entry(index, k);
@@ -55,7 +55,7 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
         const struct ocv_entry *entry = ocv_index_entry(before, i);
         struct ocv_platform machine = machine_of(entry);
         char name[128];
-        if (!is_image(entry) || seen(before, i, &machine))
+        if (!is_image(entry) || is_seen(before, i, &machine))
             continue;
         const struct ocv_entry *was = ocv_index_older_choice(before, &machine, true);
         const struct ocv_entry *is = ocv_index_older_choice(after, &machine, true);

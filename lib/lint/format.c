@@ -75,7 +75,7 @@ static json_t *finding_json(const struct ocv_lint_finding *f)
     } texts[] = {{"pointer", f->pointer}, {"hint", f->hint}, {"allowed", f->allowed}};
     for (size_t i = 0; json && i < OCV_LINT_COUNT(texts); i++)
         if (texts[i].text && json_object_set_new(json, texts[i].key, json_string(texts[i].text)))
-            break; /* one member less does no harm; a missing report does */
+            break; /* a missing member is acceptable; a missing report is not */
     if (json && f->line) {
         json_object_set_new(json, "line", json_integer((json_int_t)f->line));
         json_object_set_new(json, "column", json_integer((json_int_t)f->column));

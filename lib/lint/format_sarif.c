@@ -16,12 +16,8 @@ static const char *sarif_level(enum ocv_lint_level level)
     return level == OCV_LINT_OFF ? "none" : ocv_lint_level_name(level);
 }
 
-/* Where the pages of docs/ are served; a build may set another address. */
-#ifndef OCV_DOCS_URL
-#define OCV_DOCS_URL "https://ocivariant.dev/docs"
-#endif
-
-static json_t *rule_json(const struct ocv_lint_rule *rule)
+/* `page`: of all rules, with a heading "ID NAME" for each; or NULL. */
+static json_t *rule_json(const struct ocv_lint_rule *rule, const char *page)
 {
     static const char *const remedies[] = {
         [OCV_LINT_FIX_NO] = "Correct it where the index or the image is made.",
@@ -32,18 +28,18 @@ static json_t *rule_json(const struct ocv_lint_rule *rule)
         id[i] = (char)tolower((unsigned char)rule->id[i]);
     json_t *text = json_sprintf("%s %s\n\n%s\n\n'variantctl lint --explain %s' shows an example.",
                                 rule->what, rule->why, remedies[rule->fix], rule->id);
-    json_t *uri = json_sprintf(OCV_DOCS_URL "/lint.md#%s-%s", id, rule->name);
-    return json_pack("{s:s, s:s, s:o, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id, "name",
+    json_t *uri = page ? json_sprintf("%s#%s-%s", page, id, rule->name) : NULL;
+    return json_pack("{s:s, s:s, s:o*, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id, "name",
                      rule->name, "helpUri", uri, "shortDescription", "text", rule->what,
                      "fullDescription", "text", rule->why, "help", "text", text,
                      "defaultConfiguration", "level", sarif_level(rule->level));
 }
 
-static json_t *rules_json(void)
+static json_t *rules_json(const char *page)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < OCV_LINT_RULES; i++)
-        if (json_array_append_new(list, rule_json(ocv_lint_rule(i))) < 0) {
+        if (json_array_append_new(list, rule_json(ocv_lint_rule(i), page)) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -69,9 +65,9 @@ static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error 
                      logical);
 }
 
-/* The same finding in the next run has the same fingerprint, whatever lines moved. */
-static int fingerprint(const struct ocv_lint_finding *f, char out[OCV_DIGEST_MAX],
-                       struct ocv_error *err)
+/* A finding keeps its fingerprint in the next run, also when lines were moved. */
+static int finding_fingerprint(const struct ocv_lint_finding *f, char out[OCV_DIGEST_MAX],
+                               struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 64u * 1024);
@@ -85,7 +81,7 @@ static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *e
     char text[2 * OCV_ERROR_MESSAGE_MAX + 8], print[OCV_DIGEST_MAX];
     snprintf(text, sizeof(text), "%s%s%s", f->message, f->hint ? ". Hint: " : "",
              f->hint ? f->hint : "");
-    if (fingerprint(f, print, err) < 0)
+    if (finding_fingerprint(f, print, err) < 0)
         return NULL;
     json_t *result = json_pack(
         "{s:s, s:I, s:s, s:{s:s}, s:[o], s:{s:s}}", "ruleId", f->rule->id, "ruleIndex",
@@ -125,9 +121,9 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
     ocv_auto_json *root =
         json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:o, s:s, s:O}]}", "$schema", SCHEMA,
                   "version", "2.1.0", "runs", "tool", "driver", "name", "variantctl lint",
-                  "version", ocv_version(), "semanticVersion", ocv_version(), "rules", rules_json(),
-                  "invocations", invocation_json(failures, n_failures), "columnKind",
-                  "unicodeCodePoints", "results", results);
+                  "version", ocv_version(), "semanticVersion", ocv_version(), "rules",
+                  rules_json(report->page), "invocations", invocation_json(failures, n_failures),
+                  "columnKind", "unicodeCodePoints", "results", results);
     if (!root)
         return ocv_error_nomem(err);
     int status = ocv_json_append(root, JSON_INDENT(1), out, err);

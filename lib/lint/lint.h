@@ -7,6 +7,8 @@
 
 #include "gen/lint-rules.h"
 #include "lib/base/arena.h"
+#include "lib/content/derived.h"
+#include "lib/edit/edit.h"
 #include "lib/tags/tags.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
@@ -50,6 +52,7 @@ struct ocv_lint_child {
     enum ocv_lint_child_state state;
     const char *problem;
     json_t *manifest, *config;
+    const struct ocv_content *content; /**< what its files say; NULL: not read */
 };
 
 /** A tag of the index's repository, or of a list. */
@@ -60,13 +63,14 @@ struct ocv_lint_tag {
 };
 
 struct ocv_lint_input {
-    const char *name;       /**< as given: a file, a reference, oci:DIR:TAG */
-    bool file;              /**< the name is a file: findings have lines */
-    bool draft;             /**< not written yet: entries go by their labels, and no hint names a
-                               command that changes what is not there */
-    const size_t *lines;    /**< of a source file: one for each entry, and only what needs no image
-                               is judged; else NULL */
-    const void *bytes;      /**< of the index; NULL: tags only */
+    const char *name;    /**< as given: a file, a reference, oci:DIR:TAG */
+    bool file;           /**< the name is a file: findings have lines */
+    bool draft;          /**< not written yet: entries go by their labels, and no hint names a
+                            command that changes what is not there */
+    const size_t *lines; /**< of a source file: one for each entry, and only what needs no image
+                            is checked; else NULL */
+    const struct ocv_edit_source *source; /**< that file, for the lines of properties, or NULL */
+    const void *bytes;                    /**< of the index; NULL: tags only */
     size_t len;             /**< may be more than is in `bytes` when the body was not read */
     const char *media_type; /**< Content-Type, or NULL */
     const struct ocv_lint_child *children; /**< one for each entry, or NULL */
@@ -102,15 +106,16 @@ const char *ocv_lint_config_allowed(const struct ocv_lint_config *config,
 struct ocv_lint_finding {
     const struct ocv_lint_rule *rule;
     enum ocv_lint_level level;
-    const char *input;   /**< its name */
-    bool file;           /**< it is a file */
-    const char *pointer; /**< JSON pointer into the index, or NULL */
-    const char *where;   /**< for people: "manifests[2] (cu128)", a tag, or "" */
-    const char *label;   /**< of the entry, or NULL */
-    size_t line, column; /**< of a file, from 1; 0: none */
-    const char *message; /**< one sentence */
-    const char *hint;    /**< what to do, or NULL */
-    const char *allowed; /**< the reason for which the settings allow it, or NULL */
+    const char *input;    /**< its name */
+    bool file;            /**< it is a file */
+    const char *pointer;  /**< JSON pointer into the index, or NULL */
+    const char *where;    /**< for people: "manifests[2] (cu128)", a tag, or "" */
+    const char *label;    /**< of the entry, or NULL */
+    const char *property; /**< "ns :: feature :: value" that it is about, or NULL */
+    size_t line, column;  /**< of a file, from 1; 0: none */
+    const char *message;  /**< one sentence */
+    const char *hint;     /**< what to do, or NULL */
+    const char *allowed;  /**< the reason for which the settings allow it, or NULL */
 };
 
 /** What one run found, over all inputs. Zero-initialise; ocv_lint_report_free at the end. */
@@ -120,6 +125,7 @@ struct ocv_lint_report {
     size_t n;
     size_t counts[OCV_LINT_ERROR + 1]; /**< of those not allowed, by level */
     size_t allowed, dropped;
+    const char *page; /**< URI of docs/lint.md, for SARIF; borrowed. NULL: it is not there */
 };
 void ocv_lint_report_free(struct ocv_lint_report *report);
 

@@ -5,6 +5,7 @@
 
 #include "gen/lint-facts.h"
 #include "lib/base/format/json.h"
+#include "lib/content/requirement.h"
 #include "lib/core/resolve/default.h"
 #include "lib/lint/lint.h"
 
@@ -47,6 +48,8 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
 void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
                      ...) OCV_PRINTF(4, 5);
 /** What to do about the last finding. */
+/** The finding that was reported last is about this property of the entry. */
+void ocv_lint_property(struct ocv_lint *lint, size_t entry, struct ocv_property property);
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
 
 /** The places of `n` entries of an index's text, in one walk. */
@@ -76,9 +79,6 @@ bool ocv_lint_known_namespace(const char *ns);
 /** Fill `statics`. OCV_ERR_NOMEM only. */
 int ocv_lint_read_statics(struct ocv_lint *lint);
 
-/** Compare dotted numbers ("12.8" < "12.10"); letters compare as text. */
-int ocv_lint_version_compare(const char *a, const char *b);
-
 /** The lowest value that the properties name of a feature ("ns :: feature"), or NULL. */
 const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
                             const char *feature);
@@ -89,7 +89,8 @@ const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_en
 /** The same, also where another entry of the same image names it. */
 const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_entry *entry,
                                 const char *feature);
-/** Is the entry what an image needs on older hosts of its major, beside one that says more? */
+/** Is the entry the fallback of an image for older hosts of its major version, in addition to one
+ * with more properties? */
 bool ocv_lint_minor_base(const struct ocv_lint *lint, const struct ocv_entry *entry);
 /** Is one of two entries of an image what the other needs on older hosts of its major? */
 bool ocv_lint_minor_twins(const struct ocv_lint *lint, const struct ocv_entry *a,
@@ -102,39 +103,26 @@ bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry 
  *  schema/lint-facts.yaml; NULL: it does not. */
 const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version);
 
-/** The container toolkit's conditions: alternatives of conditions that all must hold. */
-#define OCV_LINT_CONDITIONS_MAX 1024u
-#define OCV_LINT_CONDITION_TEXT 64
-struct ocv_lint_condition {
-    size_t alternative;
-    char name[OCV_LINT_CONDITION_TEXT], op[3], value[OCV_LINT_CONDITION_TEXT];
-};
-struct ocv_lint_requirement {
-    struct ocv_lint_condition *list;
-    size_t n, alternatives;
-};
-/** Parse. OCV_ERR_DATA says what is not understood. */
-int ocv_lint_require_parse(const char *text, struct ocv_lint_requirement *out,
-                           struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_lint_require_free(struct ocv_lint_requirement *requirement);
-/** The lowest value of `name` that some alternative admits for every brand of device; NULL if one
- * asks for nothing. Points into the requirement. */
-const char *ocv_lint_require_least(const struct ocv_lint_requirement *requirement,
-                                   const char *name);
-
 /* The checks, one file each. */
 void ocv_lint_check_annotations(struct ocv_lint *lint);
 void ocv_lint_check_labels(struct ocv_lint *lint);
 void ocv_lint_check_reach(struct ocv_lint *lint);
 void ocv_lint_check_properties(struct ocv_lint *lint);
 void ocv_lint_check_tags(struct ocv_lint *lint);
+/** What the label of variant `i` says against its properties. */
+void ocv_lint_check_label_words(struct ocv_lint *lint, size_t i);
 /** Tag `i` of the input, of a repository that no rule knows. */
 void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i);
 /** The input's tags against each other; for each its family, NULL where no rule knows it. */
 void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families);
+/** Tag `i` of the input against the labels of its image, which is at `entry` of the index. */
+void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
+                               size_t entry);
 void ocv_lint_check_configs(struct ocv_lint *lint);
+void ocv_lint_check_users(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);
+void ocv_lint_check_content(struct ocv_lint *lint);
 void ocv_lint_check_size(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
 /** Of a source file: is there a default at all? */

@@ -8,24 +8,24 @@
 
 #define DEPTH_MAX 64 /* deeper values are skipped as one */
 
-struct walk {
+struct json_cursor {
     const char *text;
     size_t len, at;
 };
 
-static char peek(const struct walk *w)
+static char peek_char(const struct json_cursor *w)
 {
     return w->at < w->len ? w->text[w->at] : '\0';
 }
 
-static void blanks(struct walk *w)
+static void skip_blanks(struct json_cursor *w)
 {
     while (w->at < w->len && strchr(" \t\r\n", w->text[w->at]) && w->text[w->at])
         w->at++;
 }
 
 /* Past a string, whose content is [*start, *end). */
-static void string(struct walk *w, size_t *start, size_t *end)
+static void skip_string(struct json_cursor *w, size_t *start, size_t *end)
 {
     *start = ++w->at;
     while (w->at < w->len && w->text[w->at] != '"')
@@ -35,13 +35,13 @@ static void string(struct walk *w, size_t *start, size_t *end)
 }
 
 /* Past any value. */
-static void skip_value(struct walk *w)
+static void skip_value(struct json_cursor *w)
 {
     size_t depth = 0, start, end;
     do {
-        char c = peek(w);
+        char c = peek_char(w);
         if (c == '"')
-            string(w, &start, &end);
+            skip_string(w, &start, &end);
         else {
             if (c == '{' || c == '[')
                 depth++;
@@ -49,7 +49,7 @@ static void skip_value(struct walk *w)
                 depth--;
             w->at++;
         }
-    } while (w->at < w->len && (depth || !strchr(",]} \t\r\n", peek(w)) || !peek(w)));
+    } while (w->at < w->len && (depth || !strchr(",]} \t\r\n", peek_char(w)) || !peek_char(w)));
 }
 
 /* One step of a pointer, and what is left of it. "~1" is '/', "~0" is '~'. */
@@ -66,43 +66,43 @@ static bool same_key(const char *key, size_t len, const char *step, size_t step_
     return at == len;
 }
 
-/* Into the member of the object or list at hand. True if it is there: then w stands on its value
- * and
- * `*found` on its key, or its value in a list. */
-static bool enter_member(struct walk *w, const char *step, size_t step_len, size_t *found)
+/* Step into a member of the current object or list. True if it is there: then w stands on its value
+ * and `*found` on its key, or its value in a list. */
+static bool enter_member(struct json_cursor *w, const char *step, size_t step_len, size_t *found)
 {
-    bool object = peek(w) == '{';
+    bool object = peek_char(w) == '{';
     size_t wanted = 0;
-    if (!object && peek(w) != '[')
+    if (!object && peek_char(w) != '[')
         return false;
     for (size_t i = 0; !object && i < step_len; i++)
         wanted = wanted * 10 + (size_t)(step[i] - '0');
     w->at++;
     for (size_t i = 0;; i++) {
         size_t start = 0, end = 0, at;
-        blanks(w);
+        skip_blanks(w);
         at = w->at;
-        if (w->at >= w->len || peek(w) == '}' || peek(w) == ']' || (object && peek(w) != '"'))
+        if (w->at >= w->len || peek_char(w) == '}' || peek_char(w) == ']' ||
+            (object && peek_char(w) != '"'))
             return false;
         if (object) {
-            string(w, &start, &end);
-            blanks(w);
-            w->at += peek(w) == ':';
-            blanks(w);
+            skip_string(w, &start, &end);
+            skip_blanks(w);
+            w->at += peek_char(w) == ':';
+            skip_blanks(w);
         }
         if (object ? same_key(w->text + start, end - start, step, step_len) : i == wanted) {
             *found = at;
             return true;
         }
         skip_value(w);
-        blanks(w);
-        w->at += peek(w) == ',';
+        skip_blanks(w);
+        w->at += peek_char(w) == ',';
     }
 }
 
 /* Line and column of a place, counted on from another. A column is a character, not a byte of it.
  */
-static void count(const char *text, size_t from, size_t to, size_t *line, size_t *column)
+static void count_lines(const char *text, size_t from, size_t to, size_t *line, size_t *column)
 {
     for (size_t i = from; i < to; i++) {
         *column = text[i] == '\n' ? 1 : *column + (((unsigned char)text[i] & 0xc0) != 0x80);
@@ -113,8 +113,8 @@ static void count(const char *text, size_t from, size_t to, size_t *line, size_t
 void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *line,
                      size_t *column)
 {
-    struct walk w = {text, len, 0};
-    blanks(&w);
+    struct json_cursor w = {text, len, 0};
+    skip_blanks(&w);
     size_t found = w.at;
     for (size_t depth = 0; *pointer == '/' && depth < DEPTH_MAX; depth++) {
         size_t n = strcspn(pointer + 1, "/");
@@ -123,27 +123,27 @@ void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *
         pointer += n + 1;
     }
     *line = *column = 1;
-    count(text, 0, found < len ? found : len, line, column);
+    count_lines(text, 0, found < len ? found : len, line, column);
 }
 
 void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n)
 {
-    struct walk w = {text, len, 0};
+    struct json_cursor w = {text, len, 0};
     struct ocv_lint_place at = {0, 1, 1};
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
         out[i] = at;
-    blanks(&w);
-    if (!enter_member(&w, "manifests", 9, &found) || peek(&w) != '[')
+    skip_blanks(&w);
+    if (!enter_member(&w, "manifests", 9, &found) || peek_char(&w) != '[')
         return;
     w.at++;
     for (size_t i = 0; i < n; i++) {
-        blanks(&w);
-        count(text, at.offset, w.at < len ? w.at : len, &at.line, &at.column);
+        skip_blanks(&w);
+        count_lines(text, at.offset, w.at < len ? w.at : len, &at.line, &at.column);
         at.offset = w.at < len ? w.at : len;
         out[i] = at;
         skip_value(&w);
-        blanks(&w);
-        w.at += peek(&w) == ',';
+        skip_blanks(&w);
+        w.at += peek_char(&w) == ',';
     }
 }

@@ -20,8 +20,8 @@ static bool first_of(const char *version, char out[32])
 }
 
 /* The values of the feature; at most two are of interest. */
-static size_t values(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                     const char *feature, const char *out[2])
+static size_t count_values(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                           const char *feature, const char *out[2])
 {
     size_t n = 0;
     for (size_t k = 0; k < entry->n_properties; k++) {
@@ -40,7 +40,7 @@ const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_en
 {
     const char *found[2];
     char first[32];
-    if (strcmp(feature, FEATURE) != 0 || values(lint, entry, feature, found) != 2)
+    if (strcmp(feature, FEATURE) != 0 || count_values(lint, entry, feature, found) != 2)
         return NULL;
     for (size_t i = 0; i < 2; i++)
         if (first_of(found[i], first) && strcmp(found[!i], first) == 0)
@@ -53,13 +53,13 @@ const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_en
 {
     const char *found[2], *other[2], *pair = ocv_lint_minor_pair(lint, entry, feature);
     char first[32];
-    if (pair || strcmp(feature, FEATURE) != 0 || values(lint, entry, feature, found) != 1)
+    if (pair || strcmp(feature, FEATURE) != 0 || count_values(lint, entry, feature, found) != 1)
         return pair;
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *twin = ocv_index_entry(lint->index, i);
         if (twin == entry || strcmp(twin->digest, entry->digest) != 0)
             continue;
-        if (values(lint, twin, feature, other) == 1 && strcmp(other[0], found[0]) != 0 &&
+        if (count_values(lint, twin, feature, other) == 1 && strcmp(other[0], found[0]) != 0 &&
             first_of(other[0], first) && strcmp(found[0], first) == 0)
             return other[0];
     }
@@ -77,8 +77,8 @@ bool ocv_lint_minor_twins(const struct ocv_lint *lint, const struct ocv_entry *a
     const struct ocv_entry *both[] = {a, b};
     for (size_t i = 0; i < 2; i++) {
         const char *built = ocv_lint_built_with(lint, both[i], FEATURE), *other[2];
-        if (ocv_lint_minor_base(lint, both[i]) && values(lint, both[!i], FEATURE, other) == 1 &&
-            strcmp(other[0], built) == 0)
+        if (ocv_lint_minor_base(lint, both[i]) &&
+            count_values(lint, both[!i], FEATURE, other) == 1 && strcmp(other[0], built) == 0)
             return true;
     }
     return false;
@@ -89,6 +89,6 @@ bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry 
 {
     const char *x = ocv_lint_minor_pair(lint, a, FEATURE);
     const char *y = ocv_lint_minor_pair(lint, b, FEATURE);
-    int order = x && y ? ocv_lint_version_compare(x, y) : 0;
+    int order = x && y ? ocv_version_compare(x, y) : 0;
     return order != 0 && (order < 0) == (strcmp(a->label, b->label) < 0);
 }

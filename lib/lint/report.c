@@ -136,6 +136,17 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
     add_finding(lint, id, pointer, where, *label ? label : NULL, NULL, message);
 }
 
+void ocv_lint_property(struct ocv_lint *lint, size_t entry, struct ocv_property p)
+{
+    char text[OCV_ERROR_MESSAGE_MAX];
+    if (lint->status < 0 || !lint->last)
+        return;
+    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+    lint->last->property = keep_text(lint, text);
+    if (lint->input->source)
+        lint->last->line = ocv_edit_source_line(lint->input->source, entry, text);
+}
+
 void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
                      ...)
 {

@@ -108,6 +108,7 @@ static void (*const index_checks[])(struct ocv_lint *) = {
     ocv_lint_check_annotations, ocv_lint_check_labels,    ocv_lint_check_reach,
     ocv_lint_check_properties,  ocv_lint_check_configs,   ocv_lint_check_config_labels,
     ocv_lint_check_layout,      ocv_lint_check_platforms, ocv_lint_check_trust,
+    ocv_lint_check_content,     ocv_lint_check_users,
 };
 
 int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_options *options,

@@ -33,8 +33,8 @@ static bool name_of(struct describer *d, const struct ocv_pci_device *device, ch
     return d->names && ocv_libpci_name(d->names, device->vendor, device->device, out, size);
 }
 
-static int describe(struct describer *d, const struct ocv_pci_device *pci, json_t *device,
-                    struct ocv_error *err)
+static int describe_device(struct describer *d, const struct ocv_pci_device *pci, json_t *device,
+                           struct ocv_error *err)
 {
     char text[160];
     if (!json_object_get(device, "name") && name_of(d, pci, text, sizeof(text)))
@@ -64,7 +64,7 @@ static int add_others(struct describer *d, const struct ocv_pci_list *list, cons
         json_t *device = json_pack("{s:s}", "id", pci->address);
         if (!device || json_array_append_new(others, device) < 0)
             return ocv_error_nomem(err);
-        status = describe(d, pci, device, err);
+        status = describe_device(d, pci, device, err);
     }
     return status;
 }
@@ -84,7 +84,7 @@ static int describe_all(struct describer *d, const struct ocv_pci_list *list, js
             if (!pci || status < 0)
                 continue;
             claimed[pci - list->devices] = true;
-            status = describe(d, pci, device, err);
+            status = describe_device(d, pci, device, err);
         }
     }
     if (json_object_set_new(profile, "other_devices", others) < 0)

@@ -34,8 +34,8 @@ static int set_text(json_t *object, const char *key, const char *text, struct oc
     return json_object_set_new(object, key, json_string(text)) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
-static int describe(const struct provider *provider, const struct ocv_result *result,
-                    const char *message, json_t *namespaces, struct ocv_error *err)
+static int describe_provider(const struct provider *provider, const struct ocv_result *result,
+                             const char *message, json_t *namespaces, struct ocv_error *err)
 {
     json_t *ns =
         json_pack("{s:s, s:{s:s, s:s}, s:s}", "namespace", provider->ns, "provider", "name",
@@ -86,8 +86,8 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
             result.status = OCV_RESULT_FAILED;
         if (result.variant)
             *variant = result.variant;
-        status = describe(provider, &result, status < 0 ? failure.message : result.note, namespaces,
-                          err);
+        status = describe_provider(provider, &result, status < 0 ? failure.message : result.note,
+                                   namespaces, err);
     }
     json_decref(result.features);
     json_decref(result.devices);
@@ -160,8 +160,8 @@ static bool is_kept(const struct sources *sources, const struct provider *provid
            !ocv_executables_replace(&sources->programs, provider->ns, provider->name);
 }
 
-static int build(const struct ocv_probe_host *host, const struct sources *sources, json_t *profile,
-                 struct ocv_error *err)
+static int build_profile(const struct ocv_probe_host *host, const struct sources *sources,
+                         json_t *profile, struct ocv_error *err)
 {
     const char *variant = host->variant;
     json_t *namespaces = json_array();
@@ -198,7 +198,7 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
             status = ocv_executables_open(options, &host, &sources.files, providers, N_PROVIDERS,
                                           &sources.programs, err);
         if (status == OCV_OK)
-            status = build(&host, &sources, profile, err);
+            status = build_profile(&host, &sources, profile, err);
         if (status == OCV_OK && options->describe)
             status = ocv_pci_describe(
                 &host, options->datadir ? options->datadir : OCV_DEFAULT_DATADIR, profile, err);

@@ -6,7 +6,7 @@
  * connection. Chunked bodies are refused: the daemon never sends one here. */
 #include "lib/records/daemon.h"
 #include "lib/base/clock.h"
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,14 +22,14 @@
 #define HEAD_MAX (16u * 1024)
 #define TARGET_MAX 16384u /* variantd takes heads of 32 KiB */
 
-struct talk {
+struct daemon_connection {
     int fd;
     int64_t deadline; /* monotonic milliseconds */
     const char *path;
 };
 
 /* Wait until the socket can be read or written. */
-static int wait_for(const struct talk *t, short events, struct ocv_error *err)
+static int wait_for(const struct daemon_connection *t, short events, struct ocv_error *err)
 {
     for (;;) {
         int64_t left = t->deadline - ocv_clock_ms();
@@ -44,7 +44,7 @@ static int wait_for(const struct talk *t, short events, struct ocv_error *err)
     }
 }
 
-static int open_socket(struct talk *t, struct ocv_error *err)
+static int open_socket(struct daemon_connection *t, struct ocv_error *err)
 {
     int64_t left = t->deadline - ocv_clock_ms();
     int status = ocv_unix_connect(t->path, left > 0 ? (unsigned)left : 1, &t->fd, err);
@@ -53,7 +53,8 @@ static int open_socket(struct talk *t, struct ocv_error *err)
                : status;
 }
 
-static int send_request(const struct talk *t, const char *target, struct ocv_error *err)
+static int send_request(const struct daemon_connection *t, const char *target,
+                        struct ocv_error *err)
 {
     char request[TARGET_MAX + 128];
     int len = snprintf(request, sizeof(request),
@@ -74,7 +75,8 @@ static int send_request(const struct talk *t, const char *target, struct ocv_err
 }
 
 /* Everything until the daemon closes. */
-static int receive(const struct talk *t, struct ocv_buffer *raw, struct ocv_error *err)
+static int receive_answer(const struct daemon_connection *t, struct ocv_buffer *raw,
+                          struct ocv_error *err)
 {
     char chunk[16384];
     for (;;) {
@@ -140,7 +142,7 @@ static bool target_ok(const char *target)
 int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
                    struct ocv_buffer *body, struct ocv_error *err)
 {
-    struct talk t = {.fd = -1, .deadline = ocv_clock_ms() + timeout_ms, .path = path};
+    struct daemon_connection t = {.fd = -1, .deadline = ocv_clock_ms() + timeout_ms, .path = path};
     ocv_auto_buffer raw;
     ocv_buffer_init(&raw, body->max + HEAD_MAX);
     if (!target_ok(target))
@@ -149,7 +151,7 @@ int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, lo
     if (status == OCV_OK)
         status = send_request(&t, target, err);
     if (status == OCV_OK)
-        status = receive(&t, &raw, err);
+        status = receive_answer(&t, &raw, err);
     if (t.fd >= 0)
         close(t.fd);
     size_t at = 0, length = 0;

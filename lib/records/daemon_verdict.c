@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ANSWER_MAX (64u * 1024)
-#define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
+#define TARGET_MAX 24000u /* properties of 4,000 bytes, escaped, names, and devices */
 
 static const char *const names[] = {
     [OCV_VERDICT_FITS] = "fits",       [OCV_VERDICT_MISFIT] = "misfit",
@@ -20,6 +20,11 @@ static const char *const names[] = {
 const char *ocv_verdict_name(enum ocv_verdict verdict)
 {
     return names[verdict];
+}
+
+const char *ocv_verdict_fit_words(const char *fit)
+{
+    return strcmp(fit, "null") == 0 ? "null (the default entry)" : fit;
 }
 
 /* ---- the answer --------------------------------------------------------------------------------
@@ -55,6 +60,13 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     copy_text(root, "fit", out->fit, sizeof(out->fit));
     copy_text(root, "choose", out->choose, sizeof(out->choose));
     copy_text(root, "reason", out->reason, sizeof(out->reason));
+    const json_t *config = json_object_get(root, "config");
+    const char *fit = json_string_value(json_object_get(config, "verdict"));
+    out->config = !fit                          ? OCV_VERDICT_CONFIG_NONE
+                  : strcmp(fit, "misfit") == 0  ? OCV_VERDICT_CONFIG_MISFIT
+                  : strcmp(fit, "warning") == 0 ? OCV_VERDICT_CONFIG_WARNING
+                                                : OCV_VERDICT_CONFIG_NONE;
+    copy_text(config, "reason", out->config_reason, sizeof(out->config_reason));
     return OCV_OK;
 }
 
@@ -66,11 +78,10 @@ static int write_target(const struct ocv_verdict_question *q, struct ocv_buffer 
 {
     const struct {
         const char *name, *value;
-    } arguments[] = {{"held", q->held ? "1" : NULL},
-                     {"ref", q->reference},
-                     {"digest", q->digest},
-                     {"label", q->label},
-                     {"properties", q->properties}};
+    } arguments[] = {{"held", q->held ? "1" : NULL}, {"ref", q->reference},
+                     {"digest", q->digest},          {"label", q->label},
+                     {"properties", q->properties},  {"config", q->config},
+                     {"devices", q->devices},        {"given", q->given}};
     int status = ocv_buffer_printf(out, err, "/v1/verdict");
     char before = '?';
     for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments) && status == OCV_OK; i++) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the texts of a record stand in it. */
+/* Offsets of a record's texts in its structure. */
 #define TEXTS 7
 static void list_texts(struct ocv_record *record, const char **texts[TEXTS])
 {

@@ -127,23 +127,23 @@ struct files {
     size_t n;
 };
 
-static int younger(const void *a, const void *b)
+static int by_age(const void *a, const void *b)
 {
     const struct file *x = a, *y = b;
     return x->time != y->time ? (x->time > y->time ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 /* What is asked for. */
-struct search {
+struct index_search {
     char prefix[OCV_DIGEST_MAX], suffix[OCV_RECORD_SUFFIX_MAX];
     const char *repository, *digest;
     ocv_record_index_visit visit;
     void *data;
 };
 
-/* An index is what its digest says, wherever it is; of its entries it speaks in its own
+/* The content of an index is fixed by its digest; its entries belong to the index's own
  * repository. */
-static void list_files(DIR *directory, const struct search *s, struct files *out)
+static void list_files(DIR *directory, const struct index_search *s, struct files *out)
 {
     struct stat st;
     const struct dirent *entry;
@@ -158,11 +158,12 @@ static void list_files(DIR *directory, const struct search *s, struct files *out
         snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
         file->time = st.st_mtime;
     }
-    qsort(out->list, out->n, sizeof(*out->list), younger);
+    qsort(out->list, out->n, sizeof(*out->list), by_age);
 }
 
 /* Is it about the digest, under its own name, and for whom it is asked? OCV_ERR_NOT_FOUND: no. */
-static int is_meant(const struct search *s, const struct ocv_record_index *found, const char *name)
+static int is_meant(const struct index_search *s, const struct ocv_record_index *found,
+                    const char *name)
 {
     char own[OCV_RECORD_NAME_MAX];
     int status = ocv_record_name(found->digest, found->repository, own, NULL);
@@ -177,7 +178,7 @@ static int is_meant(const struct search *s, const struct ocv_record_index *found
 
 /* A file that cannot be read, or is not ours, is skipped; without memory nothing can be said.
  */
-static int look_into(int fd, const char *dir, const char *name, const struct search *s,
+static int look_into(int fd, const char *dir, const char *name, const struct index_search *s,
                      struct ocv_buffer *text, bool *meant)
 {
     struct ocv_record_index found = {0};
@@ -200,7 +201,7 @@ static int look_into(int fd, const char *dir, const char *name, const struct sea
 }
 
 /* Of each repository the index that was resolved last is believed. */
-static int look_through(DIR *directory, const char *path, const struct search *s,
+static int look_through(DIR *directory, const char *path, const struct index_search *s,
                         struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -228,7 +229,8 @@ int ocv_record_index_walk(const char *dir, const char *repository, const char *d
                           ocv_record_index_visit visit, void *data, struct ocv_error *err)
 {
     char path[4096];
-    struct search s = {.repository = repository, .digest = digest, .visit = visit, .data = data};
+    struct index_search s = {
+        .repository = repository, .digest = digest, .visit = visit, .data = data};
     if (!ocv_digest_known(digest) ||
         snprintf(path, sizeof(path), "%s/" OCV_RECORD_INDEXES, dir) >= (int)sizeof(path))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);

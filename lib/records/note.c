@@ -14,7 +14,7 @@ struct ocv_record_note {
     struct ocv_error why; /* the index is not kept */
 };
 
-/* One that is too large is not kept, which is told when the rest is written. */
+/* An index that is too large is not kept; this is reported when the rest is written. */
 static int keep_index(struct ocv_record_note *note, const struct ocv_index *index,
                       struct ocv_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Records of versions that wrote no repository: they count for any image with their digest,
- * whoever made them. */
+/* Records of older versions, which have no repository: they apply to any image with their
+ * digest. */
 #include "lib/records/records_internal.h"
 
 #include <dirent.h>

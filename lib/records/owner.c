@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 /* Both say what was before, never whether they did it: ask again. */
-static bool become(uid_t uid, gid_t gid)
+static bool become_user(uid_t uid, gid_t gid)
 {
     setfsgid(gid);
     setfsuid(uid);
@@ -25,7 +25,7 @@ static bool become(uid_t uid, gid_t gid)
 void ocv_record_as_before(bool *other)
 {
     if (*other)
-        become(geteuid(), getegid());
+        become_user(geteuid(), getegid());
     *other = false;
 }
 
@@ -39,7 +39,7 @@ static int act_as_owner(int fd, const char *dir, bool *other, struct ocv_error *
     if (geteuid() != 0 || (st.st_uid == 0 && st.st_gid == getegid()))
         return OCV_OK;
     *other = true;
-    if (become(st.st_uid, st.st_gid))
+    if (become_user(st.st_uid, st.st_gid))
         return OCV_OK;
     ocv_record_as_before(other);
     errno = EPERM;

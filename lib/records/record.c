@@ -134,14 +134,14 @@ int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json
 }
 
 /* What is called for which records. */
-struct walk {
+struct record_walk {
     const char *dir, *repository; /* NULL: of every one */
     ocv_record_visit visit;
     void *data;
 };
 
 /* What is damaged, or stands under a name that is not its own, is as none. */
-static int visit_file(int fd, const char *name, const struct walk *walk)
+static int visit_file(int fd, const char *name, const struct record_walk *walk)
 {
     char own[OCV_RECORD_NAME_MAX] = "";
     struct ocv_record record = {0};
@@ -167,8 +167,8 @@ bool ocv_record_is_named(const char *name, const char *prefix, const char *suffi
            strcmp(name + len - n, suffix) == 0;
 }
 
-static int visit_files(int fd, const char *prefix, const char *suffix, const struct walk *walk,
-                       struct ocv_error *err)
+static int visit_files(int fd, const char *prefix, const char *suffix,
+                       const struct record_walk *walk, struct ocv_error *err)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = OCV_OK;
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
@@ -190,7 +190,7 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
 {
     char prefix[OCV_DIGEST_MAX] = "sha", suffix[OCV_RECORD_SUFFIX_MAX] = ".json";
     char name[OCV_RECORD_NAME_MAX];
-    const struct walk walk = {dir, repository, visit, data};
+    const struct record_walk walk = {dir, repository, visit, data};
     int status = child ? ocv_record_prefix(child, prefix, err) : OCV_OK;
     if (status == OCV_OK && repository)
         status = ocv_record_suffix(repository, suffix, err);
@@ -210,14 +210,14 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
 }
 
-struct reading {
+struct record_reader {
     struct ocv_record *out;
     struct ocv_error *err;
 };
 
 static int keep_record(void *data, const struct ocv_record *record)
 {
-    const struct reading *reading = data;
+    const struct record_reader *reading = data;
     int status = ocv_record_copy(record, reading->out, reading->err);
     return status < 0 ? status : 1;
 }
@@ -225,7 +225,7 @@ static int keep_record(void *data, const struct ocv_record *record)
 int ocv_record_read(const char *dir, const char *repository, const char *child,
                     struct ocv_record *out, struct ocv_error *err)
 {
-    struct reading reading = {out, err};
+    struct record_reader reading = {out, err};
     int status = ocv_record_walk(dir, repository, child, keep_record, &reading, err);
     if (status == OCV_OK)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no record of %s", dir, child);

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/format/base64.h"
+#include "lib/registry/auth/providers.h"
 #include "lib/registry/registry_internal.h"
 
 #include <jansson.h>
@@ -43,7 +44,7 @@ const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, cons
     return NULL;
 }
 
-static void drop(struct ocv_registry_host *host, const char *repository)
+static void drop_token(struct ocv_registry_host *host, const char *repository)
 {
     for (struct ocv_token **p = &host->tokens; *p; p = &(*p)->next) {
         if (strcmp((*p)->repository, repository))
@@ -67,7 +68,7 @@ static void drop_oldest(struct ocv_registry_host *host)
 
 static int keep_token(struct ocv_registry *registry, struct ocv_registry_host *host,
                       const char *repository, const char *scheme, const char *secret,
-                      int64_t life_ms, struct ocv_error *err)
+                      int64_t life_ms, uint64_t issue, struct ocv_error *err)
 {
     struct ocv_token *token = calloc(1, sizeof(*token));
     if (!token)
@@ -79,10 +80,11 @@ static int keep_token(struct ocv_registry *registry, struct ocv_registry_host *h
         free_token(token);
         return ocv_error_nomem(err);
     }
-    drop(host, repository);
+    drop_token(host, repository);
     drop_oldest(host);
     token->expires = ocv_clock_ms() + life_ms;
     token->serial = ++registry->serial;
+    token->issue = issue;
     token->next = host->tokens;
     host->tokens = token;
     return OCV_OK;
@@ -153,7 +155,7 @@ static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struc
             status = ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
     if (status == OCV_OK)
         status = keep_token(x->registry, x->host, x->repository, "Bearer", token,
-                            (int64_t)life * 1000 - 5000, err);
+                            (int64_t)life * 1000 - 5000, 0, err);
     json_decref(root);
     return status;
 }
@@ -258,15 +260,15 @@ static int token_by_post(struct ocv_exchange *x, const struct ocv_challenge *cha
     return status;
 }
 
-static int bearer(struct ocv_exchange *x, const char *origin, struct ocv_challenge *challenge,
-                  const struct ocv_credentials *credentials, struct ocv_error *err)
+static int fetch_bearer(struct ocv_exchange *x, const char *origin, struct ocv_challenge *challenge,
+                        const struct ocv_credentials *credentials, struct ocv_error *err)
 {
     bool guard = false;
     int status =
         ocv_hop_allowed(x->registry, origin, challenge->realm, "token server", &guard, err);
     if (status < 0)
         return status;
-    if (!challenge->scope[0]) /* some registries leave it out on the first challenge */
+    if (!challenge->scope[0] && *x->repository) /* some registries leave it out at first */
         snprintf(challenge->scope, sizeof(challenge->scope), "repository:%s:pull", x->repository);
     struct ocv_error local = {0};
     if (credentials->identity_token) {
@@ -286,9 +288,7 @@ static int bearer(struct ocv_exchange *x, const char *origin, struct ocv_challen
         int http_status = local.http_status;
         status = ocv_error_set(err, OCV_ERR_DENIED, "%s", local.message);
         err->http_status = http_status;
-        const char *name = x->host->name;
-        ocv_error_hint(err, "%s%sdocker login %s", x->registry->note,
-                       *x->registry->note ? "; " : "", strcmp(name, "docker.io") ? name : "");
+        ocv_creds_hint(x->registry, x->host->name, !ocv_credentials_empty(credentials), err);
     }
     return status;
 }
@@ -299,15 +299,18 @@ static int answer_challenge(struct ocv_exchange *x, const char *origin, struct o
 {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i].scheme, "bearer") && list[i].realm[0])
-            return bearer(x, origin, &list[i], credentials, err);
+            return fetch_bearer(x, origin, &list[i], credentials, err);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(list[i].scheme, "basic") || !credentials->username)
             continue;
         char *secret = basic_secret(credentials);
         if (!secret)
             return ocv_error_nomem(err);
-        int status = keep_token(x->registry, x->host, x->repository, "Basic", secret,
-                                (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+        int64_t life_ms = (int64_t)TOKEN_LIFE_MAX_S * 1000;
+        if (credentials->issue && credentials->until_ms - ocv_clock_ms() < life_ms)
+            life_ms = credentials->until_ms - ocv_clock_ms();
+        int status = keep_token(x->registry, x->host, x->repository, "Basic", secret, life_ms,
+                                credentials->issue, err);
         explicit_bzero(secret, strlen(secret));
         free(secret);
         return status;
@@ -326,7 +329,37 @@ static int answer_token(struct ocv_exchange *x, bool *used, struct ocv_error *er
         if (*p <= 0x20 || *p >= 0x7f)
             return ocv_error_set(err, OCV_ERR_INVALID, "the given token is malformed");
     return keep_token(x->registry, x->host, x->repository, "Bearer", token,
-                      (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+                      (int64_t)TOKEN_LIFE_MAX_S * 1000, 0, err);
+}
+
+bool ocv_auth_renew(struct ocv_exchange *x)
+{
+    const struct ocv_token *token = ocv_auth_find(x->host, x->repository);
+    if (!token || token->serial != x->token_serial ||
+        !ocv_providers_renew(x->registry->credential_providers, token->issue))
+        return false;
+    drop_token(x->host, x->repository);
+    return true;
+}
+
+/* What a credential provider gave may have ended before its time: it is asked once more. */
+static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
+                                   struct ocv_challenge *list, size_t n, bool *used,
+                                   struct ocv_error *err)
+{
+    int status;
+    bool again = false;
+    do {
+        struct ocv_credentials credentials = {0};
+        status = ocv_creds_find(x->registry, x->host->account, x->repository, &credentials, err);
+        *used = !ocv_credentials_empty(&credentials);
+        if (status == OCV_OK)
+            status = answer_challenge(x, origin, list, n, &credentials, err);
+        again = !again && status == OCV_ERR_DENIED &&
+                ocv_providers_renew(x->registry->credential_providers, credentials.issue);
+        ocv_credentials_free(&credentials);
+    } while (again);
+    return status;
 }
 
 int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, struct ocv_error *err)
@@ -334,7 +367,6 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, stru
     enum { CHALLENGES = 8 };
     const struct ocv_buffer *text = &x->transfer.response.challenges;
     ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
-    struct ocv_credentials credentials = {0};
     *used = false;
     if (x->registry->registry_token && !x->registry->anonymous)
         return answer_token(x, used, err);
@@ -346,12 +378,6 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, stru
         n += ocv_challenge_parse(line, len, list + n, CHALLENGES - n);
         line += len + (line[len] == '\n');
     }
-    int status = n ? ocv_creds_find(x->registry, x->host->account, x->repository, &credentials, err)
-                   : OCV_ERR_NOT_FOUND;
-    *used = !ocv_credentials_empty(&credentials);
-    drop(x->host, x->repository); /* it was refused */
-    if (status == OCV_OK)
-        status = answer_challenge(x, origin, list, n, &credentials, err);
-    ocv_credentials_free(&credentials);
-    return status;
+    drop_token(x->host, x->repository); /* it was refused */
+    return n ? answer_with_credentials(x, origin, list, n, used, err) : OCV_ERR_NOT_FOUND;
 }

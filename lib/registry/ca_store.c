@@ -13,15 +13,15 @@
 
 #define STORES_MAX 64 /* different sets of authorities; past it each client reads its own */
 
-struct entry {
-    struct entry *next;
+struct ca_entry {
+    struct ca_entry *next;
     char digest[OCV_DIGEST_MAX]; /* of the PEM text */
     X509_STORE *store;
 };
 
 struct ocv_ca_store {
     pthread_mutex_t lock;
-    struct entry *entries;
+    struct ca_entry *entries;
     size_t n;
 };
 
@@ -40,7 +40,7 @@ void ocv_ca_store_free(struct ocv_ca_store *ca_store)
     if (!ca_store)
         return;
     while (ca_store->entries) {
-        struct entry *entry = ca_store->entries;
+        struct ca_entry *entry = ca_store->entries;
         ca_store->entries = entry->next;
         X509_STORE_free(entry->store);
         free(entry);
@@ -69,10 +69,10 @@ static X509_STORE *read_store(const struct ocv_buffer *pem)
     return store;
 }
 
-static struct entry *add_entry(struct ocv_ca_store *ca_store, const char *digest,
-                               const struct ocv_buffer *pem)
+static struct ca_entry *add_entry(struct ocv_ca_store *ca_store, const char *digest,
+                                  const struct ocv_buffer *pem)
 {
-    struct entry *entry = ca_store->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+    struct ca_entry *entry = ca_store->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
     if (!entry)
         return NULL;
     entry->store = read_store(pem);
@@ -90,12 +90,11 @@ static struct entry *add_entry(struct ocv_ca_store *ca_store, const char *digest
 X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buffer *pem)
 {
     char digest[OCV_DIGEST_MAX] = "";
-    const char *backend = curl_version_info(CURLVERSION_NOW)->ssl_version;
-    if (!backend || strncmp(backend, "OpenSSL/", 8) != 0 || !pem->len ||
+    if (!ocv_curl_has_openssl() || !pem->len ||
         ocv_digest_bytes(pem->data, pem->len, digest, NULL) < 0)
         return NULL;
     pthread_mutex_lock(&ca_store->lock);
-    struct entry *entry = ca_store->entries;
+    struct ca_entry *entry = ca_store->entries;
     while (entry && strcmp(entry->digest, digest) != 0)
         entry = entry->next;
     if (!entry)
@@ -103,11 +102,4 @@ X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buf
     X509_STORE *store = entry && X509_STORE_up_ref(entry->store) ? entry->store : NULL;
     pthread_mutex_unlock(&ca_store->lock);
     return store;
-}
-
-CURLcode ocv_ca_store_apply(CURL *easy, void *context, void *store)
-{
-    (void)easy;
-    SSL_CTX_set1_cert_store(context, store);
-    return CURLE_OK;
 }

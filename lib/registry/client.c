@@ -108,6 +108,7 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->ca_store = o->ca_store;
     r->anonymous = o->anonymous;
     r->given_only = o->given_only;
+    r->service = o->service;
     r->interrupted = o->interrupted;
     r->log = o->log;
     r->log_data = o->log_data;
@@ -115,6 +116,7 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->budget_data = o->budget_data;
     r->wait = o->wait;
     r->wait_data = o->wait_data;
+    r->credential_providers = o->credential_providers;
     return true;
 }
 

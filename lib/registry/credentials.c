@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Where credentials come from, first hit wins: the caller's own; the one file the caller names;
- * else DOCKER_CONFIG and REGISTRY_AUTH_FILE where set; else ~/.docker/config.json, then podman's
- * $XDG_RUNTIME_DIR/containers/auth.json and ~/.config/containers/auth.json. */
+ * else where docker, podman and skopeo keep them (auth/places.c); else the credential providers. */
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "lib/registry/auth/places.h"
+#include "lib/registry/auth/providers.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>
@@ -15,10 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the caller has opened has a peer; another FIFO would block for ever. */
+/* A descriptor opened by the caller has a writer; any other FIFO would block. */
 static int read_file(const char *path, struct ocv_buffer *out, bool *missing, struct ocv_error *err)
 {
-    bool open_already = !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin");
+    bool open_already =
+        !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin") || !strcmp(path, "/dev/null");
     int status = ocv_file_read(path, open_already ? OCV_FILE_ANY : OCV_FILE_REGULAR, out, err);
     *missing = status == OCV_ERR_NOT_FOUND;
     return *missing ? OCV_OK : status;
@@ -74,45 +77,44 @@ static int try_file(struct ocv_registry *registry, const char *path, const char 
         else if (helper[0])
             status = ask_helper(registry, helper, host, out, err);
     }
-    if (status == OCV_OK && !ocv_credentials_empty(out))
+    if (status == OCV_OK && !ocv_credentials_empty(out)) {
+        snprintf(registry->source, sizeof(registry->source), "%s", path);
         ocv_registry_log(registry, "%s: credentials from %s", host, path);
+    }
     if (text.data)
         explicit_bzero(text.data, text.len);
     ocv_buffer_free(&text);
     return status;
 }
 
-/* DIR/TAIL if the variable or directory is set. */
-static bool join_path(char *out, size_t size, const char *dir, const char *tail)
+static int search_sources(struct ocv_registry *registry, const char *host, const char *repository,
+                          struct ocv_credentials *out, struct ocv_error *err)
 {
-    return dir && *dir && snprintf(out, size, "%s%s", dir, tail) < (int)size;
+    struct ocv_auth_places places;
+    int status = ocv_auth_places_find(&places, err);
+    for (size_t i = 0; i < places.n && status == OCV_OK && ocv_credentials_empty(out); i++)
+        if (ocv_auth_place_safe(&places.list[i]))
+            status = try_file(registry, places.list[i].path, host, repository, false, out, err);
+    ocv_auth_places_free(&places);
+    return status;
 }
 
-static int search(struct ocv_registry *registry, const char *host, const char *repository,
-                  struct ocv_credentials *out, struct ocv_error *err)
+static int ask_providers(struct ocv_registry *registry, const char *host, const char *repository,
+                         struct ocv_credentials *out, struct ocv_error *err)
 {
-    enum { PLACES = 5, LONGEST = 2048 };
-    char(*path)[LONGEST] = calloc(PLACES, sizeof(*path));
-    size_t n = 0;
-    if (!path)
+    ocv_auto_free char *image = NULL;
+    const struct ocv_providers_patience patience = {registry->interrupted, registry->deadline};
+    if (asprintf(&image, "%s%s%s", host, repository ? "/" : "", repository ? repository : "") < 0) {
+        image = NULL;
         return ocv_error_nomem(err);
-    const char *home = getenv("HOME"), *config_home = getenv("XDG_CONFIG_HOME");
-    bool docker = join_path(path[n], LONGEST, getenv("DOCKER_CONFIG"), "/config.json");
-    n += docker;
-    bool podman = join_path(path[n], LONGEST, getenv("REGISTRY_AUTH_FILE"), "");
-    n += podman;
-    if (!docker)
-        n += join_path(path[n], LONGEST, home, "/.docker/config.json");
-    if (!podman) {
-        n += join_path(path[n], LONGEST, getenv("XDG_RUNTIME_DIR"), "/containers/auth.json");
-        n += config_home && *config_home
-                 ? join_path(path[n], LONGEST, config_home, "/containers/auth.json")
-                 : join_path(path[n], LONGEST, home, "/.config/containers/auth.json");
     }
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK && ocv_credentials_empty(out); i++)
-        status = try_file(registry, path[i], host, repository, false, out, err);
-    free(path);
+    int status = ocv_providers_find(registry->credential_providers, image, &patience, out,
+                                    registry->note, sizeof(registry->note), err);
+    if (!ocv_credentials_empty(out)) {
+        snprintf(registry->source, sizeof(registry->source), "a credential provider");
+        ocv_registry_log(registry, "%s: credentials from a credential provider", host);
+    } else if (registry->note[0])
+        ocv_registry_log(registry, "%s", registry->note);
     return status;
 }
 
@@ -120,7 +122,7 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
                    struct ocv_credentials *out, struct ocv_error *err)
 {
     *out = (struct ocv_credentials){0};
-    registry->note[0] = '\0';
+    registry->note[0] = registry->source[0] = '\0';
     if (registry->anonymous)
         return OCV_OK;
     if (registry->identity_token) {
@@ -139,10 +141,65 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
         return OCV_OK;
     int status = registry->auth_file
                      ? try_file(registry, registry->auth_file, account, repository, true, out, err)
-                     : search(registry, account, repository, out, err);
+                     : search_sources(registry, account, repository, out, err);
+    if (status == OCV_OK && ocv_credentials_empty(out) && registry->credential_providers)
+        status = ask_providers(registry, account, repository, out, err);
     if (status < 0)
         ocv_credentials_free(out);
     return status;
+}
+
+/* "; there are none for it in A, B and C"; empty where no file was to be looked at. */
+static void name_places(const struct ocv_registry *registry, char *out, size_t size)
+{
+    static const char lead[] = "; there are none for it in ";
+    struct ocv_auth_places places;
+    size_t n = sizeof(lead) - 1;
+    out[0] = '\0';
+    if (registry->anonymous || registry->given_only || registry->username ||
+        registry->identity_token || registry->registry_token)
+        return;
+    snprintf(out, size, "%s%s", lead, registry->auth_file ? registry->auth_file : "");
+    if (registry->auth_file)
+        return;
+    if (ocv_auth_places_find(&places, NULL) == OCV_OK)
+        ocv_auth_places_name(&places, out + n, size - n);
+    ocv_auth_places_free(&places);
+}
+
+/* For a daemon, which a user's `login` does not reach. */
+static void hint_service(const struct ocv_registry *registry, const char *host, bool used,
+                         struct ocv_error *err)
+{
+    const char *file = registry->auth_file;
+    bool none = !file || !strcmp(file, "/dev/null");
+    if (used)
+        ocv_error_hint(err, "the login for %s in %s is refused", host, registry->source);
+    else if (none || registry->anonymous)
+        ocv_error_hint(err,
+                       "%s is private: `credentials` of the configuration names the file "
+                       "with its login",
+                       host);
+    else
+        ocv_error_hint(err, "%s%s%s has no login for %s", registry->note,
+                       *registry->note ? "; " : "", file, host);
+}
+
+void ocv_creds_hint(const struct ocv_registry *registry, const char *host, bool used,
+                    struct ocv_error *err)
+{
+    char where[OCV_ERROR_HINT_MAX / 2 + 100];
+    const char *note = registry->note;
+    if (registry->service) {
+        hint_service(registry, host, used, err);
+        return;
+    }
+    name_places(registry, where, sizeof(where));
+    ocv_error_hint(err, "%s%sdocker login%s%s or podman login %s%s%s%s", note, *note ? "; " : "",
+                   strcmp(host, "docker.io") ? " " : "", strcmp(host, "docker.io") ? host : "",
+                   host, used ? " (again)" : ", or --authfile FILE",
+                   used && *registry->source ? "; these are from " : "",
+                   used ? registry->source : where);
 }
 
 static int write_json(const struct ocv_credentials *c, const char *server, struct ocv_buffer *out,

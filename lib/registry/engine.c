@@ -109,7 +109,7 @@ static int set_up(struct engine *e, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int perform(struct engine *e, CURLcode *result, struct ocv_error *err)
+static int perform_transfer(struct engine *e, CURLcode *result, struct ocv_error *err)
 {
     for (;;) {
         if (e->request->interrupted && *e->request->interrupted)
@@ -130,7 +130,7 @@ static int perform(struct engine *e, CURLcode *result, struct ocv_error *err)
     }
 }
 
-static int failure(struct engine *e, CURLcode result, struct ocv_error *err)
+static int fail_transfer(struct engine *e, CURLcode result, struct ocv_error *err)
 {
     const struct ocv_engine_request *r = e->request;
     const char *where = r->socket ? r->socket : r->url;
@@ -159,9 +159,9 @@ int ocv_engine_http(const struct ocv_engine_request *request, long *status, stru
     if (code == OCV_OK)
         code = set_up(&e, err);
     if (code == OCV_OK)
-        code = perform(&e, &result, err);
+        code = perform_transfer(&e, &result, err);
     if (code == OCV_OK && result != CURLE_OK)
-        code = failure(&e, result, err);
+        code = fail_transfer(&e, result, err);
     if (code == OCV_OK)
         curl_easy_getinfo(e.easy, CURLINFO_RESPONSE_CODE, status);
     if (e.multi && e.easy)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One request through its redirects, logins and retries, as a state machine, so that several run at
- * once on one thread. What an answer means is verdict.c's.
+ * once on one thread. What an answer means is retry.c's.
  *
- * READY -> RUNNING -> judged -> DONE, or READY again (redirect, login, other scheme), or WAITING
- * (back-off) -> READY. Authorization is attached only when the URL of the hop has the scheme, host
- * and port of the request's own server. */
+ * READY -> RUNNING -> classified -> DONE, or READY again (redirect, login, other scheme), or
+ * WAITING (back-off) -> READY. Authorization is attached only when the URL of the hop has the
+ * scheme, host and port of the request's own server. */
 #include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
@@ -53,7 +53,7 @@ int ocv_exchange_origin(const struct ocv_exchange *x, char out[OCV_ORIGIN_MAX])
     return ocv_url_origin(url, out, NULL);
 }
 
-static const char *authorization(struct ocv_exchange *x)
+static const char *authorization_for(struct ocv_exchange *x)
 {
     if (x->authorization)
         return x->authorization;
@@ -94,7 +94,7 @@ static void perform_exchange(struct ocv_exchange *x)
     if (status == OCV_OK) {
         x->started = ocv_clock_ms();
         x->begun = x->begun ? x->begun : x->started;
-        status = ocv_transfer_start(x, url, host, at_home ? authorization(x) : NULL);
+        status = ocv_transfer_start(x, url, host, at_home ? authorization_for(x) : NULL);
     }
     free(url);
     if (status < 0)
@@ -123,7 +123,7 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
         if (x->state != OCV_EXCHANGE_RUNNING || !x->transfer.done)
             return;
         x->transfer.done = false;
-        ocv_exchange_judge(x);
+        ocv_exchange_classify(x);
         ocv_transfer_stop(&x->transfer, x->registry);
     }
 }
@@ -174,7 +174,7 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
             break;
         ocv_wait_tell(x->registry, x);
         int status = ocv_exchange_poll(x->registry, x->transfer.done ? 0 : wait_ms, err);
-        if (status == OCV_ERR_NETWORK) /* it does not know whose turn it was */
+        if (status == OCV_ERR_NETWORK) /* the poll does not know which exchange failed */
             (void)ocv_error_prefix(err, "%s", x->what);
         if (status < 0)
             return status;

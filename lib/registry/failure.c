@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From a failed transfer to one clear line: the request, the server that refused it, its message.
  */
+#include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>
@@ -58,23 +59,47 @@ static int cannot_connect(struct ocv_exchange *x, const struct ocv_registry_host
                          host->authority, *why ? why : "no connection");
 }
 
+/* Where the authorities that were tried come from, and where another one can be named. */
+static void hint_authority(struct ocv_exchange *x, const struct ocv_registry_host *host)
+{
+    const struct ocv_registry *r = x->registry;
+    const char *name = host->name;
+    const struct ocv_registry_config config =
+        ocv_registry_find(r->registries, r->n_registries, name);
+    if (config.ca)
+        ocv_error_hint(&x->error,
+                       "trusted are the system's authorities and %s, which the configuration names "
+                       "as `ca` of registries: %s",
+                       config.ca, name);
+    else if (r->ca_file)
+        ocv_error_hint(&x->error, "trusted are the system's authorities and %s", r->ca_file);
+    else if (r->service)
+        ocv_error_hint(&x->error,
+                       "name its authority in the configuration as `ca` of registries: %s", name);
+    else
+        ocv_error_hint(&x->error,
+                       "give the authority with --cacert FILE or /etc/docker/certs.d/%s/ca.crt, or "
+                       "name the host with --insecure",
+                       name);
+}
+
 static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
                        const char *why)
 {
     if (strstr(why, "wrong version number")) { /* its first bytes are no TLS record */
-        ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s answers in plain HTTP", x->what,
+        ocv_error_set(&x->error, OCV_ERR_TLS, "%s: %s answers in plain HTTP", x->what,
                       host->authority);
-        ocv_error_hint(&x->error, "--insecure %s", host->name);
-        return OCV_ERR_NETWORK;
+        if (x->registry->service)
+            ocv_error_hint(&x->error, "`insecure: true` of registries: %s in the configuration",
+                           host->name);
+        else
+            ocv_error_hint(&x->error, "--insecure %s", host->name);
+        return OCV_ERR_TLS;
     }
-    ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: TLS with %s failed: %s", x->what,
-                  host->authority, why);
-    ocv_error_hint(
-        &x->error,
-        "give the authority with --cacert FILE or /etc/docker/certs.d/%s/ca.crt, or name "
-        "the host with --insecure",
-        host->name);
-    return OCV_ERR_NETWORK;
+    ocv_error_set(&x->error, OCV_ERR_TLS, "%s: TLS with %s failed: %s", x->what, host->authority,
+                  why);
+    hint_authority(x, host);
+    return OCV_ERR_TLS;
 }
 
 /* What was waited for, and how often. */
@@ -103,7 +128,7 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
     const struct ocv_transfer *t = &x->transfer;
     const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
     if (strstr(why, "alert") && strstr(why, "certificate")) {
-        ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s wants another client certificate: %s",
+        ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s requires another client certificate: %s",
                       x->what, host->authority, why);
         ocv_error_hint(&x->error,
                        "--cert and --key, or NAME.cert and NAME.key in "
@@ -164,18 +189,9 @@ static void name_proxy(struct ocv_exchange *x, const struct ocv_registry_host *h
 int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     int status = describe_failure(x, host);
-    if (status == OCV_ERR_NETWORK)
+    if (status == OCV_ERR_NETWORK || status == OCV_ERR_TLS)
         name_proxy(x, host);
     return status;
-}
-
-static void login_hint(struct ocv_exchange *x, const struct ocv_registry_host *host)
-{
-    const char *name = x->host->name;
-    const char *note = x->registry->note;
-    (void)host;
-    ocv_error_hint(&x->error, "%s%sdocker login %s%s", note, *note ? "; " : "",
-                   strcmp(name, "docker.io") ? name : "", x->credentials_used ? " (again)" : "");
 }
 
 int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *host)
@@ -192,7 +208,7 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
                           x->credentials_used ? "the credentials are not accepted or not enough"
                                               : "access denied",
                           status, colon, words);
-        login_hint(x, host);
+        ocv_creds_hint(x->registry, x->host->name, x->credentials_used, &x->error);
     } else if (status == 404) {
         result = ocv_error_set(&x->error, OCV_ERR_NOT_FOUND, "%s: not found on %s%s%s", x->what, at,
                                colon, words);

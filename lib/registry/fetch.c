@@ -18,7 +18,7 @@
 
 enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
 
-struct job {
+struct fetch_job {
     struct fetcher *fetcher;
     enum job_state state;
     size_t i; /* of fetches */
@@ -43,15 +43,15 @@ struct fetcher {
     unsigned jobs;
     ocv_fetch_progress progress;
     void *data;
-    struct job job[OCV_FETCH_JOBS_MAX];
+    struct fetch_job job[OCV_FETCH_JOBS_MAX];
 };
 
-static const struct ocv_descriptor *job_descriptor(const struct job *job)
+static const struct ocv_descriptor *job_descriptor(const struct fetch_job *job)
 {
     return &job->fetcher->fetches[job->i].descriptor;
 }
 
-static void report_progress(struct job *job, bool finished, bool cached)
+static void report_progress(struct fetch_job *job, bool finished, bool cached)
 {
     struct fetcher *f = job->fetcher;
     if (!finished && job->offset == job->told)
@@ -65,7 +65,7 @@ static void report_progress(struct job *job, bool finished, bool cached)
 /* ---- callbacks of the exchange
  * ------------------------------------------------------------------- */
 
-static int restart(struct job *job, struct ocv_error *err)
+static int restart_job(struct fetch_job *job, struct ocv_error *err)
 {
     int status = ocv_blob_writer_reset(job->writer, err);
     if (status < 0)
@@ -77,13 +77,13 @@ static int restart(struct job *job, struct ocv_error *err)
 
 static int begin_blob(void *data, struct ocv_exchange *x)
 {
-    struct job *job = data;
+    struct fetch_job *job = data;
     const struct ocv_response *r = &x->transfer.response;
     int64_t size = job_descriptor(job)->size;
     if (job->offset && r->status == 206) {
         if (r->range_start == job->offset && (r->range_total < 0 || r->range_total == size))
             return OCV_OK;
-        int status = restart(job, &x->error); /* another range, or another blob */
+        int status = restart_job(job, &x->error); /* another range, or another blob */
         return status < 0 ? status : OCV_EXCHANGE_AGAIN;
     }
     if (r->status == 206)
@@ -92,12 +92,12 @@ static int begin_blob(void *data, struct ocv_exchange *x)
         return ocv_error_set(&x->error, OCV_ERR_MISMATCH,
                              "announced with %lld bytes, sent with %lld", (long long)size,
                              (long long)r->content_length);
-    return job->offset ? restart(job, &x->error) : OCV_OK; /* Range is not supported */
+    return job->offset ? restart_job(job, &x->error) : OCV_OK; /* Range is not supported */
 }
 
 static int write_blob(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
-    struct job *job = data;
+    struct fetch_job *job = data;
     int64_t size = job_descriptor(job)->size;
     if ((int64_t)len > size - job->offset)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
@@ -113,7 +113,7 @@ static int write_blob(void *data, const char *bytes, size_t len, struct ocv_erro
 /* From the writer's thread: only wake the loop. */
 static void on_settled(void *data)
 {
-    struct job *job = data;
+    struct fetch_job *job = data;
     atomic_store(&job->settled, true);
     curl_multi_wakeup(job->fetcher->registry->multi);
 }
@@ -121,14 +121,14 @@ static void on_settled(void *data)
 /* ---- states
  * --------------------------------------------------------------------------------------- */
 
-static void settle_job(struct job *job)
+static void settle_job(struct fetch_job *job)
 {
     job->state = JOB_SETTLE;
     atomic_store(&job->settled, false);
     ocv_blob_writer_finish(job->writer, on_settled, job);
 }
 
-static int ask_blob(struct job *job, struct ocv_error *err)
+static int ask_blob(struct fetch_job *job, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     struct ocv_exchange *x = &job->exchange;
@@ -150,7 +150,7 @@ static int ask_blob(struct job *job, struct ocv_error *err)
     return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
 }
 
-static void job_done(struct job *job)
+static void job_done(struct fetch_job *job)
 {
     free(job->path);
     free(job->what);
@@ -159,7 +159,7 @@ static void job_done(struct job *job)
     job->fetcher->done++;
 }
 
-static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
+static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     bool present = false, busy = false;
     const struct ocv_descriptor *d = job_descriptor(job);
@@ -179,11 +179,10 @@ static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
     }
     *wait_ms = 0;
     job->resumed = job->offset > 0;
-    if (job->offset) {
+    if (job->offset)
         ocv_registry_log(job->fetcher->registry, "%s: resuming at %lld", job->what,
                          (long long)job->offset);
-        report_progress(job, false, false);
-    }
+    report_progress(job, false, false);
     if (job->offset == d->size) {
         settle_job(job);
         return OCV_OK;
@@ -191,7 +190,7 @@ static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
     return ask_blob(job, err);
 }
 
-static int job_start(struct job *job, size_t i, struct ocv_error *err)
+static int job_start(struct fetch_job *job, size_t i, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     const struct ocv_descriptor *d = &f->fetches[i].descriptor;
@@ -214,7 +213,7 @@ static int job_start(struct job *job, size_t i, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int job_receive(struct job *job, int *wait_ms, struct ocv_error *err)
+static int job_receive(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     struct ocv_exchange *x = &job->exchange;
     ocv_exchange_step(x, wait_ms);
@@ -239,7 +238,7 @@ static int job_receive(struct job *job, int *wait_ms, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int job_settle(struct job *job, int *wait_ms, struct ocv_error *err)
+static int job_settle(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     if (!atomic_load(&job->settled))
         return OCV_OK;
@@ -261,7 +260,7 @@ static int job_settle(struct job *job, int *wait_ms, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int job_step(struct job *job, int *wait_ms, struct ocv_error *err)
+static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     if (job->state == JOB_FREE && f->next < f->n) {
@@ -303,7 +302,7 @@ static int run_jobs(struct fetcher *f, struct ocv_error *err)
 static void free_fetcher(struct fetcher *f)
 {
     for (unsigned i = 0; i < f->jobs; i++) {
-        struct job *job = &f->job[i];
+        struct fetch_job *job = &f->job[i];
         if (job->exchange.registry)
             ocv_exchange_free(&job->exchange);
         ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */

@@ -115,7 +115,7 @@ int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char 
     if (plain && !strncmp(from, "https:", 6))
         return ocv_error_set(err, OCV_ERR_NETWORK, "%s from TLS to plain HTTP at %s refused", kind,
                              authority);
-    /* also of a registry on loopback: another service there is none of its own */
+    /* also for a registry on loopback: other services there do not belong to it */
     bool local_ok = target->configured;
     if (target->loopback && !local_ok) {
         ocv_error_set(err, OCV_ERR_NETWORK, "%s to the loopback host %s refused", kind, authority);

@@ -13,13 +13,13 @@
                          ", " OCV_MEDIA_TYPE_DOCKER_MANIFEST
 
 /* What a request needs for its whole life. */
-struct document {
+struct manifest_request {
     struct ocv_exchange exchange;
     char *path;
     char *what;
 };
 
-static void document_free(struct document *d)
+static void document_free(struct manifest_request *d)
 {
     if (d->exchange.registry)
         ocv_exchange_free(&d->exchange);
@@ -27,12 +27,12 @@ static void document_free(struct document *d)
     free(d->what);
 }
 
-static int document_init(struct document *d, struct ocv_registry *registry,
+static int document_init(struct manifest_request *d, struct ocv_registry *registry,
                          const struct ocv_reference *reference, const char *kind,
                          const char *object, struct ocv_error *err)
 {
     bool by_digest = strchr(object, ':');
-    *d = (struct document){0};
+    *d = (struct manifest_request){0};
     int status = ocv_registry_host_get(registry, reference->host, &d->exchange.host, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", reference->name);
@@ -79,7 +79,7 @@ static bool head_tells(const struct ocv_response *r)
 int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
                       struct ocv_descriptor *out, struct ocv_error *err)
 {
-    struct document d = {0};
+    struct manifest_request d = {0};
     struct ocv_error local = {0};
     const char *object = "";
     int status = object_of(reference, NULL, &object, &local);
@@ -179,8 +179,8 @@ static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
     snprintf(type, size, "%s", found);
 }
 
-static int check(const struct document *d, const char *digest, struct ocv_descriptor *out,
-                 struct ocv_error *err)
+static int check_document(const struct manifest_request *d, const char *digest,
+                          struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct ocv_response *r = &d->exchange.transfer.response;
     const struct ocv_buffer *body = &d->exchange.transfer.body;
@@ -199,14 +199,14 @@ static int check(const struct document *d, const char *digest, struct ocv_descri
 }
 
 /* Run a GET and hand over its body. */
-static int fetch_document(struct document *d, const char *digest, struct ocv_buffer *body,
+static int fetch_document(struct manifest_request *d, const char *digest, struct ocv_buffer *body,
                           struct ocv_descriptor *out, struct ocv_error *err)
 {
     d->exchange.method = "GET";
     int status = ocv_exchange_run(&d->exchange, err);
     if (status < 0)
         return status;
-    status = check(d, digest, out, err);
+    status = check_document(d, digest, out, err);
     if (status < 0)
         return status;
     size_t max = body->max;
@@ -221,7 +221,7 @@ int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *
                      const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
                      struct ocv_error *err)
 {
-    struct document d = {0};
+    struct manifest_request d = {0};
     struct ocv_error local = {0};
     const char *object = "";
     body->max = OCV_MANIFEST_MAX;
@@ -246,7 +246,7 @@ int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_refere
                           const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
                           struct ocv_error *err)
 {
-    struct document d = {0};
+    struct manifest_request d = {0};
     struct ocv_descriptor got = {0};
     struct ocv_error local = {0};
     const char *object = "";

@@ -12,13 +12,13 @@
 #define UPLOAD_TRIES 3u
 
 /* One request of a push with the texts it borrows. */
-struct step {
+struct push_request {
     struct ocv_exchange exchange;
     struct ocv_upload upload;
     char *path, *what;
 };
 
-static void step_free(struct step *s)
+static void step_free(struct push_request *s)
 {
     if (s->exchange.registry)
         ocv_exchange_free(&s->exchange);
@@ -27,11 +27,11 @@ static void step_free(struct step *s)
 }
 
 /* `path` is taken over. */
-static int step_init(struct step *s, struct ocv_registry *registry,
+static int step_init(struct push_request *s, struct ocv_registry *registry,
                      const struct ocv_reference *reference, const char *method, char *path,
                      const char *object, struct ocv_error *err)
 {
-    *s = (struct step){.path = path, .upload = {.fd = -1}};
+    *s = (struct push_request){.path = path, .upload = {.fd = -1}};
     int status = ocv_registry_host_get(registry, reference->host, &s->exchange.host, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", reference->name);
@@ -59,7 +59,7 @@ static char *path_of(const struct ocv_reference *reference, const char *kind, co
  */
 
 /* A registry that names another digest of the same algorithm did not store what was sent. */
-static int check_stored(const struct step *s, const char *digest, struct ocv_error *err)
+static int check_stored(const struct push_request *s, const char *digest, struct ocv_error *err)
 {
     const char *told = s->exchange.transfer.response.digest;
     if (!ocv_digest_known(told) || strncmp(told, digest, strcspn(digest, ":")) != 0 ||
@@ -76,7 +76,7 @@ int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *
     const char *object = reference->tag ? reference->tag : reference->digest;
     struct ocv_descriptor own = {.size = (int64_t)len};
     char quoted[OCV_DIGEST_MAX + 2];
-    struct step s = {0};
+    struct push_request s = {0};
     snprintf(own.media_type, sizeof(own.media_type), "%s", media_type);
     int status = ocv_digest_bytes(bytes, len, own.digest, err);
     if (status == OCV_OK && !object)
@@ -112,7 +112,7 @@ int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_refere
                           const char *digest, int64_t size, struct ocv_error *err)
 {
     struct ocv_error local = {0};
-    struct step s = {0};
+    struct push_request s = {0};
     int status = step_init(&s, registry, reference, "HEAD", path_of(reference, "blobs", digest),
                            digest, &local);
     if (status == OCV_OK)
@@ -133,7 +133,7 @@ int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_refere
 
 /* A Location may be absolute; it must stay on the registry that was asked, where the token is for.
  * `*path`: from the registry's own prefix on, with its query, and room for the digest. */
-static int session_path(const struct step *s, const char *digest, char **path,
+static int session_path(const struct push_request *s, const char *digest, char **path,
                         struct ocv_error *err)
 {
     const struct ocv_exchange *x = &s->exchange;
@@ -146,7 +146,8 @@ static int session_path(const struct step *s, const char *digest, char **path,
         if (ocv_exchange_origin(x, here) < 0 || ocv_url_origin(location, there, NULL) < 0 ||
             strcmp(here, there) != 0)
             return ocv_error_set(err, OCV_ERR_NETWORK,
-                                 "%s: the registry wants the upload on another server", s->what);
+                                 "%s: the registry redirects the upload to another server",
+                                 s->what);
         location = strstr(location, "://") + 3;
         location = strchr(location, '/');
     }
@@ -166,7 +167,7 @@ static int begin_upload(struct ocv_registry *registry, const struct ocv_referenc
                         const struct ocv_push *push, char **session, struct ocv_error *err)
 {
     const char *digest = push->descriptor.digest;
-    struct step s = {0};
+    struct push_request s = {0};
     char *path = NULL;
     int n = push->from ? asprintf(&path, "/v2/%s/blobs/uploads/?mount=%s&from=%s",
                                   reference->repository, digest, push->from)
@@ -187,7 +188,7 @@ static int begin_upload(struct ocv_registry *registry, const struct ocv_referenc
 static int send_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
                      const struct ocv_push *push, char *path, struct ocv_error *err)
 {
-    struct step s = {0};
+    struct push_request s = {0};
     int status = step_init(&s, registry, reference, "PUT", path, push->descriptor.digest, err);
     if (status == OCV_OK) {
         s.upload.bytes = push->bytes;

@@ -30,7 +30,7 @@
 
 enum ocv_scheme { OCV_SCHEME_HTTP, OCV_SCHEME_HTTPS };
 
-/** What is known about one server. Lives as long as the client. */
+/** State of one server. Lives as long as the client. */
 struct ocv_registry_host {
     struct ocv_registry_host *next;
     char *name;      /* as written in references or URLs: "docker.io", "localhost:5000" */
@@ -58,6 +58,7 @@ struct ocv_token {
     char *header;    /* "Bearer ..." or "Basic ..." */
     int64_t expires; /* monotonic milliseconds */
     uint64_t serial; /* to see that another request has renewed it meanwhile */
+    uint64_t issue;  /* of the credentials that it is made of */
 };
 
 struct ocv_registry {
@@ -73,7 +74,7 @@ struct ocv_registry {
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
     unsigned document_timeout_ms, silent_retries; /* of documents that are not answered in time */
     struct ocv_ca_store *ca_store;
-    bool anonymous, given_only;
+    bool anonymous, given_only, service;
     unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
     int64_t deadline;     /* monotonic milliseconds */
     const volatile int *interrupted;
@@ -83,16 +84,16 @@ struct ocv_registry {
     void *budget_data;
     void (*wait)(void *data, const struct ocv_registry_wait *wait);
     void *wait_data;
+    struct ocv_credential_providers *credential_providers;
     int64_t told; /* when it was called last */
     struct ocv_registry_host *hosts;
     uint64_t serial;
-    char note[256]; /* why stored credentials could not be read; becomes part of a hint */
+    char note[256];   /* why stored credentials could not be read; becomes part of a hint */
+    char source[256]; /* the file that the last ones came from, or empty */
 };
 
 /** A store of the PEM text's certificates, with a reference taken; NULL: libcurl shall read it. */
 X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buffer *pem);
-/** CURLOPT_SSL_CTX_FUNCTION; its data is the store. */
-CURLcode ocv_ca_store_apply(CURL *easy, void *context, void *store);
 
 /** curl_global_init, once per process. */
 int ocv_registry_global(struct ocv_error *err);
@@ -158,7 +159,7 @@ struct ocv_transfer {
     bool done;
     bool guard;    /* refuse loopback and link-local addresses */
     bool refused;  /* an address was refused */
-    bool began;    /* the answer's head was judged */
+    bool began;    /* the answer's head was checked */
     bool budgeted; /* the budget has taken its body */
     CURLcode result;
     int abort_status; /* why a callback of ours stopped the transfer, or 0 */
@@ -221,7 +222,7 @@ struct ocv_exchange {
     int64_t range_end;               /* the byte after the last one wanted, 0: to the end */
     const char *range;               /* a client's Range value instead, or NULL */
     const char *if_none_match;       /* or NULL */
-    /** Judge the head of a 2xx answer before its body: 0, or a status with `error` filled.
+    /** Check the head of a 2xx answer before its body: 0, or a status with `error` filled.
      *  OCV_EXCHANGE_AGAIN: stop and ask again (with the new range_from). */
     int (*begin)(void *data, struct ocv_exchange *exchange);
     /** Body bytes of a 2xx answer; NULL collects them in transfer.body. */
@@ -260,8 +261,8 @@ void ocv_exchange_step(struct ocv_exchange *exchange, int *wait_ms);
 /** Drive all transfers of the client, wait at most `wait_ms` (100 at most) for something to do. */
 int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err);
 void ocv_exchange_free(struct ocv_exchange *exchange);
-/** Judge the ended transfer: the exchange is READY, WAITING or DONE afterwards. */
-void ocv_exchange_judge(struct ocv_exchange *exchange);
+/** Check the ended transfer: the exchange is READY, WAITING or DONE afterwards. */
+void ocv_exchange_classify(struct ocv_exchange *exchange);
 void ocv_exchange_finish(struct ocv_exchange *exchange, int status);
 /** The same; errors of callbacks and of the core do not know yet what was asked for. */
 void ocv_exchange_finish_named(struct ocv_exchange *exchange, int status);
@@ -271,8 +272,13 @@ int ocv_exchange_origin(const struct ocv_exchange *exchange, char out[OCV_ORIGIN
 int ocv_exchange_hop_host(struct ocv_exchange *exchange, const char *origin, bool at_home,
                           struct ocv_registry_host **out);
 
-/** curl_multi_perform; SIGPIPE does not reach the program. */
+/** curl_multi_perform; SIGPIPE does not reach the program. A connection whose server floods this
+ * thread ends; it must have been made with ocv_tls_context. */
 CURLMcode ocv_multi_perform(CURLM *multi);
+/** CURLOPT_SSL_CTX_FUNCTION, where ocv_curl_has_openssl; its data is the store to verify with, or
+ *  NULL for libcurl's own. */
+CURLcode ocv_tls_context(CURL *easy, void *context, void *store);
+bool ocv_curl_has_openssl(void);
 int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
                        const struct ocv_registry_host *host, const char *authorization);
 /** After an answer: never use a connection again on which more came than that. */
@@ -299,7 +305,7 @@ void ocv_wait_tell(struct ocv_registry *registry, const struct ocv_exchange *exc
 /** Tell it that the last try failed, and that another one follows in `wait_ms`. */
 void ocv_wait_tell_retry(const struct ocv_exchange *exchange, int64_t wait_ms);
 
-/* ---- judging answers
+/* ---- checking answers
  * ------------------------------------------------------------------------------ */
 
 /** Fill exchange->error for the transfer's curl failure; returns the status. */
@@ -316,8 +322,15 @@ const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, cons
 int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, bool *used,
                     struct ocv_error *err);
 void ocv_auth_free(struct ocv_token *tokens);
-/** The credentials for a host, from options, files and helpers; all empty if there are none. */
+/** The header that was sent was refused. Was it made of what a credential provider gave, and may
+ *  that have better ones? Then it is forgotten, and the next challenge brings them. */
+bool ocv_auth_renew(struct ocv_exchange *exchange);
+/** The credentials for a host, from options, files, helpers and credential providers; all empty if
+ *  there are none. */
 int ocv_creds_find(struct ocv_registry *registry, const char *account, const char *repository,
                    struct ocv_credentials *out, struct ocv_error *err);
+/** What to do about a refusal, after that; `used`: the credentials that were found were refused. */
+void ocv_creds_hint(const struct ocv_registry *registry, const char *host, bool used,
+                    struct ocv_error *err);
 
 #endif

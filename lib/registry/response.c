@@ -20,7 +20,7 @@ void ocv_response_reset(struct ocv_response *response)
 }
 
 /* Decimal digits only: no sign, no overflow. */
-static bool number(const char **p, int64_t *out)
+static bool read_number(const char **p, int64_t *out)
 {
     int64_t n = 0;
     const char *start = *p;
@@ -36,7 +36,7 @@ static bool number(const char **p, int64_t *out)
 static void content_length(struct ocv_response *r, const char *value)
 {
     int64_t n;
-    if (number(&value, &n) && !*value)
+    if (read_number(&value, &n) && !*value)
         r->content_length = n;
 }
 
@@ -47,9 +47,10 @@ static void content_range(struct ocv_response *r, const char *value)
     if (strncasecmp(value, "bytes ", 6))
         return;
     value += 6;
-    if (!number(&value, &start) || *value++ != '-' || !number(&value, &end) || *value++ != '/')
+    if (!read_number(&value, &start) || *value++ != '-' || !read_number(&value, &end) ||
+        *value++ != '/')
         return;
-    if (strcmp(value, "*") && (!number(&value, &total) || *value))
+    if (strcmp(value, "*") && (!read_number(&value, &total) || *value))
         return;
     if (end < start || (total >= 0 && end >= total))
         return;
@@ -84,7 +85,7 @@ static void keep_value(char *out, size_t size, const char *value, size_t len)
         memcpy(out, value, len + 1);
 }
 
-static void store(struct ocv_response *r, const char *name, const char *value, size_t len)
+static void store_header(struct ocv_response *r, const char *name, const char *value, size_t len)
 {
     if (!strcasecmp(name, "content-type")) {
         content_type(r, value);
@@ -118,7 +119,7 @@ static long status_of(const char *line)
 {
     const char *space = strchr(line, ' ');
     int64_t n = 0;
-    if (!space++ || !number(&space, &n) || n < 100 || n > 999)
+    if (!space++ || !read_number(&space, &n) || n < 100 || n > 999)
         return 0;
     return (long)n;
 }
@@ -158,6 +159,6 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
     size_t value_len = strlen(value);
     while (value_len && strchr(" \t", value[value_len - 1]))
         value[--value_len] = '\0';
-    store(response, text, value, value_len);
+    store_header(response, text, value, value_len);
     return size * count;
 }

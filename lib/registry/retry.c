@@ -14,7 +14,7 @@
 #define RETRY_AFTER_MAX_S 60         /* a server that wants more is reported, not waited for */
 #define PROGRESS_BYTES (1024 * 1024) /* so much received makes a failure count as the first */
 
-static int64_t backoff(unsigned attempt)
+static int64_t backoff_time(unsigned attempt)
 {
     int64_t most = BACKOFF_FIRST_MS;
     for (unsigned i = 1; i < attempt && most < BACKOFF_MAX_MS; i++)
@@ -36,7 +36,7 @@ static void drop_redirect(struct ocv_exchange *x)
 }
 
 /* Wait and ask again from the start; false when the attempts are used up. */
-static bool retry(struct ocv_exchange *x, int64_t asked_s)
+static bool wait_and_retry(struct ocv_exchange *x, int64_t asked_s)
 {
     if (x->range_from - x->mark >= PROGRESS_BYTES)
         x->attempts = 0;
@@ -44,7 +44,7 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
     unsigned most = ocv_exchange_retries(x);
     if (x->once || x->attempts >= most || asked_s > RETRY_AFTER_MAX_S)
         return false;
-    int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff(1) : backoff(x->attempts + 1);
+    int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff_time(1) : backoff_time(x->attempts + 1);
     if (ocv_registry_left(x->registry, (int)wait) < wait ||
         (ocv_exchange_is_document(x) && ocv_exchange_left(x) <= wait))
         return false;
@@ -119,7 +119,7 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_registry_
 }
 
 /* Bytes that came behind the end of an earlier answer stood before this one. */
-static bool misled(struct ocv_exchange *x)
+static bool was_misled(struct ocv_exchange *x)
 {
     const struct ocv_transfer *t = &x->transfer;
     long connects = 1;
@@ -132,7 +132,7 @@ static bool misled(struct ocv_exchange *x)
     return true;
 }
 
-static void follow(struct ocv_exchange *x)
+static void follow_redirect(struct ocv_exchange *x)
 {
     CURL *easy = x->transfer.easy;
     char *target = NULL, *from = NULL, origin[OCV_ORIGIN_MAX], shown[512];
@@ -178,10 +178,12 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
         x->state = OCV_EXCHANGE_READY;
         return;
     }
-    if (x->logins++) { /* a fresh token or password is refused */
+    unsigned most = ocv_auth_renew(x) ? 2 : 1;
+    if (x->logins >= most) { /* a fresh token or password is refused */
         ocv_exchange_finish(x, ocv_failure_http(x, host));
         return;
     }
+    x->logins++;
     int status = ocv_exchange_origin(x, origin);
     bool used = false;
     if (status == OCV_OK)
@@ -195,7 +197,7 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
         x->state = OCV_EXCHANGE_READY;
 }
 
-static void judge_status(struct ocv_exchange *x, struct ocv_registry_host *host)
+static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *host)
 {
     const struct ocv_response *r = &x->transfer.response;
     curl_off_t asked = 0;
@@ -209,11 +211,16 @@ static void judge_status(struct ocv_exchange *x, struct ocv_registry_host *host)
     if (at_home && !x->url)
         host->decided = true;
     if (r->status >= 300 && r->status < 400 && r->status != 304 && r->location) {
-        follow(x);
+        follow_redirect(x);
         return;
     }
     if (r->status == 401 && at_home && x->repository) {
         log_in(x, host);
+        return;
+    }
+    /* how Amazon's registry refuses a password that has expired */
+    if (r->status == 403 && at_home && x->repository && ocv_auth_renew(x)) {
+        x->state = OCV_EXCHANGE_READY;
         return;
     }
     bool again = r->status == 408 || r->status == 429 || r->status == 500 || r->status == 502 ||
@@ -221,7 +228,7 @@ static void judge_status(struct ocv_exchange *x, struct ocv_registry_host *host)
     /* a signed URL may have expired on the way: the registry gives a new one */
     if (!at_home && (r->status == 401 || r->status == 403) && !x->restarts++)
         again = true;
-    if (again && retry(x, asked))
+    if (again && wait_and_retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
     if (again && asked > 0)
@@ -244,7 +251,7 @@ static void log_answer(const struct ocv_exchange *x)
                          t->error[0] ? t->error : curl_easy_strerror(t->result));
 }
 
-static void judge_success(struct ocv_exchange *x)
+static void classify_success(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
     int status = OCV_OK;
@@ -258,13 +265,13 @@ static void judge_success(struct ocv_exchange *x)
         ocv_exchange_finish_named(x, status);
 }
 
-/* A refusal stands, whatever became of the rest of its text. */
-static bool refused(const struct ocv_response *r)
+/* A refusal is final, also if the rest of its text did not arrive. */
+static bool is_refused(const struct ocv_response *r)
 {
     return r->status >= 400 && r->status <= 499 && r->status != 408 && r->status != 429;
 }
 
-void ocv_exchange_judge(struct ocv_exchange *x)
+void ocv_exchange_classify(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
     struct ocv_registry_host *hop = NULL;
@@ -288,21 +295,21 @@ void ocv_exchange_judge(struct ocv_exchange *x)
             ocv_exchange_finish_named(x, ocv_error_set(&x->error, OCV_ERR_NETWORK,
                                                        "%s does not answer ranges properly",
                                                        host->authority));
-    } else if (t->result != CURLE_OK && t->abort_status == 0 && !refused(&t->response)) {
-        if (misled(x))
+    } else if (t->result != CURLE_OK && t->abort_status == 0 && !is_refused(&t->response)) {
+        if (was_misled(x))
             return;
         if (!t->response.status && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
         if (t->response.status)
             host->answered = true;
-        if (!worth_retry(x, host) || !retry(x, 0))
+        if (!worth_retry(x, host) || !wait_and_retry(x, 0))
             ocv_exchange_finish(x, ocv_failure_curl(x, host));
     } else if (success) {
         host->answered = true;
         if (!x->redirect && !x->url)
             host->decided = true;
-        judge_success(x);
+        classify_success(x);
     } else {
-        judge_status(x, host);
+        classify_status(x, host);
     }
 }

@@ -41,7 +41,7 @@ int ocv_stream_tell(struct ocv_streaming *s, const struct ocv_stream_head *head,
 /* ---- documents ----------------------------------------------------------------------------------
  */
 
-static int check(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
+static int check_head(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
 {
     const struct ocv_stream *q = s->request;
     const struct ocv_buffer *body = &s->exchange.transfer.body;
@@ -61,14 +61,14 @@ static int check(struct ocv_streaming *s, struct ocv_stream_head *head, struct o
     return status < 0 ? ocv_error_prefix(err, "%s", s->what) : OCV_OK;
 }
 
-/* Whatever other success the server calls it. */
+/* Also for other 2xx statuses. */
 static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
 {
     if (head->status == 206)
         return ocv_error_set(err, OCV_ERR_NETWORK, "%s: a part although the whole was asked for",
                              s->what);
     head->status = 200;
-    return s->request->head_only ? OCV_OK : check(s, head, err);
+    return s->request->head_only ? OCV_OK : check_head(s, head, err);
 }
 
 static int run_document(struct ocv_streaming *s, struct ocv_error *err)
@@ -128,7 +128,8 @@ static int set_up(struct ocv_streaming *s, struct ocv_registry *registry, struct
     const struct ocv_stream *q = s->request;
     struct ocv_exchange *x = &s->exchange;
     if (q->kind != OCV_STREAM_TAGS && !q->object)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: what of it?", q->reference->name);
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: neither a tag nor a digest is given",
+                             q->reference->name);
     int status = set_path(s, err);
     if (status == OCV_OK)
         status = ocv_registry_host_get(registry, q->reference->host, &x->host, err);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static int64_t most(const struct ocv_streaming *s)
+static int64_t most_bytes(const struct ocv_streaming *s)
 {
     return s->request->most > 0 ? s->request->most : OCV_STREAM_BLOB_MAX;
 }
@@ -14,7 +14,7 @@ static int64_t most(const struct ocv_streaming *s)
 static int too_large(const struct ocv_streaming *s, struct ocv_error *err)
 {
     return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the expected %lld bytes",
-                         (long long)most(s));
+                         (long long)most_bytes(s));
 }
 
 /* ---- what was promised --------------------------------------------------------------------------
@@ -40,7 +40,8 @@ static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
     return OCV_OK;
 }
 
-static int promise(struct ocv_streaming *s, const struct ocv_response *r, struct ocv_error *err)
+static int check_promised_size(struct ocv_streaming *s, const struct ocv_response *r,
+                               struct ocv_error *err)
 {
     if (r->status == 206) {
         int status = promise_part(s, r, err);
@@ -50,7 +51,7 @@ static int promise(struct ocv_streaming *s, const struct ocv_response *r, struct
         s->size = r->content_length;
         s->exchange.range = NULL; /* the server knows no parts: the whole is a right answer, too */
     }
-    if (s->request->most > 0 && (s->size > most(s) || s->total > most(s)))
+    if (s->request->most > 0 && (s->size > most_bytes(s) || s->total > most_bytes(s)))
         return too_large(s, err);
     return s->part || s->request->head_only ? OCV_OK
                                             : ocv_hasher_new(s->request->object, &s->hasher, err);
@@ -105,7 +106,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
         return s->part ? part_continues(s, r, &x->error) : whole_continues(s, r, &x->error);
     if (r->status == 206 && !s->request->range)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK, "a part although the whole was asked for");
-    int status = promise(s, r, &x->error);
+    int status = check_promised_size(s, r, &x->error);
     if (status < 0)
         return status;
     ocv_stream_fill(&head, r);
@@ -129,7 +130,7 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
     if (s->size >= 0 && (int64_t)len > s->size - s->offset)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
                              (long long)s->size);
-    if (s->size < 0 && (int64_t)len > most(s) - s->offset) /* it may be endless */
+    if (s->size < 0 && (int64_t)len > most_bytes(s) - s->offset) /* it may be endless */
         return too_large(s, err);
     if (q->body && q->body(q->data, bytes, len))
         return ocv_stream_stopped(err);
@@ -141,7 +142,7 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
-static int verify(struct ocv_streaming *s, struct ocv_error *err)
+static int verify_digest(struct ocv_streaming *s, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     if (!s->hasher)
@@ -168,7 +169,7 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
         if (status < 0)
             return status;
         if (!get || s->size < 0 || s->offset >= s->size)
-            return verify(s, err);
+            return verify_digest(s, err);
         if (x->attempts++ >= x->registry->retries) /* a body without length that simply ended */
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", s->what,
                                  (long long)s->offset, (long long)s->size);

@@ -12,7 +12,7 @@
 #define PAGES_MAX 1000u
 #define QUERY_MAX 2048u
 
-struct listing {
+struct tag_listing {
     const struct ocv_reference *reference;
     int (*visit)(void *data, const char *tag);
     void *data;
@@ -21,9 +21,9 @@ struct listing {
     char query[QUERY_MAX]; /* of the next page; empty: there is none */
 };
 
-/* `</v2/NAME/tags/list?n=..&last=..>; rel="next"`: only its query is used, so that a Link can send
- * nobody elsewhere. */
-static void next_page(struct listing *l, const char *link)
+/* `</v2/NAME/tags/list?n=..&last=..>; rel="next"`: only its query is used, so a Link cannot
+ * redirect to another host. */
+static void next_page(struct tag_listing *l, const char *link)
 {
     char query[QUERY_MAX];
     const char *end = link ? strchr(link, '>') : NULL;
@@ -50,11 +50,11 @@ static int on_head(void *data, const struct ocv_stream_head *head)
 
 static int on_body(void *data, const char *bytes, size_t len)
 {
-    struct listing *l = data;
+    struct tag_listing *l = data;
     return ocv_buffer_append(&l->body, bytes, len, NULL);
 }
 
-static int visit_page(struct listing *l, struct ocv_error *err)
+static int visit_page(struct tag_listing *l, struct ocv_error *err)
 {
     json_t *root = json_loadb(l->body.data ? l->body.data : "", l->body.len, 0, NULL), *item;
     json_t *tags = json_object_get(root, "tags");
@@ -83,7 +83,7 @@ static int visit_page(struct listing *l, struct ocv_error *err)
 int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
                       int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
 {
-    struct listing l = {.reference = reference, .visit = visit, .data = data};
+    struct tag_listing l = {.reference = reference, .visit = visit, .data = data};
     int status = OCV_OK;
     snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
     ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);

@@ -29,6 +29,19 @@ static int append_file(struct ocv_buffer *out, const char *path, struct ocv_erro
     return OCV_ERR_CONFIG;
 }
 
+/* A CA certificate is not secret, and every user who pulls has to read it. */
+static int append_configured(struct ocv_buffer *out, const struct ocv_registry_config *config,
+                             struct ocv_error *err)
+{
+    int status = append_file(out, config->ca, err);
+    if (status != OCV_ERR_CONFIG)
+        return status;
+    ocv_error_prefix(err, "`ca` of registries: %s in the configuration", config->host);
+    if (err && strstr(err->message, strerror(EACCES)))
+        ocv_error_hint(err, "a CA certificate is not secret: chmod 644 %s", config->ca);
+    return status;
+}
+
 static bool ends_with(const char *name, const char *suffix)
 {
     size_t n = strlen(name), m = strlen(suffix);
@@ -60,7 +73,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int visible(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
@@ -74,13 +87,13 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
     if (snprintf(dir, sizeof(dir), "%s/%s", root, host->name) >= (int)sizeof(dir))
         return OCV_OK;
     struct dirent **names = NULL;
-    int n = scandir(dir, &names, visible, by_name);
+    int n = scandir(dir, &names, is_visible, by_name);
     int status = OCV_OK;
     for (int i = 0; i < n; i++) {
         if (status == OCV_OK && i < CERTS_D_FILES_MAX) {
             const char *name = names[i]->d_name;
             snprintf(path, sizeof(path), "%s/%s", dir, name);
-            if (ends_with(name, ".crt"))
+            if (ends_with(name, ".crt") && !host->insecure) /* else nothing is verified */
                 status = append_file(&host->ca, path, err);
             else if (ends_with(name, ".cert") && !anonymous)
                 status = use_client_cert(host, dir, name, err);
@@ -145,8 +158,8 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
         status = copy_text(&host->key, key ? key : cert, err);
     if (status == OCV_OK && registry->ca_file)
         status = append_file(&host->ca, registry->ca_file, err);
-    if (status == OCV_OK && config.ca)
-        status = append_file(&host->ca, config.ca, err);
+    if (status == OCV_OK && config.ca && !host->insecure)
+        status = append_configured(&host->ca, &config, err);
     if (status == OCV_OK)
         status = read_all_certs_d(registry, host, err);
     if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE") || registry->ca_store))

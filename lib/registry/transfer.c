@@ -18,7 +18,7 @@ static int too_large(struct ocv_exchange *x)
                          mib ? "MiB" : "KiB");
 }
 
-static int judge_result(struct ocv_exchange *exchange)
+static int transfer_result(struct ocv_exchange *exchange)
 {
     struct ocv_transfer *t = &exchange->transfer;
     if (t->began)
@@ -31,8 +31,8 @@ static int judge_result(struct ocv_exchange *exchange)
     return OCV_OK;
 }
 
-/* Past what every transfer may keep, others may have to go first. Only what is told is believed
- * before it comes. */
+/* Beyond the bytes that every transfer may keep, take the announced length from the caller's
+ * budget, or the maximum if none is announced. */
 static int make_room(struct ocv_exchange *exchange, size_t len)
 {
     struct ocv_transfer *t = &exchange->transfer;
@@ -61,7 +61,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *data)
         }
         return len;
     }
-    int status = judge_result(exchange);
+    int status = transfer_result(exchange);
     if (status == OCV_OK)
         status = make_room(exchange, len);
     if (status == OCV_OK && exchange->sink)
@@ -131,11 +131,13 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
 
 static void set_tls(CURL *easy, const struct ocv_registry_host *host)
 {
+    if (ocv_curl_has_openssl()) {
+        curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_tls_context);
+        curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, host->store);
+    }
     if (host->store) {
         curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-        curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_ca_store_apply);
-        curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, host->store);
         /* 7.88 keeps the store that a host was verified with, and puts it in place of the next's */
         curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
     } else if (host->ca.len) {
@@ -152,8 +154,8 @@ static void set_tls(CURL *easy, const struct ocv_registry_host *host)
     }
 }
 
-/* libcurl does not see the store when it looks for a connection or a session to use again, and what
- * another host's authorities vouched for says nothing of this one. */
+/* libcurl does not compare the store when it looks for a connection or a session to reuse, and what
+ * other authorities verified does not hold here. */
 static void set_reuse(CURL *easy, const struct ocv_registry *registry,
                       const struct ocv_registry_host *host)
 {
@@ -308,9 +310,10 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     return OCV_OK;
 }
 
-/* The next request over that connection would take it for its answer. Only of plain HTTP/1.1 is it
- * known that nothing else can have come, and only while nobody else asks, who may have the
- * connection by now. libcurl asks again over another where one was shut. */
+/* Surplus bytes would be read as the answer to the next request on this connection. That they are
+ * surplus is certain only with plain HTTP/1.1, and only while no other transfer runs that may use
+ * the connection by now. libcurl repeats a request on a new connection if the old one was shut
+ * down. */
 void ocv_transfer_drop_surplus(const struct ocv_transfer *t, const struct ocv_registry *registry)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How long is waited for whom, and how the program learns of it: what is told can be shown, so that
- * nobody sits before an empty terminal. */
+/* How long each operation waits, and callbacks that tell the program about it, so that it can show
+ * why nothing happens. */
 #include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TELL_MS 100
-#define DOCUMENT_TOTAL_MS 55000 /* under a minute, whatever a registry does */
+#define DOCUMENT_TOTAL_MS 55000 /* less than a minute in every case */
 #define DOCUMENT_TRIES 3
 #define DOCUMENT_MORE_MS 10000 /* for the pauses, and for a body on its way */
 
@@ -47,7 +47,7 @@ static void name_host(const struct ocv_exchange *x, char *out, size_t size)
         snprintf(out, size, "%s", x->host->authority);
 }
 
-/* Of a request that waits for its first failure nobody knows which kind that will be: silence. */
+/* Before its first failure a request has no reason yet: it is reported as silence. */
 static unsigned expected_tries(const struct ocv_exchange *x)
 {
     unsigned retries =

@@ -20,7 +20,7 @@ static bool same_feature(const char *a, const char *b)
     return n == key_length(b) && memcmp(a, b, n) == 0;
 }
 
-static bool says(const struct ocv_properties *set, const char *text)
+static bool set_says(const struct ocv_properties *set, const char *text)
 {
     size_t n = key_length(text);
     for (size_t i = 0; i < ocv_properties_count(set); i++) {
@@ -34,7 +34,7 @@ static bool says(const struct ocv_properties *set, const char *text)
 }
 
 /* Does the assumption allow the value? Also where it says nothing of the feature. */
-static bool allows(const struct ocv_tag_assumption *a, const char *text)
+static bool assumption_allows(const struct ocv_tag_assumption *a, const char *text)
 {
     bool speaks = false;
     for (size_t i = 0; i < a->n; i++) {
@@ -48,7 +48,7 @@ static bool allows(const struct ocv_tag_assumption *a, const char *text)
 static bool all_allow(const struct ocv_tag_assumption *all, size_t n, const char *text)
 {
     for (size_t i = 0; i < n; i++)
-        if (!allows(&all[i], text))
+        if (!assumption_allows(&all[i], text))
             return false;
     return true;
 }
@@ -83,7 +83,7 @@ int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_bu
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < all[i].n && status == OCV_OK; k++) {
             const char *text = all[i].list[k].text;
-            if (says(said, text) || !is_first(all, i, text))
+            if (set_says(said, text) || !is_first(all, i, text))
                 continue;
             if (!any_allowed(all, n, i, text))
                 *none = *none ? *none : text;

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The choice among the tags that stand for one name. Their digests are fixed once, before anything
- * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
+/* The choice among the tags of one name. Their digests are fixed once, before the choice: what is
+ * pulled is what was shown, even if a tag is moved meanwhile. */
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/index_internal.h"
-#include "lib/tags/tag_plan.h"
-#include "lib/tags/tags_internal.h"
+#include "lib/tags/tag_choice.h"
 #include "ocivariant/manifest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIG_MAX (1024u * 1024)
 #define NAMES_SHOWN 8u /* of tags that cannot be told apart */
-
-struct fixed {
-    struct ocv_tag_candidate candidate;
-    struct ocv_buffer body; /* of an index */
-    char platform[128];     /* of a manifest, once its config was read */
-};
-
-struct ocv_tag_choice {
-    struct ocv_tag_plan *plan;
-    struct fixed *fixed;
-    size_t n;
-    struct ocv_index *index;
-};
 
 /* ---- the tags ----------------------------------------------------------------------------------
  */
@@ -98,41 +83,9 @@ static int check_doubts(const struct ocv_tag_plan *plan, const struct ocv_refere
 /* ---- their digests -----------------------------------------------------------------------------
  */
 
-static bool is_manifest(const char *type)
-{
-    return strcmp(type, OCV_MEDIA_TYPE_MANIFEST) == 0 ||
-           strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0;
-}
-
-/* What is not plainly a manifest of known size is read: an index gives its images. */
-static int read_document(const struct ocv_tag_source *source, struct fixed *f,
-                         struct ocv_error *err)
-{
-    struct ocv_descriptor *d = &f->candidate.descriptor, seen;
-    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
-    if (is_manifest(d->media_type) && d->size >= 0)
-        return OCV_OK;
-    int status = source->get(source->data, d->digest, &f->body, &seen, err);
-    if (status == OCV_OK)
-        status = ocv_document_kind(f->body.data, f->body.len,
-                                   seen.media_type[0] ? seen.media_type : NULL, &kind, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", ocv_tag_text(f->candidate.tag));
-    d->size = (int64_t)f->body.len;
-    snprintf(d->media_type, sizeof(d->media_type), "%s",
-             seen.media_type[0]           ? seen.media_type
-             : kind == OCV_DOCUMENT_INDEX ? OCV_MEDIA_TYPE_INDEX
-                                          : OCV_MEDIA_TYPE_MANIFEST);
-    if (kind == OCV_DOCUMENT_MANIFEST)
-        return OCV_OK;
-    f->candidate.body = f->body.data;
-    f->candidate.body_len = f->body.len;
-    return OCV_OK;
-}
-
 /* A tag that was deleted since it was listed is not a candidate. */
-static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
-               struct ocv_error *err)
+static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                       struct ocv_error *err)
 {
     size_t members = ocv_tag_plan_members(choice->plan, 0);
     if (members > OCV_TAG_CANDIDATES_MAX)
@@ -142,7 +95,7 @@ static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *sourc
     if (!choice->fixed)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < members; i++) {
-        struct fixed *f = &choice->fixed[choice->n];
+        struct ocv_tag_fixed *f = &choice->fixed[choice->n];
         struct ocv_error failure = {0};
         ocv_buffer_init(&f->body, OCV_MANIFEST_MAX);
         f->candidate = (struct ocv_tag_candidate){0};
@@ -153,7 +106,7 @@ static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *sourc
             continue;
         choice->n++;
         if (status == OCV_OK)
-            status = read_document(source, f, &failure);
+            status = ocv_tag_read_document(source, f, &failure);
         if (status < 0) {
             if (err)
                 *err = failure;
@@ -174,15 +127,21 @@ static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *inde
 }
 
 /* The one before stays until there is another. */
-static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
+static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
+                      const struct ocv_profile *profile, struct ocv_error *err)
 {
     struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
     ocv_auto(ocv_index) index = NULL;
     struct ocv_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    for (size_t i = 0; list && i < choice->n; i++)
-        list[i] = choice->fixed[i].candidate;
-    int status = list ? ocv_tag_index(list, choice->n, &text, err) : ocv_error_nomem(err);
+    for (size_t i = 0; list && i < choice->n; i++) {
+        const struct ocv_tag_fixed *f = &choice->fixed[i];
+        list[i] = f->candidate;
+        list[i].answered = f->answered;
+        list[i].n_answered = f->n_answered;
+    }
+    int status =
+        list ? ocv_tag_index(list, choice->n, unread, profile, &text, err) : ocv_error_nomem(err);
     free(list);
     if (status == OCV_OK)
         status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err);
@@ -196,30 +155,56 @@ static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* The tag that was asked for exists, and not even its configuration says what it needs: as in a
+ * repository without rules, it is what was asked for. */
+static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                     const struct ocv_tag_source *source, bool *out, struct ocv_error *err)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        struct ocv_tag_fixed *f = &choice->fixed[i];
+        char digest[OCV_DIGEST_MAX];
+        const struct ocv_tag *tag = f->candidate.tag;
+        if (!tag || !tag->open || strcmp(ocv_tag_text(tag), reference->tag) != 0)
+            continue;
+        int status = ocv_tag_first_image(f, digest, err);
+        if (status == OCV_OK && *digest)
+            status = ocv_tag_read_config(source, f, digest, err);
+        *out = status == OCV_OK && f->n_answered > 0 && f->answered[0].tag->refused;
+        return status;
+    }
+    return OCV_OK;
+}
+
 /* ---- the choice --------------------------------------------------------------------------------
  */
 
-static int choose(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
-                  const struct ocv_tag_source *source, struct ocv_tag_choice *choice,
-                  struct ocv_error *err)
+static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                      const struct ocv_tag_source *source, struct ocv_tag_choice *choice,
+                      struct ocv_error *err)
 {
     int status = make_plan(rules, reference, source, &choice->plan, err);
     if (status < 0 || ocv_tag_plan_sets(choice->plan) == 0)
         return status;
+    bool as_it_is = false;
     status = check_doubts(choice->plan, reference, err);
     if (status == OCV_OK)
-        status = fix(choice, source, err);
-    return status == OCV_OK && choice->n ? make_index(choice, err) : status;
+        status = fix_digests(choice, source, err);
+    if (status == OCV_OK)
+        status = is_silent(choice, reference, source, &as_it_is, err);
+    return status == OCV_OK && choice->n && !as_it_is
+               ? make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err)
+               : status;
 }
 
 /* A tag of which no part says what it needs is the name of a set, but no member of it. Where there
- * is such a tag, it is what was asked for. */
+ * is such a tag, it is what was asked for; but where its configuration may say it, that is asked.
+ */
 static int taken_as_it_is(const struct ocv_tag *tag, const struct ocv_tag_source *source, bool *out,
                           struct ocv_error *err)
 {
     struct ocv_descriptor seen;
     *out = false;
-    if (!ocv_tag_refused(tag))
+    if (!tag->refused || tag->open)
         return OCV_OK;
     struct ocv_error failure = {0};
     int status = source->head(source->data, ocv_tag_text(tag), &seen, &failure);
@@ -249,7 +234,7 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     struct ocv_tag_choice *choice = calloc(1, sizeof(*choice));
     if (!choice)
         return ocv_error_nomem(err);
-    status = choose(rules, reference, source, choice, err);
+    status = choose_tag(rules, reference, source, choice, err);
     if (status == OCV_OK && choice->index)
         *out = choice;
     else
@@ -263,13 +248,14 @@ void ocv_tag_choice_free(struct ocv_tag_choice *choice)
         return;
     ocv_index_free(choice->index);
     for (size_t i = 0; i < choice->n; i++)
-        ocv_buffer_free(&choice->fixed[i].body);
+        ocv_tag_fixed_clear(&choice->fixed[i]);
     free(choice->fixed);
     ocv_tag_plan_free(choice->plan);
     free(choice);
 }
 
-static struct fixed *fixed_of(const struct ocv_tag_choice *choice, const struct ocv_entry *entry)
+static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
+                                      const struct ocv_entry *entry)
 {
     const json_t *one =
         json_array_get(json_object_get(choice->index->root, "manifests"), entry->position);
@@ -281,49 +267,33 @@ static struct fixed *fixed_of(const struct ocv_tag_choice *choice, const struct 
     return NULL;
 }
 
-/* "os/architecture[/variant]" of a config; without an architecture it says nothing. */
-static int config_platform(const struct ocv_buffer *config, char out[128], struct ocv_error *err)
+/* Choose, as far as the configurations that were read tell. */
+static int choose_once(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
+                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                       struct ocv_decision **out, struct ocv_error *err)
 {
-    json_error_t error;
-    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
-        return ocv_error_nomem(err);
-    const char *os = json_string_value(json_object_get(root, "os"));
-    const char *arch = json_string_value(json_object_get(root, "architecture"));
-    const char *variant = json_string_value(json_object_get(root, "variant"));
-    int n = arch ? snprintf(out, 128, "%s/%s%s%s", os && *os ? os : "linux", arch,
-                            variant && *variant ? "/" : "", variant ? variant : "")
-                 : -1;
-    json_decref(root);
-    return n > 0 && n < 128 ? OCV_OK
-                            : ocv_error_set(err, OCV_ERR_DATA, "its config names no platform");
+    int status = choice->stale ? make_index(choice, unread, profile, err) : OCV_OK;
+    choice->stale = false;
+    return status < 0 ? status : ocv_resolve(choice->index, profile, options, out, err);
 }
 
-static int read_platform(const struct ocv_tag_source *source, struct fixed *f,
-                         struct ocv_error *err)
+/* The candidate whose configuration has to be read before its victory counts, or NULL. */
+static struct ocv_tag_fixed *to_read(const struct ocv_tag_choice *choice,
+                                     const struct ocv_entry *winner, enum ocv_tag_unread unread)
 {
-    ocv_auto(ocv_manifest) manifest = NULL;
-    ocv_auto(ocv_platform) platform = NULL;
-    struct ocv_buffer body, config;
-    struct ocv_descriptor seen;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&config, CONFIG_MAX);
-    const struct ocv_descriptor *d = &f->candidate.descriptor;
-    int status = source->get(source->data, d->digest, &body, &seen, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data, body.len, d->media_type, &manifest, err);
-    if (status == OCV_OK)
-        status = source->blob(source->data, ocv_manifest_config(manifest), &config, err);
-    if (status == OCV_OK)
-        status = config_platform(&config, f->platform, err);
-    if (status == OCV_OK)
-        status = ocv_platform_parse(f->platform, &platform, err);
-    ocv_buffer_free(&config);
-    ocv_buffer_free(&body);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", ocv_tag_text(f->candidate.tag));
-    f->candidate.platform = f->platform;
-    return OCV_OK;
+    struct ocv_tag_fixed *f = winner ? fixed_of(choice, winner) : NULL;
+    if (!f || ocv_tag_is_read(f, winner->digest))
+        return NULL;
+    bool asks = unread == OCV_TAG_UNREAD_HOPE && f->candidate.tag->n_asks > 0;
+    return asks || !winner->has_platform ? f : NULL;
+}
+
+static bool leaves_open(const struct ocv_tag_choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++)
+        if (choice->fixed[i].candidate.tag->n_asks)
+            return true;
+    return false;
 }
 
 int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
@@ -331,28 +301,37 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
                            const struct ocv_resolve_options *options, struct ocv_decision **out,
                            struct ocv_error *err)
 {
-    /* each round reads one config more, so it ends */
-    for (size_t round = 0; round <= choice->n; round++) {
+    enum ocv_tag_unread unread = OCV_TAG_UNREAD_HOPE;
+    size_t asked = 0;
+    bool open = leaves_open(choice);
+    choice->stale = open; /* each host hopes for something else */
+    /* each round reads one configuration more, so it ends */
+    for (;;) {
         ocv_auto(ocv_decision) decision = NULL;
-        int status = ocv_resolve(choice->index, profile, options, &decision, err);
+        int status = choose_once(choice, unread, profile, options, &decision, err);
         if (status < 0)
             return status;
         const struct ocv_entry *winner = ocv_decision_selected(decision);
-        struct fixed *f = winner && !winner->has_platform ? fixed_of(choice, winner) : NULL;
-        if (!f) {
+        struct ocv_tag_fixed *f = to_read(choice, winner, unread);
+        bool asks = f && f->candidate.tag->n_asks;
+        if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
             *out = ocv_steal(&decision);
             return OCV_OK;
         }
-        status = read_platform(source, f, err);
-        if (status == OCV_OK) {
-            ocv_decision_free(decision); /* it borrows the index that goes now */
-            decision = NULL;
-            status = make_index(choice, err);
+        if (!f || (asks && asked == OCV_TAG_CONFIGS_MAX)) {
+            unread = OCV_TAG_UNREAD_OUT; /* nothing of what is left would win, or may be asked */
+        } else {
+            char digest[OCV_DIGEST_MAX];
+            snprintf(digest, sizeof(digest), "%s", winner->digest);
+            status = ocv_tag_read_config(source, f, digest, err);
+            asked += asks;
         }
         if (status < 0)
             return status;
+        choice->stale = true;
+        ocv_decision_free(decision); /* it borrows the index that goes now */
+        decision = NULL;
     }
-    return ocv_error_set(err, OCV_ERR_DATA, "%s: no end of choosing", ocv_tag_choice_group(choice));
 }
 
 const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice)
@@ -390,7 +369,7 @@ const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice)
 const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice, const struct ocv_entry *entry,
                                const struct ocv_descriptor **descriptor)
 {
-    const struct fixed *f = fixed_of(choice, entry);
+    const struct ocv_tag_fixed *f = fixed_of(choice, entry);
     if (f && descriptor)
         *descriptor = &f->candidate.descriptor;
     return f ? ocv_tag_text(f->candidate.tag) : NULL;

@@ -60,7 +60,7 @@ static int copy_properties(const struct ocv_properties *from, struct ocv_propert
     return status;
 }
 
-/* "12.8" -> 12, 8; "12" -> 12 and a minor version that nobody knows. */
+/* "12.8" -> 12, 8; "12" -> 12 and an unknown minor version. */
 static bool read_version(const char *text, unsigned *major, unsigned *minor, bool *open)
 {
     char *end;
@@ -118,8 +118,8 @@ struct claim {
     const char *made;                 /* what the toolkit makes; NULL: that bounds nothing */
 };
 
-static int append(struct ocv_buffer *out, const char *feature, const char *value,
-                  struct ocv_error *err)
+static int append_property(struct ocv_buffer *out, const char *feature, const char *value,
+                           struct ocv_error *err)
 {
     return ocv_buffer_printf(out, err, "%s" OCV_TOOLKIT_NAMESPACE " :: %s :: %s",
                              out->len ? ", " : "", feature, value);
@@ -147,13 +147,13 @@ static int append_devices(const struct claim *c, bool real, struct ocv_buffer *o
     int status = OCV_OK;
     for (size_t i = 0; c->table && i < c->table->n_sm_arch && status == OCV_OK; i++)
         if (!real || !is_ptx(c->table->sm_arch[i]))
-            status = append(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err);
+            status = append_property(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err);
     const char *at = c->made;
     for (size_t n; at && *at && status == OCV_OK; at += n + (at[n] == ' ')) {
         char value[16];
         n = strcspn(at, " ");
         snprintf(value, sizeof(value), "%.*s_real", (int)n, at);
-        status = append(out, OCV_TOOLKIT_DEVICE, value, err);
+        status = append_property(out, OCV_TOOLKIT_DEVICE, value, err);
     }
     return status;
 }
@@ -166,9 +166,9 @@ static int write_claim(const struct claim *c, const char *version, const char *f
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = append_rest(c, &text, err);
     if (status == OCV_OK && version)
-        status = append(&text, OCV_TOOLKIT_VERSION, version, err);
+        status = append_property(&text, OCV_TOOLKIT_VERSION, version, err);
     if (status == OCV_OK && first)
-        status = append(&text, OCV_TOOLKIT_VERSION, first, err);
+        status = append_property(&text, OCV_TOOLKIT_VERSION, first, err);
     if (status == OCV_OK)
         status = append_devices(c, real, &text, err);
     if (status == OCV_OK)
@@ -223,6 +223,43 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
         ocv_properties_free(*all);
         *all = NULL;
     }
+    return status;
+}
+
+/* Is it the toolkit alone that says for which devices the build is? */
+static int toolkit_bounds(const struct ocv_tag *tag, bool *out, struct ocv_error *err)
+{
+    char toolkit[OCV_TAG_TEXT_MAX];
+    unsigned major, minor;
+    bool open, nomem = false;
+    struct claim c = {.tag = tag};
+    *out = false;
+    if (!tag->family || !ocv_tag_toolkit(tag, toolkit))
+        return OCV_OK;
+    (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
+    c.table = table_of(tag, toolkit, tag->platform ? tag->platform : DEFAULT_PLATFORM, &nomem);
+    find_devices(&c, major, minor, open);
+    *out = c.made != NULL;
+    return nomem ? ocv_error_nomem(err) : OCV_OK;
+}
+
+int ocv_tag_assumed(const struct ocv_tag *tag, struct ocv_properties **out, struct ocv_error *err)
+{
+    struct ocv_buffer text;
+    bool bounds;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    *out = NULL;
+    int status = toolkit_bounds(tag, &bounds, err);
+    if (status == OCV_OK && tag->assumed && !tag->n_ambiguous)
+        status = ocv_buffer_printf(&text, err, "%s", tag->assumed);
+    for (size_t i = 0; bounds && i < ocv_properties_count(tag->properties); i++) {
+        struct ocv_property p = ocv_properties_get(tag->properties, i);
+        if (status == OCV_OK && is_cuda(p, OCV_TOOLKIT_DEVICE))
+            status = append_property(&text, p.feature, p.value, err);
+    }
+    if (status == OCV_OK)
+        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+    ocv_buffer_free(&text);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Registries that stand in for others: their repositories are known to the rules of those. */
+/* Registries that mirror others: the rules for the originals apply to their repositories. */
 #include "lib/tags/tags_internal.h"
 
 #include <ctype.h>

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OCV_TAG_REFERENCE_MAX (64u * 1024) /* bytes; callers hand over texts of any length */
+
 struct parser {
     struct ocv_tag *tag;
     const struct ocv_tag_family *family;
@@ -19,6 +21,7 @@ struct parser {
     const char *said_by[OCV_TAG_ITEMS_MAX]; /* by kind */
     bool in_tag;                            /* what is read now */
     bool nomem;                             /* a pattern could not be tried */
+    const struct ocv_tag_answers *answers;  /* or NULL: its configuration was not read */
     struct ocv_error *err;
 };
 
@@ -38,8 +41,8 @@ static int remember_text(struct parser *p, const char ***list, size_t *n, const 
     return OCV_OK;
 }
 
-static int ambiguous(struct parser *p, const char *format, ...) OCV_PRINTF(2, 3);
-static int ambiguous(struct parser *p, const char *format, ...)
+static int fail_ambiguous(struct parser *p, const char *format, ...) OCV_PRINTF(2, 3);
+static int fail_ambiguous(struct parser *p, const char *format, ...)
 {
     char text[OCV_TAG_TEXT_MAX];
     va_list args;
@@ -69,7 +72,7 @@ static int say_kind(struct parser *p, const struct ocv_tag_item *item, const cha
         return OCV_OK;
     size_t i = kind_index(p->family, item->kind);
     if (p->said_by[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
-        return ambiguous(p, "%s after %s", part, p->said_by[i]);
+        return fail_ambiguous(p, "%s after %s", part, p->said_by[i]);
     p->said_by[i] = ocv_arena_copy(&p->tag->arena, part, strlen(part));
     return p->said_by[i] ? OCV_OK : ocv_error_nomem(p->err);
 }
@@ -79,7 +82,8 @@ static int add_group(struct parser *p, const char *key, const char *value)
     struct ocv_tag *tag = p->tag;
     const char *old = ocv_tag_group_value(tag, key);
     if (old)
-        return strcmp(old, value) == 0 ? OCV_OK : ambiguous(p, "%s is %s and %s", key, old, value);
+        return strcmp(old, value) == 0 ? OCV_OK
+                                       : fail_ambiguous(p, "%s is %s and %s", key, old, value);
     if (!tag->groups)
         tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
     const char *copy = ocv_arena_copy(&tag->arena, value, strlen(value));
@@ -100,11 +104,23 @@ static int add_group(struct parser *p, const char *key, const char *value)
 /* ---- what a match says -------------------------------------------------------------------------
  */
 
+/* Does the configuration say it instead? */
+static bool is_answered(const struct parser *p, const char *property)
+{
+    for (size_t i = 0; p->answers && i < p->answers->n; i++)
+        if (strncmp(property, p->answers->list[i].feature, strlen(p->answers->list[i].feature)) ==
+            0)
+            return true;
+    return false;
+}
+
 static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, size_t n,
                           const char *text, const regmatch_t *captures)
 {
     char filled[OCV_TAG_TEXT_MAX];
     for (size_t i = 0; i < n; i++) {
+        if (is_answered(p, gives[i].text))
+            continue;
         ocv_auto(ocv_properties) one = NULL;
         int status = ocv_tag_template(gives[i].text, text, captures, true, filled);
         if (status == OCV_OK)
@@ -112,7 +128,7 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
         if (status == OCV_ERR_NOMEM)
             return ocv_error_nomem(p->err);
         if (status < 0 || ocv_properties_count(one) != 1)
-            return ambiguous(p, "%s is not a property", gives[i].text);
+            return fail_ambiguous(p, "%s is not a property", gives[i].text);
         status = ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
                                    filled);
         if (status < 0)
@@ -121,8 +137,16 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
     return OCV_OK;
 }
 
+static bool answers_any(const struct parser *p, const struct ocv_tag_pair *gives, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_answered(p, gives[i].text))
+            return true;
+    return false;
+}
+
 /* Later ones than there is room for are not taken: no tag has as many. */
-static void assume(struct parser *p, const struct ocv_tag_pair *list, size_t n)
+static void assume_pairs(struct parser *p, const struct ocv_tag_pair *list, size_t n)
 {
     if (n && p->n_assumptions < OCV_TAG_ASSUMPTIONS_MAX)
         p->assumptions[p->n_assumptions++] = (struct ocv_tag_assumption){list, n};
@@ -131,9 +155,16 @@ static void assume(struct parser *p, const struct ocv_tag_pair *list, size_t n)
 static int settle_assumptions(struct parser *p)
 {
     const char *none = NULL;
+    size_t before = p->properties.len;
     int status = ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err);
+    if (status == OCV_OK && p->properties.len > before) {
+        const char *added = p->properties.data + before;
+        added += strspn(added, ", ");
+        p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
+        p->nomem = p->nomem || !p->tag->assumed;
+    }
     return status == OCV_OK && none
-               ? ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
+               ? fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
                : status;
 }
 
@@ -146,6 +177,40 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
         if (ocv_tag_template(groups[i].text, text, captures, false, filled) == OCV_OK && *filled)
             status = add_group(p, groups[i].key, filled);
     return status;
+}
+
+/* ---- configurations ---- */
+
+/* What the part leaves to the image's configuration, which was read or will be. Is it said there?
+ */
+static bool ask_config(struct parser *p, const char *of, const char *part)
+{
+    struct ocv_tag *tag = p->tag;
+    for (size_t i = 0; of && p->answers && i < p->answers->n; i++)
+        if (strcmp(p->answers->list[i].of, of) == 0)
+            return true;
+    bool known = !of || p->answers;
+    for (size_t i = 0; i < tag->n_asks && !known; i++)
+        known = strcmp(tag->asks[i], of) == 0;
+    if (!known && tag->n_asks < OCV_TAG_ASKS_MAX) {
+        const char *copy = ocv_arena_copy(&tag->arena, part, strlen(part));
+        p->nomem = p->nomem || !copy;
+        tag->asked_by[tag->n_asks] = copy ? copy : "";
+        tag->asks[tag->n_asks++] = of;
+    }
+    return false;
+}
+
+/* The first reason counts; the tag stays open while all of them may be lifted. */
+static void refuse_tag(struct parser *p, const char *reason, const char *config)
+{
+    struct ocv_tag *tag = p->tag;
+    bool may = config && !p->answers;
+    if (!tag->refused || (tag->open && !may))
+        tag->refused = reason;
+    else
+        may = may && tag->open;
+    tag->open = may;
 }
 
 /* "cuda12.8", and with a second part "cuda12.8_py312". */
@@ -165,7 +230,7 @@ static int set_platform(struct parser *p, const char *platform)
 {
     struct ocv_tag *tag = p->tag;
     if (platform && tag->platform && strcmp(tag->platform, platform) != 0)
-        return ambiguous(p, "%s after %s", platform, tag->platform);
+        return fail_ambiguous(p, "%s after %s", platform, tag->platform);
     if (platform)
         tag->platform = platform;
     return OCV_OK;
@@ -179,9 +244,11 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
     if (ocv_tag_template("\\0", text, captures, false, part) < 0)
         return ocv_error_set(p->err, OCV_ERR_DATA, "%s: too long", tag->reference);
     int status = say_kind(p, item, part);
+    bool said = ask_config(p, item->config, part);
     if (status == OCV_OK)
         status = add_properties(p, item->gives, item->n_gives, text, captures);
-    assume(p, item->assumes, item->n_assumes);
+    if (!answers_any(p, item->gives, item->n_gives))
+        assume_pairs(p, item->assumes, item->n_assumes);
     if (status == OCV_OK)
         status = add_groups(p, item->groups, item->n_groups, text, captures);
     if (status == OCV_OK)
@@ -190,8 +257,8 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
         status = remember_text(p, &tag->ignored, &tag->n_ignored, part);
     if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))
         tag->plain = false;
-    if (item->refuse && !tag->refused)
-        tag->refused = item->refuse;
+    if (item->refuse && !said)
+        refuse_tag(p, item->refuse, item->config);
     return status == OCV_OK ? set_platform(p, item->platform) : status;
 }
 
@@ -253,7 +320,7 @@ bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *
     return true;
 }
 
-static bool applies(struct parser *p, const struct ocv_tag_default *d)
+static bool default_applies(struct parser *p, const struct ocv_tag_default *d)
 {
     for (size_t i = 0; i < d->n_missing; i++)
         if (kind_said(p, d->missing[i]))
@@ -283,75 +350,118 @@ static int parse_defaults(struct parser *p)
         const struct ocv_tag_default *d = &f->defaults[i];
         bool done = false;
         for (size_t k = 0; k < i && !done; k++)
-            done = same_question(&f->defaults[k], d) && applies(p, &f->defaults[k]);
-        if (done || !applies(p, d))
+            done = same_question(&f->defaults[k], d) && default_applies(p, &f->defaults[k]);
+        if (done || !default_applies(p, d))
             continue;
         /* a part that is not understood may be the one that is missed */
         if (!d->n_missing || !p->tag->n_unknown) {
             status = add_properties(p, d->gives, d->n_gives, "", none);
-            assume(p, d->assumes, d->n_assumes);
+            assume_pairs(p, d->assumes, d->n_assumes);
         }
         if (status == OCV_OK)
             status = add_groups(p, d->groups, d->n_groups, "", none);
         if (status == OCV_OK && !p->tag->platform)
             status = set_platform(p, d->platform);
-        if (d->refuse && !p->tag->refused) {
-            p->tag->refused = d->refuse;
-            p->tag->by_default = true;
+        bool said = ask_config(p, d->config, "");
+        if (d->refuse && !said) {
+            p->tag->by_default = !p->tag->refused || p->tag->by_default;
+            refuse_tag(p, d->refuse, d->config);
         }
     }
     return status;
 }
 
-static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
-                 const char *text, struct ocv_tag *tag, struct ocv_error *err)
+/* What the configuration says, as if a part of the tag said it; but the tag's own name stays. */
+static int take_answers(struct parser *p)
 {
-    struct parser p = {.tag = tag, .err = err};
-    char known[OCV_TAG_TEXT_MAX];
-    const char *name = ocv_tag_rules_name(rules, reference, known);
-    ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    tag->reference = ocv_arena_printf(&tag->arena, "%s:%s", reference->name, text);
-    tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
-    if (!tag->reference || !tag->tag)
-        return ocv_error_nomem(err);
-    tag->family = p.family = ocv_tag_rules_find(rules, name, &p.nomem);
+    const struct ocv_tag_answers *answers = p->answers;
     int status = OCV_OK;
-    if (p.family) {
-        status = parse_repository(&p, name);
-        if (status == OCV_OK)
-            status = parse_tag(&p, text);
-        if (status == OCV_OK)
-            status = parse_defaults(&p);
-        if (status == OCV_OK)
-            status = settle_assumptions(&p);
+    p->answers = NULL; /* these are not to be left out */
+    for (size_t i = 0; answers && i < answers->n && status == OCV_OK; i++) {
+        const struct ocv_tag_answer_part *a = &answers->list[i];
+        size_t kind = a->item->kind ? kind_index(p->family, a->item->kind) : p->family->n_kinds;
+        if (kind < p->family->n_kinds)
+            p->said_by[kind] = a->text;
+        status = add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures);
+        assume_pairs(p, a->item->assumes, a->item->n_assumes);
     }
-    if (status == OCV_OK && p.nomem)
-        status = ocv_error_nomem(err);
+    p->answers = answers;
+    return status;
+}
+
+static int keep_words(struct parser *p)
+{
+    if (!p->properties.len)
+        return OCV_OK;
+    p->tag->words = ocv_arena_copy(&p->tag->arena, p->properties.data, p->properties.len);
+    return p->tag->words ? OCV_OK : ocv_error_nomem(p->err);
+}
+
+static int parse_text(struct parser *p, const char *text)
+{
+    struct ocv_tag *tag = p->tag;
+    int status = OCV_OK;
+    if (p->family) {
+        status = parse_repository(p, tag->repository);
+        if (status == OCV_OK)
+            status = parse_tag(p, text);
+        if (status == OCV_OK)
+            status = keep_words(p);
+        if (status == OCV_OK)
+            status = take_answers(p);
+        if (status == OCV_OK)
+            status = parse_defaults(p);
+        if (status == OCV_OK)
+            status = settle_assumptions(p);
+    }
+    if (status == OCV_OK && p->nomem)
+        status = ocv_error_nomem(p->err);
     bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
     if (status == OCV_OK)
-        status = ocv_properties_parse(doubt || !p.properties.len ? "" : p.properties.data,
-                                      doubt ? 0 : p.properties.len, &tag->said, err);
+        status = ocv_properties_parse(doubt || !p->properties.len ? "" : p->properties.data,
+                                      doubt ? 0 : p->properties.len, &tag->said, p->err);
+    return status;
+}
+
+int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, const char *reference,
+                 const char *text, const struct ocv_tag_answers *answers, struct ocv_tag **out,
+                 struct ocv_error *err)
+{
+    struct ocv_tag *tag = calloc(1, sizeof(*tag));
+    if (!tag)
+        return ocv_error_nomem(err);
+    struct parser p = {.tag = tag, .family = family, .answers = answers, .err = err};
+    ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    tag->family = family;
+    tag->repository = ocv_arena_copy(&tag->arena, repository, strlen(repository));
+    tag->reference = ocv_arena_copy(&tag->arena, reference, strlen(reference));
+    tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
+    int status =
+        tag->repository && tag->reference && tag->tag ? parse_text(&p, text) : ocv_error_nomem(err);
     ocv_buffer_free(&p.properties);
     if (status == OCV_OK)
         status = ocv_tag_claims(tag, NULL, NULL, &tag->properties, &tag->base, err);
+    if (status < 0)
+        ocv_tag_free(tag);
+    else
+        *out = tag;
     return status;
 }
 
 int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                   const char *text, struct ocv_tag **out, struct ocv_error *err)
 {
-    struct ocv_tag *tag = calloc(1, sizeof(*tag));
-    if (!tag)
-        return ocv_error_nomem(err);
+    char known[OCV_TAG_TEXT_MAX];
+    bool nomem = false;
+    ocv_auto_buffer full;
+    ocv_buffer_init(&full, OCV_TAG_REFERENCE_MAX);
     if (!text)
         text = reference->tag ? reference->tag : "latest";
-    int status = parse(rules, reference, text, tag, err);
-    if (status < 0) {
-        ocv_tag_free(tag);
-        return status;
-    }
-    *out = tag;
-    return OCV_OK;
+    const char *name = ocv_tag_rules_name(rules, reference, known);
+    const struct ocv_tag_family *family = ocv_tag_rules_find(rules, name, &nomem);
+    int status = nomem ? ocv_error_nomem(err)
+                       : ocv_buffer_printf(&full, err, "%s:%s", reference->name, text);
+    return status < 0 ? status : ocv_tag_read(family, name, full.data, text, NULL, out, err);
 }
 
 void ocv_tag_free(struct ocv_tag *tag)

@@ -9,7 +9,7 @@
 /* Intervals and repetitions inside of each other multiply the size of a compiled pattern, and
  * back-references make matching exponential: a rule file needs none of them. */
 #define NESTING_MAX 5
-static const char *forbidden(const char *pattern)
+static const char *find_forbidden(const char *pattern)
 {
     bool bracket = false;
     int depth = 0; /* a pattern may not close the frame that it is put into */
@@ -40,7 +40,8 @@ int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t
                             struct ocv_error *err)
 {
     char framed[OCV_TAG_PATTERN_MAX + 64];
-    const char *wrong = strlen(pattern) > OCV_TAG_PATTERN_MAX ? "is too long" : forbidden(pattern);
+    const char *wrong =
+        strlen(pattern) > OCV_TAG_PATTERN_MAX ? "is too long" : find_forbidden(pattern);
     if (wrong)
         return ocv_error_set(err, OCV_ERR_CONFIG, "pattern '%.80s': %s", pattern, wrong);
     if (separators)
@@ -155,7 +156,7 @@ bool ocv_tag_glob(const char *pattern, const char *text)
 }
 
 /* A run of digits counts as a number, "rc", "a", "b", "dev" and "alpha" stand before the end. */
-static int rank(const char *p)
+static int rank_of(const char *p)
 {
     if (isdigit((unsigned char)*p))
         return 3;
@@ -167,7 +168,7 @@ static int rank(const char *p)
                : 2;
 }
 
-static const char *skip(const char *p)
+static const char *skip_item(const char *p)
 {
     while (*p == '.' || *p == '_' || *p == '-' || *p == '+')
         p++;
@@ -177,9 +178,9 @@ static const char *skip(const char *p)
 int ocv_tag_version_compare(const char *a, const char *b)
 {
     for (;;) {
-        a = skip(a);
-        b = skip(b);
-        int ra = rank(a), rb = rank(b);
+        a = skip_item(a);
+        b = skip_item(b);
+        int ra = rank_of(a), rb = rank_of(b);
         if (ra != rb)
             return ra < rb ? -1 : 1;
         if (ra == 1)

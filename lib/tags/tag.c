@@ -76,7 +76,7 @@ bool ocv_tag_group_in(const char *format, const char *key)
     return false;
 }
 
-/* The tag says nothing but what the template names. */
+/* The tag consists only of what the template names. */
 static bool is_group(const struct ocv_tag *tag, const char *format)
 {
     for (size_t i = 0; i < tag->n_groups; i++)
@@ -131,7 +131,7 @@ bool ocv_tag_names_group(const struct ocv_tag *tag)
 /* A list or object is NULL once something could not be put into it, which fails what it is put
  * into.
  */
-static void append(json_t **list, json_t *item)
+static void append_item(json_t **list, json_t *item)
 {
     if (json_array_append_new(*list, item) == 0)
         return;
@@ -147,11 +147,11 @@ static void set_text(json_t **object, const char *key, const char *text)
     *object = NULL;
 }
 
-static json_t *strings(const char *const *list, size_t n)
+static json_t *string_list(const char *const *list, size_t n)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        append(&array, json_string(list[i]));
+        append_item(&array, json_string(list[i]));
     return array;
 }
 
@@ -160,7 +160,7 @@ static json_t *property_array(const struct ocv_properties *properties)
     json_t *array = json_array();
     for (size_t i = 0; i < ocv_properties_count(properties); i++) {
         struct ocv_property p = ocv_properties_get(properties, i);
-        append(&array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+        append_item(&array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
     }
     return array;
 }
@@ -179,15 +179,20 @@ int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struc
     json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference,
                              "family", family ? json_string(family) : json_null(), "properties",
                              property_array(tag->properties), "group", group_object(tag), "ignored",
-                             strings(tag->ignored, tag->n_ignored), "unknown",
-                             strings(tag->unknown, tag->n_unknown), "ambiguous",
-                             strings(tag->ambiguous, tag->n_ambiguous));
+                             string_list(tag->ignored, tag->n_ignored), "unknown",
+                             string_list(tag->unknown, tag->n_unknown), "ambiguous",
+                             string_list(tag->ambiguous, tag->n_ambiguous));
     if (root && tag->base && json_object_set_new(root, "base", property_array(tag->base)) < 0) {
         json_decref(root);
         root = NULL;
     }
     set_text(&root, "platform", tag->platform);
     set_text(&root, "refused", tag->refused);
+    if (root && tag->n_asks &&
+        json_object_set_new(root, "asks", string_list(tag->asks, tag->n_asks)) < 0) {
+        json_decref(root);
+        root = NULL;
+    }
     int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);
     json_decref(root);
     return status;

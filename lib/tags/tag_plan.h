@@ -23,6 +23,11 @@ size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set);
 /** A member and its label ("null" for one without properties). */
 const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set, size_t i,
                                           const char **label);
+/** Ask the configurations of a set's members for what their tags leave open. Members that are
+ * refused then become tags that are left out; the others are ones that ask for nothing, and stand
+ * where they stood. */
+int ocv_tag_plan_ask(struct ocv_tag_plan *plan, size_t set, const struct ocv_tag_source *source,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** The member as entries of an index of the set. */
 struct ocv_tag_entry {
     char label[64];
@@ -35,7 +40,7 @@ int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
                          struct ocv_tag_entry out[2], size_t *n,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the set's namespaces, most important first, and what OCV_ANNOTATION_STATIC of "priority"
- *  is for it: builds of an older CUDA stand first. Nothing where there is none to say. */
+ * is for it: builds of an older CUDA first. Appends nothing if the set has no order. */
 int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *namespaces,
                        struct ocv_buffer *order, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Does the set's family say which of its namespaces counts more? */

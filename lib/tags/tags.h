@@ -29,9 +29,9 @@ struct ocv_tag_rules;
 /** Rules without any family. */
 int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_rules_free(struct ocv_tag_rules *rules);
-/** Let the rules for the repositories of the registry `of` know those of `host`, too, which stands
- *  in for it (`registries: HOST: mirror_of` of the configuration). To be said before rules are
- *  added. The one said last counts. Not ocv_reference_host_valid: OCV_ERR_INVALID. */
+/** Apply the rules for the registry `of` to `host`, too, which mirrors it (`registries: HOST:
+ * mirror_of` of the configuration). Call before rules are added. The last call counts. Not
+ * ocv_reference_host_valid: OCV_ERR_INVALID. */
 int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
@@ -60,12 +60,30 @@ const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:
 /** Why such a tag is not a variant ("a driver image"), or NULL. */
 const char *ocv_tag_refused(const struct ocv_tag *tag);
 const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
+/** The i-th fact that the tag leaves to its image's configuration ("cuda", as in
+ * lib/content/image_config.h); NULL past the last. A tag refused only for lack of these may be a
+ * variant. */
+const char *ocv_tag_asks(const struct ocv_tag *tag, size_t i);
+/** Read the tag again with what the configuration of its image says, which wins over what the tag
+ * says of the same. `config` NULL: it was asked and says nothing. The new tag asks for nothing;
+ * what was not answered leaves it refused. It is freed by the caller. */
+struct ocv_image_config;
+int ocv_tag_answer(const struct ocv_tag *tag, const struct ocv_image_config *config,
+                   struct ocv_tag **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Of such a tag: what the configuration said of it ("CUDA_VERSION=12.8.1"), and how that differs
+ * from what the tag says; NULL for nothing. */
+const char *ocv_tag_heard(const struct ocv_tag *tag);
+const char *ocv_tag_contradiction(const struct ocv_tag *tag);
 /** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the
  *  devices for which such a build holds code, and, where its family's builds run by CUDA's
  *  minor-version compatibility, with the first version of that major, too. */
 const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
 /** What the words of the tag, its repository and the defaults say alone. Never NULL. */
 const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
+/** Those of ocv_tag_properties that are assumed and not stated for this image: the devices that
+ * builds with its toolkit commonly support. A new set, possibly empty; the caller frees it. */
+int ocv_tag_assumed(const struct ocv_tag *tag, struct ocv_properties **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
 enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
 /** One of its lists of texts. Returns how many; `out` may be NULL. */
@@ -73,7 +91,8 @@ size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which, const ch
 /** The i-th of its groups, by key ("version" "1.9"); false past the last. */
 bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key, const char **value);
 /** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
- * "base", "platform" and "refused" where there is one. */
+ * "base", "platform", "refused" and "asks" (what its image's configuration is asked for) where
+ * there is one. */
 int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 
@@ -81,6 +100,12 @@ int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
  *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. One that
  *  is refused for what it leaves unsaid is a name only where the repository has no such tag. */
 bool ocv_tag_names_group(const struct ocv_tag *tag);
+
+/** What a tag says with the configuration of one of its images. */
+struct ocv_tag_answered {
+    char digest[OCV_DIGEST_MAX]; /**< of the image's manifest */
+    struct ocv_tag *tag; /**< of ocv_tag_answer; refused where it leaves open what it needs */
+};
 
 /** A member whose digest is fixed. Borrowed. */
 struct ocv_tag_candidate {
@@ -92,14 +117,22 @@ struct ocv_tag_candidate {
     size_t body_len;
     const char
         *platform; /**< of a manifest, from its config; NULL: what the tag says, or unknown */
+    const struct ocv_tag_answered *answered; /**< of the images whose configuration was read */
+    size_t n_answered;
 };
+/** What stands in an index for an image of a tag that leaves to its configuration what it needs,
+ *  where that was not read: what the tag says by itself, nothing where it is refused; a value that
+ *  no host has; or the best that it could say on the host of a profile, so that whatever a resolver
+ *  prefers to it need not be compared with what it says. */
+enum ocv_tag_unread { OCV_TAG_UNREAD_OUT, OCV_TAG_UNREAD_NEVER, OCV_TAG_UNREAD_HOPE };
 /** Append the candidates as an image index with our annotations, to be parsed and resolved as any
- *  other. Its own digest means nothing. */
-int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, struct ocv_buffer *out,
+ *  other. Its own digest means nothing. `profile`: for OCV_TAG_UNREAD_HOPE. */
+int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv_tag_unread unread,
+                  const struct ocv_profile *profile, struct ocv_buffer *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Where tags, manifests and configs come from: one repository of a registry, a layout, a test.
- * Each function returns 0 or a status with `err` filled. */
+/** Where tags, manifests and configurations come from: one repository of a registry, a layout, a
+ * test. Each function returns 0 or a status with `err` filled. */
 struct ocv_tag_source {
     void *data;
     /** Call `visit` for each tag of the repository; stop when it returns non-zero. */
@@ -113,9 +146,14 @@ struct ocv_tag_source {
     /** A small blob, verified. */
     int (*blob)(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
                 struct ocv_error *err);
+    /** What `keep` was given for the manifest of this digest: the essence of its configuration
+     *  (lib/content/image_config.h); false: nothing. Both may be NULL. */
+    bool (*recall)(void *data, const char *digest, struct ocv_buffer *essence);
+    void (*keep)(void *data, const char *digest, const struct ocv_buffer *essence);
 };
 
 #define OCV_TAG_CANDIDATES_MAX 256u /**< tags of one choice whose digests are fixed */
+#define OCV_TAG_CONFIGS_MAX 16u     /**< configurations that are read for one choice of them */
 
 /** The choice among the tags that stand for one name. */
 struct ocv_tag_choice;
@@ -128,8 +166,11 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
                        const struct ocv_tag_source *source, struct ocv_tag_choice **out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_choice_free(struct ocv_tag_choice *choice);
-/** Choose. Where the winner's platform is not known, its config is read and it is chosen again: the
- *  index is another one afterwards. The decision borrows it and the profile. */
+/** Choose. Where the winner's platform is not known, or its tag leaves to its configuration what it
+ * needs, that is read (two small requests, but where `recall` has it) and it is chosen again: the
+ * index is another one afterwards. Only what would win if its configuration said the best for this
+ * host is read, at most OCV_TAG_CONFIGS_MAX of them. The decision borrows the index and the
+ * profile. */
 int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                            const struct ocv_profile *profile,
                            const struct ocv_resolve_options *options, struct ocv_decision **out,
@@ -149,6 +190,19 @@ const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */
 const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice, const struct ocv_entry *entry,
                                const struct ocv_descriptor **descriptor);
+
+/** What was heard of an image whose tag leaves something to its configuration, or contradicts it.
+ */
+struct ocv_tag_note {
+    const char *tag;           /**< "v0.11.0" */
+    const char *digest;        /**< of the image; empty where none was asked */
+    const char *heard;         /**< "CUDA_VERSION=12.8.1", or NULL */
+    const char *refused;       /**< why it is no variant, though it was asked, or NULL */
+    const char *contradiction; /**< how tag and configuration differ, or NULL */
+};
+/** The i-th such image of the last choice; false past the last. One that was not asked, since
+ * others fit better whatever it says, has nothing but its tag. */
+bool ocv_tag_choice_note(const struct ocv_tag_choice *choice, size_t i, struct ocv_tag_note *out);
 
 OCV_DEFINE_CLEANUP(ocv_tag)
 OCV_DEFINE_CLEANUP(ocv_tag_rules)

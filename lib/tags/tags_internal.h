@@ -24,7 +24,8 @@
 #define OCV_TAG_ASSUMPTIONS_MAX 16u           /**< that hold of one tag */
 #define OCV_TAG_CUDA_MAX 64u                  /**< tables of a family */
 #define OCV_TAG_SM_MAX 32u                    /**< compute capabilities in a table */
-#define OCV_TAG_TEXT_MAX 512u                 /**< of a repository, and of what a template gives */
+#define OCV_TAG_ASKS_MAX 4u   /**< things that one tag leaves to its configuration */
+#define OCV_TAG_TEXT_MAX 512u /**< of a repository, and of what a template gives */
 
 /** A text with \0 to \9 in it. */
 struct ocv_tag_pair {
@@ -43,6 +44,7 @@ struct ocv_tag_item {
     const char *platform; /**< "linux/arm64", or NULL */
     const char *refuse;   /**< why such a tag is not a variant, or NULL */
     const char *label;    /**< template of what it adds to the label, or NULL */
+    const char *config;   /**< what the image's configuration says ("cuda"), or NULL */
     bool ignore, first, repeat;
     size_t line;
 };
@@ -62,7 +64,7 @@ struct ocv_tag_default {
     struct ocv_tag_where where;
     const struct ocv_tag_pair *gives, *assumes, *groups;
     size_t n_gives, n_assumes, n_groups;
-    const char *platform, *refuse;
+    const char *platform, *refuse, *config;
 };
 
 /** What a family's builds hold for CUDA. */
@@ -113,7 +115,7 @@ struct ocv_tag_notation {
     char *source;
 };
 
-/** A registry that stands in for another. */
+/** A registry that mirrors another. */
 struct ocv_tag_mirror {
     struct ocv_tag_mirror *next;
     char *host, *of;
@@ -126,7 +128,7 @@ struct ocv_tag_rules {
     struct ocv_tag_mirror *mirrors;
 };
 
-/* ---- reading (rules_read.c) ------------------------------------------------------------------ */
+/* ---- reading (rules/family.c) ---------------------------------------------------------------- */
 
 /** Read the items of a family from its checked tree, which has to outlive them. OCV_ERR_CONFIG with
  *  file and line. */
@@ -184,7 +186,9 @@ struct ocv_tag {
     struct ocv_arena arena;
     const struct ocv_tag_family *family; /**< NULL: no rule knows the repository */
     const char *reference, *tag;
-    struct ocv_properties *said;       /**< by tag, repository and defaults */
+    const char *repository;      /**< as the family's rules know it */
+    struct ocv_properties *said; /**< by tag, repository and defaults */
+    const char *words;           /**< of it, what no default says (comma-separated), or NULL */
     struct ocv_properties *properties; /**< with what the family says of its CUDA builds */
     struct ocv_properties *base;       /**< of its base image, where that is another one; or NULL */
     struct ocv_tag_group *groups;      /**< sorted by key */
@@ -194,13 +198,55 @@ struct ocv_tag {
     size_t n_ignored, n_unknown, n_ambiguous;
     const char *refused; /**< or NULL */
     const char *label;   /**< what its parts make of it, or NULL */
+    const char *assumed; /**< of `said`, the properties of assumptions (comma-separated), or NULL */
     bool by_default;     /**< refused for what no part says, not for what one does */
+    const char *asks[OCV_TAG_ASKS_MAX];     /**< what its configuration is to say: "cuda" */
+    const char *asked_by[OCV_TAG_ASKS_MAX]; /* the part that leaves it open, "" for a default */
+    size_t n_asks;
+    bool open;                 /**< refused for nothing but what its configuration may say */
+    const char *heard;         /**< what that says, "CUDA_VERSION=12.8.1", or NULL */
+    const char *contradiction; /**< how that differs from what the tag says, or NULL */
     /* in a plan: */
     const char *out;              /**< why it is in no set, or NULL */
     bool candidate, placed;       /**< of some set; shown in one */
     const struct ocv_tag *better; /**< says the same, and was taken instead; or NULL */
     const char *platform;         /**< or NULL */
 };
+
+/* ---- configurations (answer.c)
+ * ----------------------------------------------------------------------
+ */
+
+/** A part that the tag does not have: what its image's configuration says, in the words of tags. */
+struct ocv_tag_answer_part {
+    const struct ocv_tag_item *item;
+    char text[32];     /**< "cuda12.8" */
+    char feature[128]; /**< "nvidia :: cuda_version_lower_bound :: ", which the tag no longer says
+                          itself */
+    const char *of;    /**< "cuda" */
+    regmatch_t captures[OCV_TAG_CAPTURES];
+};
+struct ocv_tag_answers {
+    struct ocv_tag_answer_part list[OCV_TAG_ASKS_MAX];
+    size_t n;
+};
+/** The part that would say that version of a thing ("cuda", "12.8"); false: the family has none
+ * that gives a property. `*nomem` as above. */
+bool ocv_tag_answer_part(const struct ocv_tag_family *family, const char *of, const char *version,
+                         struct ocv_tag_answer_part *out, bool *nomem);
+/** What an image would need whose configuration says the best for the host of the profile: in every
+ * feature of the namespace that is asked about, the first values of the host, unless the tag says
+ * others. Without a profile, and where the host has none, a value that no host has. */
+int ocv_tag_hope(const struct ocv_tag *tag, const struct ocv_profile *profile,
+                 struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** ocv_tag_answer with the configuration of the tag's image, of an index its first, read from
+ * `source`. */
+int ocv_tag_ask(const struct ocv_tag *tag, const struct ocv_tag_source *source,
+                struct ocv_tag **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read the text by the family's rules; `answers` (may be NULL) are what its configuration says. */
+int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, const char *reference,
+                 const char *text, const struct ocv_tag_answers *answers, struct ocv_tag **out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- assumptions (assume.c)
  * ----------------------------------------------------------------------
@@ -241,8 +287,8 @@ bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *
 
 /** Value of a group key, or NULL. */
 const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key);
-/** Which of the family's group_tags the tag is, filled: "1.9-py312" is "{version}-py{python}" and
- *  its name "1.9-py3.12". NULL where it is none of them. */
+/** The first of the family's group_tags that the tag matches, filled in: "1.9-py312" matches
+ * "{version}-py{python}", which gives "1.9-py3.12". NULL if it matches none. */
 const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX]);
 /** Is `key` named by the template? */
 bool ocv_tag_group_in(const char *format, const char *key);

@@ -77,6 +77,8 @@ int verdict_policy_read(const char *file, struct verdict_policy *out, struct ocv
     out->enforce = is_set_to(out->config, "policy", "enforce");
     out->off = is_set_to(out->config, "policy", "off");
     out->closed = is_set_to(out->config, "fail", "closed");
+    out->config_enforce = is_set_to(out->config, "config_policy", "enforce");
+    out->config_off = is_set_to(out->config, "config_policy", "off");
     return OCV_OK;
 }
 
@@ -141,8 +143,9 @@ static const char *find_ineffective(const struct verdict_policy *policy, const c
 
 /* What follows under the policy where variants are chosen as `choose` says: what is not served is
  * no reason to refuse anything. */
-static enum verdict_action decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
-                                  const char *reference, enum ocv_choose choose)
+static enum verdict_action decide_action(const struct verdict_policy *policy,
+                                         enum ocv_verdict verdict, const char *reference,
+                                         enum ocv_choose choose)
 {
     bool trouble = verdict == OCV_VERDICT_MISFIT || verdict == OCV_VERDICT_INDEX ||
                    (verdict == OCV_VERDICT_UNKNOWN && policy->closed);
@@ -154,7 +157,8 @@ static enum verdict_action decide(const struct verdict_policy *policy, enum ocv_
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
                                    const char *reference)
 {
-    return decide(policy, verdict, reference, ocv_config_choose_text(policy->config, reference));
+    return decide_action(policy, verdict, reference,
+                         ocv_config_choose_text(policy->config, reference));
 }
 
 /* ---- asking ------------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
         [OCV_VERDICT_MISFIT] = "does not fit this node",
         [OCV_VERDICT_NONE] = "has no variants",
         [OCV_VERDICT_INDEX] = "is an unresolved variant index",
-        [OCV_VERDICT_UNKNOWN] = "cannot be judged",
+        [OCV_VERDICT_UNKNOWN] = "cannot be checked",
         [OCV_VERDICT_LESSER] = "is not the best for this node",
     };
     bool reason = *why && answer->verdict != OCV_VERDICT_INDEX;
@@ -178,7 +182,7 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
              answer->label[0] ? " (" : "", answer->label, answer->label[0] ? ")" : "",
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
              *fit && answer->verdict != OCV_VERDICT_LESSER ? "; what would fit: " : "",
-             answer->verdict != OCV_VERDICT_LESSER ? fit : "");
+             answer->verdict != OCV_VERDICT_LESSER ? ocv_verdict_fit_words(fit) : "");
     size_t said = strlen(answer->reason);
     if (policy->enforce && answer->action == VERDICT_WARN && answer->choose == OCV_CHOOSE_SHADOW)
         snprintf(answer->reason + said, sizeof(answer->reason) - said,
@@ -192,6 +196,28 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
     ocv_text_clean(answer->reason); /* the limits above may have cut a character in two */
 }
 
+bool verdict_is_off(const struct verdict_policy *policy, bool config)
+{
+    return policy->off && (policy->config_off || !config);
+}
+
+/* An ordinary image whose configuration asks for more than is here: a policy of its own, and only
+ * where the image is not refused already. */
+static void take_config(const struct verdict_policy *policy, const struct ocv_verdict_question *q,
+                        const struct ocv_verdict_answer *said, struct verdict_answer *answer)
+{
+    const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
+    bool misfit = said->config == OCV_VERDICT_CONFIG_MISFIT;
+    bool enforce = policy->config_enforce && answer->choose == OCV_CHOOSE_ON;
+    if (policy->config_off || said->config == OCV_VERDICT_CONFIG_NONE ||
+        answer->action == VERDICT_REFUSE)
+        return;
+    answer->verdict = misfit ? OCV_VERDICT_MISFIT : answer->verdict;
+    answer->action = misfit && enforce ? VERDICT_REFUSE : VERDICT_WARN;
+    snprintf(answer->reason, sizeof(answer->reason), "%.300s: %.600s", image, said->config_reason);
+    ocv_text_clean(answer->reason);
+}
+
 void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
                  struct verdict_answer *answer)
 {
@@ -202,11 +228,12 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
         .action = VERDICT_ALLOW,
         .choose = ocv_config_choose_text(policy->config, question->reference)};
     bool off = answer->choose == OCV_CHOOSE_OFF;
-    if (policy->off || off || is_allowed(policy, question->reference)) {
+    if (verdict_is_off(policy, question->config != NULL) || off ||
+        is_allowed(policy, question->reference)) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
-                 policy->off ? "the policy is off"
-                 : off       ? "choose is off for it"
-                             : "on the list of what is always allowed");
+                 off           ? "choose is off for it"
+                 : policy->off ? "the policy is off"
+                               : "on the list of what is always allowed");
         return;
     }
     int status = ocv_verdict_ask(policy->socket, question, VERDICT_TIMEOUT_MS, &said, &err);
@@ -215,14 +242,18 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
     answer->verdict = said.verdict;
     if (ocv_choose_of(said.choose) > answer->choose) /* it may know the repository of a digest */
         answer->choose = ocv_choose_of(said.choose);
-    answer->action = decide(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict,
-                            question->reference, answer->choose);
+    answer->action = decide_action(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict,
+                                   question->reference, answer->choose);
     if (said.verdict == OCV_VERDICT_FITS && *why)
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (said.labels_only && answer->action == VERDICT_REFUSE)
         answer->action = VERDICT_WARN; /* they may be the base image's: FROM inherits labels */
     snprintf(answer->label, sizeof(answer->label), "%s", said.label);
     write_reason(policy, question, why, said.fit, answer);
+    bool named = question->digest || question->properties;
+    if (policy->off || (question->config && !named)) /* only the configuration is checked */
+        answer->action = VERDICT_ALLOW;
+    take_config(policy, question, &said, answer);
 }
 
 void verdict_cannot_tell(const struct verdict_policy *policy,
@@ -232,6 +263,7 @@ void verdict_cannot_tell(const struct verdict_policy *policy,
     *answer = (struct verdict_answer){
         .verdict = OCV_VERDICT_UNKNOWN,
         .choose = ocv_config_choose_text(policy->config, question->reference)};
-    answer->action = decide(policy, OCV_VERDICT_UNKNOWN, question->reference, answer->choose);
+    answer->action =
+        decide_action(policy, OCV_VERDICT_UNKNOWN, question->reference, answer->choose);
     write_reason(policy, question, why, "", answer);
 }

@@ -17,9 +17,10 @@ enum verdict_action { VERDICT_ALLOW, VERDICT_WARN, VERDICT_REFUSE };
 /** The part of the configuration that decides; read once by verdict_policy_read. */
 struct verdict_policy {
     struct ocv_config *config;
-    const char *socket; /**< variantd's */
-    bool enforce, off;  /**< `policy`; warn otherwise */
-    bool closed;        /**< `fail: closed` */
+    const char *socket;              /**< variantd's */
+    bool enforce, off;               /**< `policy`; warn otherwise */
+    bool closed;                     /**< `fail: closed` */
+    bool config_enforce, config_off; /**< `config_policy`, of ordinary images; warn otherwise */
 };
 /** Read the file. NULL: /etc/ocivariant/config.yaml, and the defaults (warn, open) where there is
  *  none. */
@@ -34,10 +35,14 @@ struct verdict_answer {
     char label[64];         /**< the variant's, or empty */
     char reason[1024];      /**< one line for people: image, variant, why, what would fit */
 };
+/** Is there nothing to ask: neither about variants nor, with a configuration at hand, about that?
+ */
+bool verdict_is_off(const struct verdict_policy *policy, bool config);
 /** Ask variantd and decide. Never fails: without an answer the verdict is OCV_VERDICT_UNKNOWN, with
  *  the reason, and `fail` decides. An image on the `allow` list is allowed without asking; by the
  *  image's own labels alone nothing is refused; one that lacks what the configuration requires is
- *  treated as a misfit. */
+ *  treated as a misfit. Of an ordinary image whose configuration is in the question, what that asks
+ * for counts under `config_policy`, and says so in the reason. */
 void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
                  struct verdict_answer *answer);
 /** The action for a verdict, which `choose` of its repository may weaken; for callers that have one

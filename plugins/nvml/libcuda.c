@@ -23,7 +23,7 @@ struct libcuda {
 };
 
 /* CUresult; the library's own function for it needs no initialisation, but may be missing. */
-static bool check(struct libcuda *cuda, json_t *object, const char *call, int code)
+static bool check_call(struct libcuda *cuda, json_t *object, const char *call, int code)
 {
     const char *name = NULL;
     query_call(cuda->query, NULL);
@@ -47,7 +47,7 @@ static bool get_attribute(struct libcuda *cuda, json_t *object, int device, int 
 {
     int (*function)(int *, int, int) = find_function(cuda, "cuDeviceGetAttribute");
     return function &&
-           check(cuda, object, "cuDeviceGetAttribute", function(out, attribute, device));
+           check_call(cuda, object, "cuDeviceGetAttribute", function(out, attribute, device));
 }
 
 static void get_text(struct libcuda *cuda, json_t *object, int device, const char *name,
@@ -55,7 +55,7 @@ static void get_text(struct libcuda *cuda, json_t *object, int device, const cha
 {
     char text[QUERY_TEXT_MAX] = "";
     int (*function)(char *, int, int) = find_function(cuda, name);
-    if (!function || !check(cuda, object, name, function(text, sizeof(text), device)))
+    if (!function || !check_call(cuda, object, name, function(text, sizeof(text), device)))
         return;
     text[sizeof(text) - 1] = '\0';
     query_text(cuda->query, object, key, text);
@@ -67,7 +67,7 @@ static void get_uuid(struct libcuda *cuda, json_t *object, int device)
     char text[QUERY_TEXT_MAX] = "GPU-";
     size_t at = strlen(text);
     int (*function)(unsigned char *, int) = find_function(cuda, "cuDeviceGetUuid");
-    if (!function || !check(cuda, object, "cuDeviceGetUuid", function(uuid, device)))
+    if (!function || !check_call(cuda, object, "cuDeviceGetUuid", function(uuid, device)))
         return;
     for (size_t i = 0; i < sizeof(uuid); i++) {
         bool dash = i == 4 || i == 6 || i == 8 || i == 10;
@@ -81,7 +81,7 @@ static void ask_device(struct libcuda *cuda, json_t *object, int index)
     int device = 0, major = 0, minor = 0, integrated = 0;
     size_t memory = 0;
     int (*get)(int *, int) = find_function(cuda, "cuDeviceGet");
-    if (!get || !check(cuda, object, "cuDeviceGet", get(&device, index)))
+    if (!get || !check_call(cuda, object, "cuDeviceGet", get(&device, index)))
         return;
     if (get_attribute(cuda, object, device, ATTRIBUTE_MAJOR, &major) &&
         get_attribute(cuda, object, device, ATTRIBUTE_MINOR, &minor))
@@ -92,7 +92,7 @@ static void ask_device(struct libcuda *cuda, json_t *object, int index)
     if (get_attribute(cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
         query_set(cuda->query, object, "integrated", json_boolean(integrated == 1));
     int (*total)(size_t *, int) = find_function(cuda, "cuDeviceTotalMem_v2");
-    if (total && check(cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
+    if (total && check_call(cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
         memory <= INT64_MAX)
         query_set(cuda->query, object, "memory", json_integer((json_int_t)memory));
 }
@@ -105,14 +105,14 @@ void libcuda_ask(struct query *query)
     if (!cuda.library)
         return;
     int (*version)(int *) = find_function(&cuda, "cuDriverGetVersion");
-    if (version && check(&cuda, root, "cuDriverGetVersion", version(&number)) &&
+    if (version && check_call(&cuda, root, "cuDriverGetVersion", version(&number)) &&
         !json_object_get(root, "cuda"))
         query_set(query, root, "cuda", json_integer(number));
     int (*init)(unsigned) = find_function(&cuda, "cuInit");
-    if (!init || !check(&cuda, root, "cuInit", init(0)))
+    if (!init || !check_call(&cuda, root, "cuInit", init(0)))
         return;
     int (*count)(int *) = find_function(&cuda, "cuDeviceGetCount");
-    if (!count || !check(&cuda, root, "cuDeviceGetCount", count(&n)) || n <= 0)
+    if (!count || !check_call(&cuda, root, "cuDeviceGetCount", count(&n)) || n <= 0)
         return;
     query_set(query, root, "library", json_string("libcuda"));
     query_set(query, root, "count", json_integer(n));

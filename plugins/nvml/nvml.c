@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The questions to NVML. Declarations are written after NVIDIA's documentation of NVML's interface,
- * which keeps old entry points for ever; what a library lacks is reported as FUNCTION_NOT_FOUND.
- * What every GPU must tell is asked first, for all of them: a call that hangs among the rest then
- * costs the rest only. */
+/* The queries to NVML. Declarations are written after NVIDIA's documentation of NVML's interface,
+ * which keeps old entry points; a missing one is reported as FUNCTION_NOT_FOUND. What every GPU
+ * must answer is asked first, for all of them: if a later call hangs, only the rest is lost. */
 #include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
@@ -53,7 +52,7 @@ static const char *const virtualizations[] = {"none", "passthrough", "vgpu", "ho
 
 typedef void *device_handle;
 
-struct memory { /* nvmlMemory_t */
+struct nvml_memory { /* nvmlMemory_t */
     unsigned long long total, free, used;
 };
 
@@ -68,7 +67,7 @@ struct nvml {
     void *library;
 };
 
-static bool check(struct nvml *nvml, json_t *object, const char *name, int code)
+static bool check_call(struct nvml *nvml, json_t *object, const char *name, int code)
 {
     query_call(nvml->query, NULL);
     if (code == 0)
@@ -83,7 +82,7 @@ static void *find_function(struct nvml *nvml, json_t *object, const char *name)
 {
     void *function = dlsym(nvml->library, name);
     if (!function)
-        check(nvml, object, name, FUNCTION_NOT_FOUND);
+        check_call(nvml, object, name, FUNCTION_NOT_FOUND);
     else
         query_call(nvml->query, name);
     return function;
@@ -93,7 +92,7 @@ static bool get_unsigned(struct nvml *nvml, json_t *object, device_handle handle
                          unsigned *out)
 {
     int (*function)(device_handle, unsigned *) = find_function(nvml, object, name);
-    return function && check(nvml, object, name, function(handle, out));
+    return function && check_call(nvml, object, name, function(handle, out));
 }
 
 static void get_text(struct nvml *nvml, json_t *object, device_handle handle, const char *name,
@@ -101,7 +100,7 @@ static void get_text(struct nvml *nvml, json_t *object, device_handle handle, co
 {
     char text[QUERY_TEXT_MAX] = "";
     int (*function)(device_handle, char *, unsigned) = find_function(nvml, object, name);
-    if (!function || !check(nvml, object, name, function(handle, text, sizeof(text))))
+    if (!function || !check_call(nvml, object, name, function(handle, text, sizeof(text))))
         return;
     text[sizeof(text) - 1] = '\0';
     query_text(nvml->query, object, key, text);
@@ -110,9 +109,9 @@ static void get_text(struct nvml *nvml, json_t *object, device_handle handle, co
 static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetMemoryInfo";
-    struct memory memory = {0};
-    int (*function)(device_handle, struct memory *) = find_function(nvml, object, name);
-    if (function && check(nvml, object, name, function(handle, &memory)) &&
+    struct nvml_memory memory = {0};
+    int (*function)(device_handle, struct nvml_memory *) = find_function(nvml, object, name);
+    if (function && check_call(nvml, object, name, function(handle, &memory)) &&
         memory.total <= INT64_MAX)
         query_set(nvml->query, object, "memory", json_integer((json_int_t)memory.total));
 }
@@ -121,7 +120,7 @@ static bool get_handle(struct nvml *nvml, json_t *object, unsigned index, device
 {
     static const char name[] = "nvmlDeviceGetHandleByIndex_v2";
     int (*function)(unsigned, device_handle *) = find_function(nvml, object, name);
-    return function && check(nvml, object, name, function(index, out)) && *out;
+    return function && check_call(nvml, object, name, function(index, out)) && *out;
 }
 
 static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
@@ -130,7 +129,7 @@ static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
     struct pci pci;
     memset(&pci, 0, sizeof(pci));
     int (*function)(device_handle, struct pci *) = find_function(nvml, object, name);
-    if (!function || !check(nvml, object, name, function(handle, &pci)))
+    if (!function || !check_call(nvml, object, name, function(handle, &pci)))
         return;
     pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
     query_text(nvml->query, object, "bus_id", pci.bus_id);
@@ -141,7 +140,7 @@ static bool get_capability(struct nvml *nvml, json_t *object, device_handle hand
     static const char name[] = "nvmlDeviceGetCudaComputeCapability";
     int major = 0, minor = 0;
     int (*function)(device_handle, int *, int *) = find_function(nvml, object, name);
-    if (!function || !check(nvml, object, name, function(handle, &major, &minor)))
+    if (!function || !check_call(nvml, object, name, function(handle, &major, &minor)))
         return false;
     query_set(nvml->query, object, "capability", json_pack("[i, i]", major, minor));
     return true;
@@ -159,7 +158,7 @@ static bool get_instance(struct nvml *nvml, json_t *object, device_handle handle
         query_call(nvml->query, NULL);
         return true;
     }
-    if (!check(nvml, object, name, code) || !instance)
+    if (!check_call(nvml, object, name, code) || !instance)
         return false;
     json_t *found = query_append(nvml->query, object, "mig_devices");
     get_text(nvml, found, instance, "nvmlDeviceGetUUID", "uuid");
@@ -173,7 +172,7 @@ static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
     static const char name[] = "nvmlDeviceGetMigMode";
     unsigned current = 0, pending = 0, most = 0;
     int (*function)(device_handle, unsigned *, unsigned *) = find_function(nvml, object, name);
-    if (!function || !check(nvml, object, name, function(handle, &current, &pending)))
+    if (!function || !check_call(nvml, object, name, function(handle, &current, &pending)))
         return;
     query_set(nvml->query, object, "mig", json_boolean(current == 1));
     if (current != 1 ||
@@ -205,7 +204,7 @@ static bool ask_devices(struct nvml *nvml)
     unsigned n = 0;
     bool capable = false;
     int (*function)(unsigned *) = find_function(nvml, query->root, name);
-    if (!function || !check(nvml, query->root, name, function(&n)))
+    if (!function || !check_call(nvml, query->root, name, function(&n)))
         return false;
     query_set(query, query->root, "count", json_integer(n));
     if (n > QUERY_DEVICES_MAX)
@@ -233,30 +232,30 @@ static void ask_versions(struct nvml *nvml)
     struct query *query = nvml->query;
     char text[DRIVER_VERSION_MAX] = "";
     int (*version)(char *, unsigned) = find_function(nvml, query->root, driver);
-    if (version && check(nvml, query->root, driver, version(text, sizeof(text)))) {
+    if (version && check_call(nvml, query->root, driver, version(text, sizeof(text)))) {
         text[sizeof(text) - 1] = '\0';
         query_text(query, query->root, "driver", text);
     }
     for (size_t i = 0; i < sizeof(cuda) / sizeof(*cuda); i++) {
         int number = 0;
         int (*function)(int *) = find_function(nvml, query->root, cuda[i]);
-        if (function && check(nvml, query->root, cuda[i], function(&number))) {
+        if (function && check_call(nvml, query->root, cuda[i], function(&number))) {
             query_set(query, query->root, "cuda", json_integer(number));
             return;
         }
     }
 }
 
-static bool initialise(struct nvml *nvml)
+static bool initialise_library(struct nvml *nvml)
 {
     static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
     json_t *root = nvml->query->root;
     if (dlsym(nvml->library, flagged)) { /* driver 410 and newer */
         int (*function)(unsigned) = find_function(nvml, root, flagged);
-        return check(nvml, root, flagged, function(0));
+        return check_call(nvml, root, flagged, function(0));
     }
     int (*function)(void) = find_function(nvml, root, plain);
-    return function && check(nvml, root, plain, function());
+    return function && check_call(nvml, root, plain, function());
 }
 
 bool nvml_ask(struct query *query)
@@ -265,7 +264,7 @@ bool nvml_ask(struct query *query)
     if (!nvml.library)
         return false;
     query_set(query, query->root, "library", json_string("nvml"));
-    if (!initialise(&nvml))
+    if (!initialise_library(&nvml))
         return false;
     ask_versions(&nvml);
     return ask_devices(&nvml); /* no shutdown: the process ends, and it is one more call to hang */

@@ -14,7 +14,7 @@
 #define REFUSED 1
 #define USAGE 2
 
-static int report(enum verdict_action action, const char *reason)
+static int report_action(enum verdict_action action, const char *reason)
 {
     if (action == VERDICT_ALLOW)
         return 0;
@@ -25,23 +25,23 @@ static int report(enum verdict_action action, const char *reason)
 static int check_image(const struct verdict_policy *policy)
 {
     struct verdict_answer answer;
-    struct state state;
-    if (policy->off)
+    struct container_state state;
+    if (verdict_is_off(policy, true))
         return 0;
     ocv_auto_json *json = state_parse(STDIN_FILENO);
     if (!json_is_object(json)) /* no runtime sends this: do not trust any of it */
-        return report(verdict_decide(policy, OCV_VERDICT_MISFIT, NULL),
-                      "the container's state on standard input is not JSON");
+        return report_action(verdict_decide(policy, OCV_VERDICT_MISFIT, NULL),
+                             "the container's state on standard input is not JSON");
     int code = 0;
     if (state_read(json, &state)) {
         verdict_ask(policy, &state.question, &answer);
-        code = report(answer.action, answer.reason);
+        code = report_action(answer.action, answer.reason);
     } else if (state.image.lost || state.unread) {
-        code = report(
+        code = report_action(
             verdict_decide(policy, OCV_VERDICT_UNKNOWN, state.question.reference),
             state.unread
-                ? "the image cannot be judged: the bundle's config.json cannot be read"
-                : "the image cannot be judged: the engine's storage does not tell its digest");
+                ? "the image cannot be checked: the bundle's config.json cannot be read"
+                : "the image cannot be checked: the engine's storage does not tell its digest");
     }
     state_free(&state);
     return code;

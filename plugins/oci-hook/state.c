@@ -3,7 +3,9 @@
  * (dev.ocivariant.properties and .label, where they were copied), else by the manifest digest
  * in the engine's storage, else by the engine's own annotations. */
 #include "plugins/oci-hook/state.h"
+
 #include "lib/base/file.h"
+#include "plugins/oci-hook/container.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +45,7 @@ json_t *state_parse(int fd)
 
 /* podman keeps annotations in the bundle's config.json; the state has only some of them.
  * `*unread`: the file exists and cannot be read. */
-static json_t *read_bundle_annotations(const json_t *state, bool *unread)
+static json_t *read_bundle(const json_t *state, bool *unread)
 {
     char path[4096];
     const char *bundle = get_text(state, "bundle");
@@ -59,23 +61,30 @@ static json_t *read_bundle_annotations(const json_t *state, bool *unread)
     }
     json_t *config = state_parse(fd);
     close(fd);
-    json_t *annotations = json_incref(json_object_get(config, "annotations"));
     *unread = !json_is_object(config);
-    json_decref(config);
-    return annotations;
+    return config;
 }
 
 /* The state's annotations win over the bundle's. */
-static json_t *merge_annotations(const json_t *state, bool *unread)
+static json_t *merge_annotations(const json_t *state, const json_t *bundle)
 {
     json_t *own = json_object_get(state, "annotations"), *all = json_object();
-    json_t *bundle = read_bundle_annotations(state, unread);
-    if (all && bundle)
-        json_object_update(all, bundle);
+    json_t *kept = json_object_get(bundle, "annotations");
+    if (all && json_is_object(kept))
+        json_object_update(all, kept);
     if (all && json_is_object(own))
         json_object_update(all, own);
-    json_decref(bundle);
     return all;
+}
+
+/* What the container's own configuration says of devices. */
+static void read_container(struct container_state *out, const json_t *bundle)
+{
+    out->config = container_config(bundle);
+    out->devices = out->config ? container_devices(bundle) : NULL;
+    out->question.config = out->config;
+    out->question.devices = out->devices;
+    out->question.given = out->given = container_given(bundle);
 }
 
 /* CRI-O's bundles are in its run root. The directory of its images is ROOT in the container's mount
@@ -102,11 +111,14 @@ static const char *find_digest(const char *text)
     return digest && ocv_digest_wellformed(digest) ? digest : NULL;
 }
 
-bool state_read(const json_t *json, struct state *out)
+bool state_read(const json_t *json, struct container_state *out)
 {
     char root[4096] = "";
-    *out = (struct state){0};
-    out->annotations = merge_annotations(json, &out->unread);
+    *out = (struct container_state){0};
+    json_t *config = read_bundle(json, &out->unread);
+    out->annotations = merge_annotations(json, config);
+    read_container(out, config);
+    json_decref(config);
     const json_t *annotations = out->annotations;
     struct ocv_verdict_question *q = &out->question;
     q->reference = find_text(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
@@ -124,14 +136,17 @@ bool state_read(const json_t *json, struct state *out)
     if (!q->digest && q->reference && strchr(q->reference, '@'))
         q->digest = find_digest(q->reference);
     if (!q->digest)
-        return false; /* nothing to ask about */
+        return q->config && !out->image.lost; /* else there is nothing to ask about */
     if (!q->reference && out->image.name[0])
         q->reference = out->image.name;
     return true;
 }
 
-void state_free(struct state *state)
+void state_free(struct container_state *state)
 {
+    free(state->config);
+    free(state->devices);
+    free(state->given);
     json_decref(state->annotations);
     state->annotations = NULL;
 }

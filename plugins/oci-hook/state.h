@@ -10,16 +10,18 @@
 
 #define STATE_MAX (4u * 1024 * 1024) /**< bytes of the state, and of the bundle's config.json */
 
-struct state {
+struct container_state {
     json_t *annotations; /* owns the strings of the question */
     struct storage_image image;
     struct ocv_verdict_question question;
+    char *config, *devices, *given; /* of the question, or NULL */
     bool unread; /* the bundle's config.json exists, and is invalid or too large */
 };
 /** Read `fd` to its end. NULL: not JSON, or too large. */
 json_t *state_parse(int fd);
-/** False: the image is unknown. `out` is freed with state_free in any case. */
-bool state_read(const json_t *json, struct state *out);
-void state_free(struct state *state);
+/** False: the image is unknown, and nothing of its configuration is to be checked. `out` is freed
+ * with state_free in any case. */
+bool state_read(const json_t *json, struct container_state *out);
+void state_free(struct container_state *state);
 
 #endif

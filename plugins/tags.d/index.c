@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* tags-index FILE.yaml...: the table of these rule files (lib/tags/table.h) on standard output. Run
- * by the build; only for files of one directory. */
-#include "lib/tags/table.h"
+/* tags-index FILE.yaml...: the table of these rule files (lib/tags/rules/table.h) on standard
+ * output. Run by the build; only for files of one directory. */
+#include "lib/tags/rules/table.h"
 #include "lib/tags/tags_internal.h"
 
 #include <libgen.h>

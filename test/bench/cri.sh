@@ -35,4 +35,38 @@ cri_proxy()
     echo
     awk '/^VmRSS/ { printf "RSS of the proxy: %.1f MiB\n\n", $2 / 1024 }' "/proc/$(cat "$STATE/pids/cri-proxy")/status"
     stop_daemon cri-proxy
+    cri_pods
+}
+
+# ImageStatus of a pod's own build, where no registry is asked: 500 pods by the devices that kubelet gave
+# them, before an engine that is a table
+cri_pods()
+{
+    local pod=0 child dir=$STATE/cri-pods pods=500
+    child=$(digest_of cuda12.8)
+    mkdir -p "$dir/pods" "$dir/engine"
+    touch "$dir/engine/sandboxes"
+    echo "$child 0" >"$dir/engine/users"
+    while [ $pod -lt $pods ]; do
+        : >"$dir/pods/default_pod-$pod"
+        pod=$((pod + 1))
+    done
+    printf '%s\n' "repositories: {\"$REGISTRY/bench/*\": {workload: devices}}" >"$dir/config.yaml"
+    start_daemon table "$OCV_BUILD/test/tools/criengine" "$dir/engine.sock" "$dir/engine"
+    start_daemon podresources "$OCV_BUILD/test/tools/podresources" "$dir/pod-resources.sock" "$dir/pods"
+    start_daemon cri-proxy "$installed/bin/ocivariant-cri-proxy" --listen "$dir/proxy.sock" --backend "$dir/engine.sock" \
+        --config "$dir/config.yaml" --state "$dir/state" --records "$dir/records" --profile "$STATE/profile.json" \
+        --pod-resources "$dir/pod-resources.sock"
+    await cri-proxy grep -q 'image service on' "$STATE/log/cri-proxy"
+    "$OCV_BUILD/test/tools/cripods" "$dir/proxy.sock" "$REGISTRY/bench/cri:1" $pods "$dir/engine.sock" \
+        "$REGISTRY/bench/cri@$child" >"$dir/said"
+    echo "## ImageStatus of $pods pods with builds of their own"
+    echo
+    awk '{ printf "| median us | added us |\n|---|---|\n| %s | %s |\n\n", $4, $6 }' "$dir/said"
+    awk '/^VmHWM/ { printf "Peak of the proxy: %.1f MiB; ", $2 / 1024 }' "/proc/$(cat "$STATE/pids/cri-proxy")/status"
+    echo "PodResources was asked $(grep -c '^default/pod-' "$STATE/log/podresources") times for $pods pods"
+    echo
+    stop_daemon cri-proxy
+    stop_daemon table
+    stop_daemon podresources
 }

@@ -6,7 +6,8 @@
 # OCV_BENCH_PROVIDERS="COMMAND": how the published Python providers are asked here, for instance
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
-# PARTS="probe mirror": only these, of selection resolve probe print_ref pull mirror verifier cri_proxy snapshotter.
+# PARTS="probe mirror": only these, of selection resolve match probe print_ref pull mirror verifier cri_proxy
+# snapshotter derive; the last one wants DERIVE_WHEELS, a directory of wheels (test/bench/derive.sh).
 #
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
 # Ours is the installed tree: its tag rules, its providers, its table of rules; what is measured looks at
@@ -28,6 +29,10 @@ cd "$(dirname "$0")/../.."
 . test/bench/cri.sh
 # shellcheck source=test/bench/snapshotter.sh
 . test/bench/snapshotter.sh
+# shellcheck source=test/bench/fleet.sh
+. test/bench/fleet.sh
+# shellcheck source=test/bench/derive.sh
+. test/bench/derive.sh
 tools=$OCV_BUILD/test/bench
 result=${RESULT:-$OCV_BUILD/bench.md}
 quick=${QUICK:-}
@@ -314,7 +319,7 @@ start_registry
     echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
         "$(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
     echo
-    for part in ${PARTS:-selection resolve probe print_ref pull mirror verifier cri_proxy snapshotter}; do
+    for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive}; do
         "$part"
     done
 } | tee "$result"

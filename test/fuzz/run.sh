@@ -5,7 +5,7 @@
 #   test/fuzz/run.sh --list           the targets' names
 #   test/fuzz/run.sh NAME [SECONDS]   FUZZ_BUILD: where they were built (build-fuzz)
 #
-# FUZZ_SEED=N makes every run try the same inputs in the same order, so that a change is judged by
+# FUZZ_SEED=N makes every run try the same inputs in the same order, so that a change is checked by
 # what it does and not by the day's luck (.ci/run); without it the search goes where it never was.
 # Seeds: test/data/fuzz/NAME. What is learnt goes to FUZZ_BUILD/corpus/NAME, a find to FUZZ_BUILD/finds.
 set -euo pipefail
@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 build=${FUZZ_BUILD:-build-fuzz}
 
 if [ "${1:-}" = --list ]; then
-    for file in test/fuzz/fuzz_*.c; do
+    for file in test/fuzz/*/fuzz_*.c; do
         name=$(basename "$file" .c)
         echo "${name#fuzz_}"
     done

@@ -13,7 +13,28 @@
 #   forget_images
 #   certs_d MACHINE PATH HOST...        what containerd reads: these hosts by that machine's daemon, with
 #                                       PATH before /v2; "none": as without us
+#   start_images                        registries and machines: $SERVER, $IMAGE, $WIDE, $PRIVATE
 #   private_as_without_us               $PRIVATE/demo/app:1 comes with its user's own password alone
+
+# registries with images that these clients pull, and three machines in front of them
+start_images()
+{
+    make_programs "$STATE/layout"
+    make_wide "$STATE/layout"
+    start_registry
+    export SERVER=$REGISTRY IMAGE=$REGISTRY/demo/app:1 WIDE=$REGISTRY/demo/wide:1
+    push_layout "$STATE/layout:app" "$IMAGE"
+    push_layout "$STATE/layout:wide" "$WIDE"
+    push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
+    start_private "$STATE/layout" app
+    make_levels "$STATE/layout"
+    push_layout "$STATE/layout:null" "$SERVER/demo/levels:null"
+    push_layout "$STATE/layout:level.v3" "$SERVER/demo/levels:v3"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary "@$STATE/levels.json" "http://$SERVER/v2/demo/levels/manifests/1"
+    start_levels --registry "$SERVER=http://$SERVER"
+    start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
+}
 
 forget_images()
 {

@@ -18,16 +18,8 @@
 
 start_cri()
 {
-    cat >"$STATE/cri.toml" <<TOML
-version = 2
-root = "$STATE/cri"
-state = "$STATE/cri-run"
-[grpc]
-  address = "$STATE/cri.sock"
-[debug]
-  address = "$STATE/cri-debug.sock"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "$STATE/cri-opt"
+    containerd_toml cri >"$STATE/cri.toml"
+    cat >>"$STATE/cri.toml" <<TOML
 [plugins."io.containerd.grpc.v1.cri"] # the kubelet's
   restrict_oom_score_adj = true
 TOML
@@ -56,7 +48,8 @@ containerd2_here()
     return 1
 }
 
-# with the loader and libraries of its own release; the shim and runc are this machine's
+# with the loader and libraries of its own release; runc is this machine's, and the shim where the other
+# does not run here
 containerd2_command()
 {
     local libraries
@@ -65,6 +58,13 @@ containerd2_command()
     libraries=$(echo "$OCV_CONTAINERD2"/usr/lib/*-linux-gnu)
     containerd2=("$(echo "$libraries"/ld-linux*.so.[12])" --library-path "$libraries" "$OCV_CONTAINERD2/usr/bin/containerd")
     [ -x "${containerd2[0]}" ] || containerd2=("$OCV_CONTAINERD2/usr/bin/containerd")
+}
+
+containerd2_path()
+{
+    local bin=$OCV_CONTAINERD2/usr/bin
+    [ -z "${OCV_CONTAINERD2:-}" ] || ! "$bin/containerd-shim-runc-v2" -v >/dev/null 2>&1 || printf '%s:' "$bin"
+    echo "$PATH"
 }
 
 containerd2()
@@ -76,16 +76,8 @@ containerd2()
 
 start_cri2()
 {
-    cat >"$STATE/cri.toml" <<TOML
-version = 3
-root = "$STATE/cri"
-state = "$STATE/cri-run"
-[grpc]
-  address = "$STATE/cri.sock"
-[debug]
-  address = "$STATE/cri-debug.sock"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "$STATE/cri-opt"
+    CONTAINERD_TOML=3 containerd_toml cri >"$STATE/cri.toml"
+    cat >>"$STATE/cri.toml" <<TOML
 [plugins."io.containerd.cri.v1.runtime"]
   restrict_oom_score_adj = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -104,7 +96,7 @@ restart_cri2()
     local containerd2
     stop_daemon cri
     containerd2_command
-    start_daemon cri "${containerd2[@]}" --config "$STATE/cri.toml"
+    start_daemon cri env PATH="$(containerd2_path)" "${containerd2[@]}" --config "$STATE/cri.toml"
     await cri ctr --address "$STATE/cri.sock" version
 }
 

@@ -276,7 +276,7 @@ verify_reads_it()
     [[ $output == *'2 images: 1 fit, 1 do not'* ]]
     # the machine is another one now: what to do about it is said (a digest stays what it is)
     run -5 "$VARIANTCTL" verify --from docker --profile "$PROFILES/mi300x.json"
-    [[ $output == *'misfit   docker: demo/app:1 (cuda12.8): needs nvidia'*'; vpull --to docker demo/app:1'$'\n'* ]]
+    [[ $output == *'misfit   docker: demo/app:1 (cuda12.8): needs nvidia'*'; vpull --to docker docker.io/demo/app:1'$'\n'* ]]
     run -5 "$VARIANTCTL" verify --from docker --profile "$PROFILES/h100.json" --format json
     [ "$(jq -c '[.images[] | select(.verdict == "misfit") | .remedy]' <<<"$output")" = '[null]' ]
 }

@@ -33,6 +33,8 @@
 #   record_of DIGEST HOST/REPO          the file that is kept of it, in the directory "resolved", of an
 #                                       index in "resolved/indexes"
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
+#
+# OCV_INSTALLED=PREFIX: the programs installed there are under test, and OCV_BUILD needs test/tools alone.
 
 [ -z "${BATS_VERSION:-}" ] || bats_require_minimum_version 1.5.0
 
@@ -40,11 +42,21 @@ OCV_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OCV_BUILD=${OCV_BUILD:-$OCV_TOP/build}
 case $OCV_BUILD in /*) ;; *) OCV_BUILD=$OCV_TOP/$OCV_BUILD ;; esac
 OCV_FIXTURES=${OCV_FIXTURES:-$OCV_TOP/../shared/fixtures}
-VPULL=$OCV_BUILD/vpull
-VARIANTCTL=$OCV_BUILD/variantctl
-OCV_LIBEXECDIR=$OCV_BUILD/libexec # the programs just built, and no provider of this machine
-export OCV_TOP OCV_BUILD OCV_FIXTURES OCV_LIBEXECDIR VPULL VARIANTCTL
-PATH=$OCV_BUILD:$PATH:/usr/sbin:/sbin
+# what is under test: the programs just built, with no provider of this machine, or the installed ones
+if [ -z "${OCV_INSTALLED:-}" ]; then
+    OCV_BIN=$OCV_BUILD OCV_HELPERS=$OCV_BUILD/libexec
+    export OCV_LIBEXECDIR=$OCV_HELPERS
+else
+    OCV_BIN=$OCV_INSTALLED/bin OCV_HELPERS=$OCV_INSTALLED/libexec/ocivariant
+    unset OCV_LIBEXECDIR OCV_DATADIR LD_LIBRARY_PATH
+fi
+VPULL=$OCV_BIN/vpull
+VARIANTCTL=$OCV_BIN/variantctl
+VERIFIER=$OCV_HELPERS/ocivariant-verifier
+HOOK=$OCV_HELPERS/ocivariant-oci-hook
+CRI_PROXY=$OCV_BIN/ocivariant-cri-proxy
+export OCV_TOP OCV_BUILD OCV_BIN OCV_HELPERS OCV_FIXTURES VPULL VARIANTCTL VERIFIER HOOK CRI_PROXY
+PATH=$OCV_BIN:$PATH:/usr/sbin:/sbin
 export CLASSIC_STORE='{"features": {"containerd-snapshotter": false}}'
 
 record_of()
@@ -233,7 +245,7 @@ make_certificates()
             -keyout "$STATE/$who.key" -out "$STATE/$who.csr" 2>/dev/null
         openssl x509 -req -in "$STATE/$who.csr" -CA "$STATE/ca.pem" -CAkey "$STATE/ca.key" \
             -CAcreateserial -days 2 -out "$STATE/$who.crt" \
-            -extfile <(printf 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:registry-1.docker.io') 2>/dev/null
+            -extfile <(printf 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:registry-1.docker.io,DNS:registry.example') 2>/dev/null
     done
 }
 
@@ -317,20 +329,24 @@ containerd_is_2()
     [[ $(containerd --version) == *" 2."* ]]
 }
 
+# containerd_toml NAME [LINE...]: how the configuration of a containerd begins whose files are $STATE/NAME*;
+# the lines are keys of the whole
+containerd_toml()
+{
+    printf '%s\n' "version = ${CONTAINERD_TOML:-2}" "root = \"$STATE/$1\"" "state = \"$STATE/$1-run\"" "${@:2}"
+    cat <<TOML
+[grpc]
+  address = "$STATE/$1.sock"
+[debug]
+  address = "$STATE/$1-debug.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "$STATE/$1-opt"
+TOML
+}
+
 start_containerd()
 {
-    cat >"$STATE/containerd.toml" <<TOML
-version = 2
-root = "$STATE/containerd"
-state = "$STATE/containerd-run"
-disabled_plugins = ["io.containerd.grpc.v1.cri"]
-[grpc]
-address = "$STATE/containerd.sock"
-[debug]
-address = "$STATE/containerd-debug.sock"
-[plugins."io.containerd.internal.v1.opt"]
-path = "$STATE/containerd-opt"
-TOML
+    containerd_toml containerd 'disabled_plugins = ["io.containerd.grpc.v1.cri"]' >"$STATE/containerd.toml"
     start_daemon containerd containerd --config "$STATE/containerd.toml"
     await containerd ctr --address "$STATE/containerd.sock" version || return 1
     export CONTAINERD_ADDRESS=$STATE/containerd.sock CONTAINERD_NAMESPACE=default

@@ -21,6 +21,25 @@ make_variants()
         "rocm7.1=oci:$layout:rocm,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
 }
 
+# start_publisher TAG...: a registry $R with these builds of make_variants as app:1.0-TAG
+start_publisher()
+{
+    local tag
+    require docker-registry skopeo
+    state_start
+    start_registry
+    export OCV_DATADIR=$OCV_TOP/plugins R=$REGISTRY
+    make_variants "$STATE/images"
+    for tag; do push_layout "$VARIANTS:$tag" "$R/app:1.0-$tag"; done
+}
+
+# empty_checkout: the test runs in a directory of its own, in which no settings are found
+empty_checkout()
+{
+    cd "$BATS_TEST_TMPDIR" || return 1
+    : >.git # settings are looked for up to here
+}
+
 # digest_of LABEL: of the child in the index `app`; null: the default for amd64
 digest_of()
 {

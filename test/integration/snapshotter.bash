@@ -14,7 +14,7 @@
 #                                   may get lost), write FILE TEXT, sleep
 #   ctr_run [OPTION...] IMAGE ID COMMAND...
 
-SNAPSHOTTER=${SNAPSHOTTER:-$OCV_BUILD/ocivariant-snapshotter}
+SNAPSHOTTER=${SNAPSHOTTER:-$OCV_BIN/ocivariant-snapshotter}
 export SNAPSHOTTER
 
 start_snapshotter()
@@ -62,22 +62,9 @@ reconnected()
 start_snapshotted()
 {
     local pair
-    cat >"$STATE/snapshotted.toml" <<TOML
-version = 2
-root = "$STATE/containerd"
-state = "$STATE/containerd-run"
-disabled_plugins = ["io.containerd.grpc.v1.cri"]
-[grpc]
-address = "$STATE/containerd.sock"
-[debug]
-address = "$STATE/containerd-debug.sock"
-[plugins."io.containerd.internal.v1.opt"]
-path = "$STATE/containerd-opt"
-[proxy_plugins.ocivariant]
-type = "snapshot"
-address = "$STATE/snapshotter.sock"
-TOML
+    containerd_toml containerd 'disabled_plugins = ["io.containerd.grpc.v1.cri"]' >"$STATE/snapshotted.toml"
     ! containerd_is_2 || unpacks_into ocivariant overlayfs "${@%%=*}" >>"$STATE/snapshotted.toml"
+    set -- "ocivariant=$STATE/snapshotter.sock" "$@"
     for pair; do
         printf '[proxy_plugins.%s]\ntype = "snapshot"\naddress = "%s"\n' "${pair%%=*}" "${pair#*=}" \
             >>"$STATE/snapshotted.toml"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CPU providers of other architectures as one static program without libraries, to be
- * cross-built and run under an emulator (test/integration/qemu_arch.bats).
+ * cross-built and run under an emulator (test/integration/probe/qemu_arch.bats).
  *
  *   cpuprobe            the processor this runs on, with its /proc/cpuinfo where words are not all
  *   cpuprobe FILE       the processor of a recorded /proc/cpuinfo, if it is of this architecture

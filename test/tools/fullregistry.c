@@ -458,7 +458,7 @@ static void retag(char *text)
 }
 
 /* The status that the request gets by a rule, or -1. */
-static int judge(const char *method, const char *url)
+static int check(const char *method, const char *url)
 {
     char line[2200];
     int status = -1;
@@ -495,7 +495,7 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *method, struc
 {
     struct answer a = {.status = 404};
     pthread_mutex_lock(&lock);
-    int status = judge(method, r->url);
+    int status = check(method, r->url);
     if (!strcmp(r->url, "/_test/at"))
         add_rule(c, &a);
     else if (status > 0)

@@ -9,6 +9,7 @@
  *   --layer FILE|SIZE[K|M|G]          one more layer with that file, or with SIZE random bytes
  *   --seed N                          other random bytes
  *   --cmd ARG                         next word of the command; --env K=V; --label K=V
+ *   --user USER                       the config's
  *   --annotate K=V                    the last layer's descriptor
  *   --name NAME                       io.containerd.image.name
  *   --gzip                            compress the layers
@@ -29,7 +30,7 @@
 #define CHUNK (256u * 1024)
 
 struct options {
-    const char *dir, *tag, *os, *arch, *variant, *name;
+    const char *dir, *tag, *os, *arch, *variant, *name, *user;
     const char *extra[LAYERS_MAX]; /* --layer */
     size_t n_extra;
     json_t *files; /* array of {"kind", "text"} */
@@ -296,6 +297,8 @@ static json_t *make_config(const struct options *o, json_t *diff_ids)
         json_object_set(settings, "Env", o->env);
     if (json_object_size(o->labels))
         json_object_set(settings, "Labels", o->labels);
+    if (o->user)
+        json_object_set_new(settings, "User", json_string(o->user));
     return json_pack("{s:s, s:s, s:s, s:s*, s:o, s:{s:s, s:o}}", "created", "1970-01-01T00:00:00Z",
                      "architecture", o->arch, "os", o->os, "variant", o->variant, "config",
                      settings, "rootfs", "type", "layers", "diff_ids", diff_ids);
@@ -344,12 +347,12 @@ static void add_label(json_t *labels, const char *text)
 static void read_options(int argc, char **argv, struct options *o)
 {
     static const struct option names[] = {
-        {"os", 1, NULL, 'o'},      {"arch", 1, NULL, 'a'},   {"variant", 1, NULL, 'v'},
-        {"layer", 1, NULL, 'l'},   {"file", 1, NULL, 'f'},   {"binary", 1, NULL, 'b'},
-        {"symlink", 1, NULL, 's'}, {"cmd", 1, NULL, 'c'},    {"env", 1, NULL, 'e'},
-        {"label", 1, NULL, 'L'},   {"seed", 1, NULL, 'S'},   {"name", 1, NULL, 'n'},
-        {"gzip", 0, NULL, 'z'},    {"docker", 0, NULL, 'd'}, {"annotate", 1, NULL, 'A'},
-        {NULL, 0, NULL, 0}};
+        {"os", 1, NULL, 'o'},       {"arch", 1, NULL, 'a'},  {"variant", 1, NULL, 'v'},
+        {"layer", 1, NULL, 'l'},    {"file", 1, NULL, 'f'},  {"binary", 1, NULL, 'b'},
+        {"symlink", 1, NULL, 's'},  {"cmd", 1, NULL, 'c'},   {"env", 1, NULL, 'e'},
+        {"user", 1, NULL, 'u'},     {"label", 1, NULL, 'L'}, {"seed", 1, NULL, 'S'},
+        {"name", 1, NULL, 'n'},     {"gzip", 0, NULL, 'z'},  {"docker", 0, NULL, 'd'},
+        {"annotate", 1, NULL, 'A'}, {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
         const char *kind = c == 'b' ? "binary" : c == 's' ? "symlink" : "file";
@@ -374,6 +377,9 @@ static void read_options(int argc, char **argv, struct options *o)
             break;
         case 'S':
             o->seed = strtoull(optarg, NULL, 0);
+            break;
+        case 'u':
+            o->user = optarg;
             break;
         case 'c':
             json_array_append_new(o->cmd, json_string(optarg));

@@ -5,8 +5,8 @@
 
 #include "lib/config/config.h"
 #include "ocivariant.h"
+#include "test/unit/suite.h"
 
-#include <check.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -185,15 +185,6 @@ UNUSED static struct ocv_rejection rejection_of(const struct ocv_decision *d, si
     }
     ck_abort_msg("entry %zu is not rejected", position);
     return (struct ocv_rejection){0};
-}
-
-UNUSED static int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
 }
 
 UNUSED static const char *fixtures_dir(void)

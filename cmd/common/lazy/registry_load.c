@@ -6,19 +6,21 @@
 #include <stdlib.h>
 
 /* Every function of the library that is called here. */
-#define CALLS(X)                \
-    X(ocv_registry_new)         \
-    X(ocv_registry_free)        \
-    X(ocv_registry_head)        \
-    X(ocv_registry_get)         \
-    X(ocv_registry_get_blob)    \
-    X(ocv_registry_fetch)       \
-    X(ocv_registry_stream)      \
-    X(ocv_registry_tags)        \
-    X(ocv_registry_put)         \
-    X(ocv_registry_has_blob)    \
-    X(ocv_registry_push)        \
-    X(ocv_registry_credentials) \
+#define CALLS(X)                     \
+    X(ocv_registry_new)              \
+    X(ocv_registry_free)             \
+    X(ocv_registry_head)             \
+    X(ocv_registry_get)              \
+    X(ocv_registry_get_blob)         \
+    X(ocv_registry_fetch)            \
+    X(ocv_registry_stream)           \
+    X(ocv_registry_tags)             \
+    X(ocv_registry_put)              \
+    X(ocv_registry_has_blob)         \
+    X(ocv_registry_push)             \
+    X(ocv_registry_credentials)      \
+    X(ocv_credential_providers_new)  \
+    X(ocv_credential_providers_free) \
     X(ocv_engine_http)
 
 #define POINTER(name) __typeof__(name) *(name);
@@ -29,9 +31,9 @@ static struct {
     CALLS(POINTER)
 } calls;
 
-/* libcurl brings libgnutls for protocols that are not spoken here (RTMP, LDAP). When it is loaded
- * it would initialise itself, for half a millisecond; whoever does use it does that once more
- * (GnuTLS manual, "Initialization"). Only a program of one thread may change its environment. */
+/* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP). Its constructor takes
+ * half a millisecond; with this variable set it is left to the first user (GnuTLS manual,
+ * "Initialization"). Only a program with one thread may change its environment. */
 static void *open_library(bool one_thread)
 {
     static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
@@ -67,6 +69,19 @@ int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_regi
 {
     int status = registry_load(false, err);
     return status < 0 ? status : calls.ocv_registry_new(options, out, err);
+}
+
+int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
+                                 struct ocv_credential_providers **out, struct ocv_error *err)
+{
+    int status = registry_load(false, err);
+    return status < 0 ? status : calls.ocv_credential_providers_new(options, out, err);
+}
+
+void ocv_credential_providers_free(struct ocv_credential_providers *providers)
+{
+    if (providers)
+        calls.ocv_credential_providers_free(providers);
 }
 
 int ocv_engine_http(const struct ocv_engine_request *request, long *http, struct ocv_error *err)

@@ -7,9 +7,9 @@
 
 #include "ocivariant/error.h"
 
-/** Load the library now, once; ocv_registry_new and ocv_engine_http do so themselves. A program
- * that is about to start a thread does it before: two threads that map memory at once hinder each
- * other. `one_thread`: there is none yet, and the environment may be changed for a moment. */
+/** Load the library now, once; ocv_registry_new and ocv_engine_http do so themselves. Threads that
+ * map memory at the same time slow each other down, so call this before starting one.
+ * `one_thread`: no thread has been started, so the environment may be changed for a moment. */
 int registry_load(bool one_thread, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

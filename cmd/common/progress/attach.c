@@ -2,13 +2,13 @@
 #include "cmd/common/progress/attach.h"
 #include "cmd/common/progress/progress_internal.h"
 
-static void say(void *data, const char *line)
+static void report_line(void *data, const char *line)
 {
     struct progress *progress = data;
     progress_log(progress, progress->program, line);
 }
 
-static void warn(void *data, const char *line)
+static void report_warning(void *data, const char *line)
 {
     struct progress *progress = data;
     progress_warn(progress, progress->program, "%s", line);
@@ -19,7 +19,7 @@ static void tell_wait(void *data, const struct ocv_registry_wait *wait)
     progress_wait(data, wait);
 }
 
-static void tick(void *data)
+static void report_tick(void *data)
 {
     progress_tick(data);
 }
@@ -27,10 +27,10 @@ static void tick(void *data)
 void progress_attach(struct progress *progress, struct cli *cli)
 {
     progress->program = cli->program;
-    cli->say = say;
-    cli->warn = warn;
+    cli->say = report_line;
+    cli->warn = report_warning;
     cli->wait = tell_wait;
-    cli->tick = tick;
+    cli->tick = report_tick;
     cli->say_data = progress;
 }
 

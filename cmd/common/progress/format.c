@@ -144,8 +144,8 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
 
     snprintf(head, sizeof(head), "%.12s: %-12s", line->id, layer_state_name(line->state));
     format_amount(line, amount, sizeof(amount));
-    /* "[" "]" " 45%" and two spaces around it take 10 columns beside the cells; a bar of fewer than
-     * 8 cells says nothing */
+    /* "[", "]", " 45%" and two spaces take 10 columns; a bar of fewer than 8 cells shows too
+     * little */
     used = strlen(head) + strlen(amount) + 10;
     if (is_active(line->state) && line->size >= 0 && line->done >= 0 && width >= used + 8) {
         unsigned cells = width - (unsigned)used;

@@ -18,7 +18,7 @@ void lines_finished(struct progress *progress, const struct layer *layer)
 }
 
 /* Layers whose bytes are on their way, all together. */
-struct total {
+struct layer_totals {
     int64_t done, size;
     double rate;
     int64_t stalled; /* the least of them, -1: none is on its way */
@@ -30,9 +30,9 @@ static bool is_moving(const struct layer *layer)
     return layer->state == LAYER_DOWNLOADING || layer->state == LAYER_UPLOADING;
 }
 
-static struct total add_up(const struct progress *progress, int64_t now)
+static struct layer_totals add_up(const struct progress *progress, int64_t now)
 {
-    struct total total = {.stalled = -1};
+    struct layer_totals total = {.stalled = -1};
 
     for (size_t i = 0; i < progress->n; i++) {
         const struct layer *layer = &progress->layers[i];
@@ -53,7 +53,7 @@ static struct total add_up(const struct progress *progress, int64_t now)
     return total;
 }
 
-static void total_line(struct progress *progress, const struct total *total)
+static void total_line(struct progress *progress, const struct layer_totals *total)
 {
     char done[FORMAT_NUMBER_MAX], size[FORMAT_NUMBER_MAX];
     char rate[FORMAT_NUMBER_MAX], left[FORMAT_NUMBER_MAX];
@@ -70,7 +70,7 @@ static void total_line(struct progress *progress, const struct total *total)
 
 void lines_total(struct progress *progress, int64_t now)
 {
-    struct total total = add_up(progress, now);
+    struct layer_totals total = add_up(progress, now);
     char text[PROGRESS_LINE_MAX];
     unsigned shown = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is said beside the layers: lines, events, what is done now and who is waited for. */
+/* Everything printed besides the layers: lines, events, the current step and what is waited for. */
 #include "cmd/common/color.h"
 #include "cmd/common/progress/progress_internal.h"
 
@@ -94,6 +94,21 @@ void progress_status(struct progress *progress, const char *event, const char *i
         fflush(progress->stream);
 }
 
+void progress_late(struct progress *progress, unsigned ms, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(progress->late, sizeof(progress->late), format, args);
+    va_end(args);
+    progress->late_at = progress->clock() + ms * (SECOND_NS / 1000);
+}
+
+void progress_late_end(struct progress *progress)
+{
+    progress->late[0] = '\0';
+}
+
 void progress_status_end(struct progress *progress)
 {
     bars_erase(progress);
@@ -130,7 +145,7 @@ static void tell_retry(struct progress *progress, const struct ocv_registry_wait
                              (int)wait->attempts));
 }
 
-/* Once in a while, as nobody reads a stream of these. */
+/* At most once in a while: a stream of these would not be read. */
 static void tell_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
                          int64_t now)
 {

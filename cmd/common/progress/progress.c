@@ -131,7 +131,7 @@ size_t progress_add(struct progress *progress, const char *id, int64_t size)
 }
 
 /* A rate over the last half second, smoothed so that "time left" does not jump. */
-static void measure(struct layer *layer, int64_t now)
+static void measure_speed(struct layer *layer, int64_t now)
 {
     int64_t passed = now - layer->rate_at;
 
@@ -166,12 +166,19 @@ void progress_tick(struct progress *progress)
 {
     int64_t now = progress->clock(), passed = now - progress->last;
 
+    if (progress->late[0] && now >= progress->late_at) {
+        if (progress->mode == PROGRESS_QUIET)
+            fprintf(progress->stream, "%s\n", progress->late);
+        progress_message(progress, "%s", progress->late);
+        progress_event(progress, "log", json_pack("{s:s}", "message", progress->late));
+        progress_late_end(progress);
+    }
     if (passed < (progress->mode == PROGRESS_PLAIN ? PLAIN_NS : REDRAW_NS))
         return;
     progress->last = now;
     for (size_t i = 0; i < progress->n; i++)
         if (progress_is_active(&progress->layers[i]))
-            measure(&progress->layers[i], now);
+            measure_speed(&progress->layers[i], now);
     if (progress->mode == PROGRESS_BARS)
         bars_draw(progress, false);
     else if (progress->mode == PROGRESS_PLAIN && is_busy(progress))
@@ -180,7 +187,7 @@ void progress_tick(struct progress *progress)
         tell_changes(progress);
 }
 
-static void change(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
+static void change_state(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
 {
     if (layer->state != state) {
         /* the rate of another kind of work says nothing about this one */
@@ -195,7 +202,7 @@ static void change(struct layer *layer, enum layer_state state, int64_t done, in
     }
     bool all = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
     layer->done = all && layer->size >= 0 ? layer->size : done;
-    measure(layer, now);
+    measure_speed(layer, now);
 }
 
 /* Every change is an event, an end is worth a line. */
@@ -225,10 +232,25 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
     enum layer_state before = layer->state;
 
     layer->size = size >= 0 ? size : layer->size;
-    change(layer, state, done, progress->clock());
+    change_state(layer, state, done, progress->clock());
     layer->dirty = true;
     tell_state(progress, layer, before);
     progress_tick(progress);
+}
+
+void progress_resumed(struct progress *progress, size_t i, int64_t done)
+{
+    char from[FORMAT_NUMBER_MAX], size[FORMAT_NUMBER_MAX];
+
+    if (i >= progress->n)
+        return;
+    const struct layer *layer = &progress->layers[i];
+
+    progress_message(progress, "%s: resuming at %s of %s", layer->short_id,
+                     format_bytes(done, from), format_bytes(layer->size, size));
+    progress_event(progress, "resumed",
+                   json_pack("{s:s, s:I, s:I}", "id", layer->id, "done", (json_int_t)done, "size",
+                             (json_int_t)layer->size));
 }
 
 void progress_settle(struct progress *progress, enum layer_state state)

@@ -50,6 +50,10 @@ void progress_status(struct progress *progress, const char *event, const char *i
                      const char *format, ...) OCV_PRINTF(4, 5);
 /** That is done. */
 void progress_status_end(struct progress *progress);
+/** To be said, once, in `ms` milliseconds, in every mode, unless progress_late_end comes before. */
+void progress_late(struct progress *progress, unsigned ms, const char *format, ...)
+    OCV_PRINTF(3, 4);
+void progress_late_end(struct progress *progress);
 /** Time passes: draw what depends on it. To be called several times a second. */
 void progress_tick(struct progress *progress);
 /** The registry client waits; counts as progress_tick, too. */
@@ -64,6 +68,8 @@ size_t progress_find(const struct progress *progress, const char *id);
  *  negative `size` leaves the size as it is. Numbers out of range are ignored. */
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size);
+/** Its first `done` bytes are left from an earlier run: a line, or an event. */
+void progress_resumed(struct progress *progress, size_t i, int64_t done);
 /** Give every layer that is not finished this state: the engine said "done" for the whole. */
 void progress_settle(struct progress *progress, enum layer_state state);
 /** Draw the last state and forget the layers (the image is through, or failed). */

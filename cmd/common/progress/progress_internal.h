@@ -32,9 +32,11 @@ struct progress {
     int64_t (*clock)(void);
     struct layer *layers;
     size_t n;
-    unsigned drawn;                  /* lines of the block on the screen */
-    int64_t last;                    /* time of the last redraw or line */
-    char status[PROGRESS_LINE_MAX];  /* empty: none */
+    unsigned drawn;                 /* lines of the block on the screen */
+    int64_t last;                   /* time of the last redraw or line */
+    char status[PROGRESS_LINE_MAX]; /* empty: none */
+    char late[PROGRESS_LINE_MAX];   /* what is to be said at `late_at`, or empty */
+    int64_t late_at;
     char waiting[PROGRESS_LINE_MAX]; /* "waiting for registry.example", or empty */
     char try[48];                    /* " (try 2 of 3)" */
     int64_t status_since, waiting_since;
@@ -50,7 +52,7 @@ void progress_status_text(const struct progress *progress, int64_t now, char *ou
 
 /** Take the block from the screen. */
 void bars_erase(struct progress *progress);
-/** Draw it; `last`: every layer, whatever the terminal's height, and no status. */
+/** Draw it; `last`: all layers, also more than the terminal has lines, and no status. */
 void bars_draw(struct progress *progress, bool last);
 
 /** A layer is through, or its bytes are here. */

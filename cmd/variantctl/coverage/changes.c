@@ -11,7 +11,7 @@
 #define DIGEST_SHOWN 12 /* digits, as docker shows them */
 
 /* Why it gets nothing is no other choice. */
-static bool same(const struct coverage_choice *a, const struct coverage_choice *b)
+static bool same_choice(const struct coverage_choice *a, const struct coverage_choice *b)
 {
     return !strcmp(a->digest, b->digest);
 }
@@ -20,7 +20,7 @@ int coverage_changes_add(struct coverage_changes *changes, const char *image,
                          const char *const host[2], const struct coverage_choice choices[2],
                          struct ocv_error *err)
 {
-    if (same(&choices[0], &choices[1]))
+    if (same_choice(&choices[0], &choices[1]))
         return OCV_OK;
     struct coverage_change *change = ocv_array_grow(&changes->list, changes->n);
     if (!change)
@@ -58,17 +58,17 @@ static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
                              colon ? colon + 1 : c->digest);
 }
 
-static bool alike(const struct coverage_change *a, const struct coverage_change *b)
+static bool same_change(const struct coverage_change *a, const struct coverage_change *b)
 {
-    return !strcmp(a->image, b->image) && same(&a->before, &b->before) &&
-           same(&a->after, &b->after);
+    return !strcmp(a->image, b->image) && same_choice(&a->before, &b->before) &&
+           same_choice(&a->after, &b->after);
 }
 
 /* Its place among those that are alike: the first of them says it for all. */
 static bool is_first(const struct coverage_changes *changes, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (alike(&changes->list[k], &changes->list[i]))
+        if (same_change(&changes->list[k], &changes->list[i]))
             return false;
     return true;
 }
@@ -79,7 +79,7 @@ static int put_change(const struct coverage_changes *changes, size_t i, struct o
     const struct coverage_change *change = &changes->list[i];
     int status = ocv_buffer_printf(out, err, "  %s", change->host);
     for (size_t k = i + 1; k < changes->n && status == OCV_OK; k++)
-        if (alike(change, &changes->list[k]))
+        if (same_change(change, &changes->list[k]))
             status = ocv_buffer_printf(out, err, ", %s", changes->list[k].host);
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, ": ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The same images for the same fleet by two data directories. Tag rules and providers are read from
  * each; the program, the administrator's own rules and the configuration are the same for both. */
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/variantctl/coverage/changes.h"
 #include "cmd/variantctl/coverage/coverage.h"
 
@@ -57,13 +57,13 @@ static void take_choices(struct side *side, const struct image *image)
     }
 }
 
-/* What rules make of the name, or that they make nothing of it: that is an answer, too. */
+/* What the rules give for the name; no result is also an answer. */
 static bool is_answer(int status)
 {
     return status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DATA;
 }
 
-static int decide(struct cli *cli, const char *text, struct side *side, struct ocv_error *err)
+static int decide_side(struct cli *cli, const char *text, struct side *side, struct ocv_error *err)
 {
     struct image image = {0};
     struct ocv_error why = {0};
@@ -88,7 +88,7 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
 {
     int of[SIDES], status = OCV_OK;
     for (size_t i = 0; i < SIDES; i++) {
-        of[i] = decide(cli, text, &sides[i], err);
+        of[i] = decide_side(cli, text, &sides[i], err);
         if (of[i] < 0 && !is_answer(of[i]))
             return of[i];
     }
@@ -120,8 +120,8 @@ static int compare_images(const struct coverage_request *r, struct side sides[SI
     return code;
 }
 
-static int run(const struct coverage_request *r, struct side sides[SIDES],
-               struct coverage_changes *changes, int *code, struct ocv_error *err)
+static int compare_sides(const struct coverage_request *r, struct side sides[SIDES],
+                         struct coverage_changes *changes, int *code, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
@@ -145,7 +145,7 @@ int coverage_compare(const struct coverage_request *r)
     struct side sides[SIDES] = {{0}};
     struct coverage_changes changes = {
         .before = r->before, .after = r->after, .images = r->n_images};
-    int code = 0, status = run(r, sides, &changes, &code, &err);
+    int code = 0, status = compare_sides(r, sides, &changes, &code, &err);
     code = status < 0 ? cli_fail(r->cli, &err) : code ? code : changes.n ? 5 : 0;
     for (size_t i = 0; i < SIDES; i++) {
         coverage_free(&sides[i].fleet);

@@ -3,7 +3,7 @@
 #ifndef OCV_COVERAGE_H
 #define OCV_COVERAGE_H
 
-#include "cmd/common/image.h"
+#include "cmd/common/image/image.h"
 
 #define COVERAGE_SOURCES_MAX 64u
 #define COVERAGE_HOSTS_MAX 10000u
@@ -56,7 +56,7 @@ bool coverage_gets_default(const struct coverage_host *host);
 enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
 /** What an entry is to a host. */
 enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry);
-/** Not so: entries that are no images at all, attestations above all, which are nobody's to get. */
+/** Not counted: entries that are not images (attestations above all), which no host gets. */
 bool coverage_candidate(const struct ocv_entry *entry);
 /** Hosts that are alike share the column of the first one. OCV_ERR_NOMEM only. */
 int coverage_share_columns(struct coverage *coverage, struct ocv_error *err) OCV_WARN_UNUSED;

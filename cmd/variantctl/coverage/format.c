@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Coverage as a table and as JSON. */
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/variantctl/coverage/coverage.h"
 #include "lib/base/format/json.h"
 
@@ -12,7 +12,7 @@ static const struct ocv_entry *entry_at(const struct coverage *c, size_t i)
     return ocv_index_entry(c->image->index, i);
 }
 
-static size_t entries(const struct coverage *c)
+static size_t count_entries(const struct coverage *c)
 {
     return ocv_index_count(c->image->index);
 }
@@ -75,7 +75,7 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
     size_t n = 0;
     char name[80];
     int status = OCV_OK;
-    for (size_t i = 0; i < entries(c) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < count_entries(c) && status == OCV_OK; i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         size_t fits = count_cells(c, entry, COVERAGE_FITS);
         if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
@@ -87,14 +87,14 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
 }
 
 /* Widths of the first two columns. */
-struct widths {
+struct coverage_widths {
     int name, platform;
 };
 
-static struct widths measure(const struct coverage *c)
+static struct coverage_widths measure_widths(const struct coverage *c)
 {
-    struct widths w = {12, 12};
-    for (size_t i = 0; i < entries(c); i++) {
+    struct coverage_widths w = {12, 12};
+    for (size_t i = 0; i < count_entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         char name[80], platform[128];
         if (!coverage_candidate(entry))
@@ -107,8 +107,8 @@ static struct widths measure(const struct coverage *c)
     return w;
 }
 
-static int put_row(const struct coverage *c, const struct ocv_entry *entry, struct widths w,
-                   struct ocv_buffer *out, struct ocv_error *err)
+static int put_row(const struct coverage *c, const struct ocv_entry *entry,
+                   struct coverage_widths w, struct ocv_buffer *out, struct ocv_error *err)
 {
     static const char *const marks[] = {".", "+", "*"};
     char name[80], platform[128];
@@ -128,7 +128,7 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry, stru
 
 #define TABLE_WIDTH 160 /* a wider table cannot be read */
 
-static int make_columns(struct coverage *c, struct widths w, struct ocv_error *err)
+static int make_columns(struct coverage *c, struct coverage_widths w, struct ocv_error *err)
 {
     size_t width = (size_t)w.name + 2 + (size_t)w.platform;
     for (size_t i = 0; i < c->n; i++) {
@@ -160,7 +160,7 @@ static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct oc
 
 int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct widths w = measure(c);
+    struct coverage_widths w = measure_widths(c);
     int status = make_columns(c, w, err);
     if (status < 0)
         return status;
@@ -175,7 +175,7 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
     }
     if (status == OCV_OK)
         status = ocv_buffer_append(out, "\n", 1, err);
-    for (size_t i = 0; i < entries(c) && status == OCV_OK; i++)
+    for (size_t i = 0; i < count_entries(c) && status == OCV_OK; i++)
         if (coverage_candidate(entry_at(c, i)))
             status = put_row(c, entry_at(c, i), w, out, err);
     if (status == OCV_OK)
@@ -252,7 +252,7 @@ static json_t *names_of(const struct coverage *c, bool (*wanted)(const struct co
 static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
                          struct ocv_error *err)
 {
-    for (size_t i = 0; i < entries(c); i++) {
+    for (size_t i = 0; i < count_entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         if (!coverage_candidate(entry))
             continue;

@@ -143,6 +143,23 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
+/* All that cannot be read are told, the last one as the failure: who mends a fleet's files mends
+ * them all. */
+static int read_profiles(struct cli *cli, struct coverage *c, struct ocv_error *err)
+{
+    struct ocv_error bad = {0};
+    for (size_t i = 0; i < c->n; i++) {
+        int status = read_profile(cli, &c->hosts[i], err);
+        if (status < 0)
+            cli_keep_failure(cli, &bad, err);
+        if (status == OCV_ERR_NOMEM || status == OCV_ERR_INTERRUPTED)
+            break;
+    }
+    if (bad.status)
+        *err = bad;
+    return bad.status;
+}
+
 int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
                         struct ocv_error *err)
 {
@@ -151,9 +168,7 @@ int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, str
         status = add_source(c, paths[i], err);
     if (status == OCV_OK)
         status = tell_apart(c, err);
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = read_profile(cli, &c->hosts[i], err);
-    return status;
+    return status == OCV_OK ? read_profiles(cli, c, err) : status;
 }
 
 /* What one of the hosts knows is no mistake. */
@@ -186,8 +201,8 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
 
 /* By a rule, an image's platform is read when it is first chosen, and that makes another index: all
  * hosts choose once before decisions are kept. */
-static int settle(struct cli *cli, struct image *image, const struct coverage_host *host,
-                  struct ocv_error *err)
+static int choose_once(struct cli *cli, struct image *image, const struct coverage_host *host,
+                       struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
     if (!image->choice)
@@ -201,7 +216,7 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, st
     coverage_forget(c);
     int status = check_names(cli, c, image, err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = settle(cli, image, &c->hosts[i], err);
+        status = choose_once(cli, image, &c->hosts[i], err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
         status = resolve_host(cli, image, &c->hosts[i], err);
     c->image = image;

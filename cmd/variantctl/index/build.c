@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/image/rules.h"
+#include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/nearest.h"
 #include "lib/edit/edit.h"
 
 #include <stdlib.h>
@@ -22,19 +25,34 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
     struct image *added = ocv_array_grow(&b->images, b->n_images);
     if (!added)
         return ocv_error_nomem(err);
-    *out = b->n_images++;
-    return image_open(b->cli, text, added, err);
+    *out = b->n_images;
+    int status = image_open(b->cli, text, added, err);
+    if (status < 0)
+        image_close(added); /* a later request for it fails in the same way */
+    else
+        b->n_images++;
+    return status;
+}
+
+static int no_index(const char *target, struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
+    ocv_error_hint(err, "variantctl index create %s null=%s LABEL=REF,PROPERTY... makes one of it",
+                   target, target);
+    return OCV_ERR_DATA;
 }
 
 static int begin_edit(struct build *b, const char *target, struct ocv_error *err)
 {
     size_t i;
     int status = add_image(b, target, &i, err);
+    if (status == OCV_ERR_NOT_FOUND && err && !*b->publication.before)
+        ocv_error_hint(err, "variantctl index create %s LABEL=REF,PROPERTY... makes it", target);
     if (status < 0)
         return status;
     const struct image *image = &b->images[i];
     if (image->kind != OCV_DOCUMENT_INDEX)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
+        return no_index(target, err);
     b->edited = image->index;
     status = publication_based_on(&b->publication, image->top.digest, err);
     if (status == OCV_OK) {
@@ -65,6 +83,8 @@ void build_free(struct build *b)
         json_decref(b->jobs[i].manifest);
         json_decref(b->jobs[i].config_json);
         free(b->jobs[i].label);
+        ocv_properties_free(b->jobs[i].properties);
+        ocv_content_free(&b->jobs[i].content);
     }
     for (size_t i = 0; i < b->n_images; i++)
         image_close(&b->images[i]);
@@ -74,6 +94,7 @@ void build_free(struct build *b)
         free(b->items[i].where);
         ocv_platform_free(b->items[i].platform);
         ocv_properties_free(b->items[i].properties);
+        ocv_properties_free(b->items[i].assumed);
     }
     free(b->jobs);
     free(b->images);
@@ -118,6 +139,11 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
     char *comma = strchr(equals + 1, ',');
     if (comma)
         *comma = '\0';
+    if (strstr(equals + 1, "::")) {
+        ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=REF[,PROPERTY...]", text);
+        ocv_error_hint(err, "a comma goes between the image and its properties");
+        return OCV_ERR_INVALID;
+    }
     if (!ocv_label_valid(copy, strlen(copy))) {
         ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not a label", copy);
         ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
@@ -152,17 +178,19 @@ static const char *text_in(const json_t *object, const char *key)
 
 #define OS_FEATURES_MAX 64u
 
-/* The truth about a platform stands in the image's config; but the tools that make a twin in
- * another format name its features only where it is listed (`listed`, or NULL). */
-static int add_entry(struct build *b, const struct item *item, const struct child *child,
+/* An image's platform is what its config says. But tools that make a twin in another format give
+ * its os.features only in the index (`listed`, or NULL). */
+static int add_entry(struct build *b, const struct item *item, const struct index_image *job,
                      const struct ocv_entry *listed, const struct ocv_buffer *config,
                      struct ocv_error *err)
 {
     const char *features[OS_FEATURES_MAX];
     json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
     struct ocv_edit_image image = {.label = item->label,
-                                   .properties = item->properties,
-                                   .descriptor = child->descriptor,
+                                   .properties =
+                                       job->properties ? job->properties : item->properties,
+                                   .descriptor = job->child.descriptor,
+                                   .replace = b->replace,
                                    .platform = {.os = text_in(root, "os"),
                                                 .architecture = text_in(root, "architecture"),
                                                 .variant = text_in(root, "variant"),
@@ -189,9 +217,10 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
     return status;
 }
 
-static struct job *new_job(struct build *b, size_t image, const char *label, struct ocv_error *err)
+static struct index_image *new_job(struct build *b, size_t image, const char *label,
+                                   struct ocv_error *err)
 {
-    struct job *job = ocv_array_grow(&b->jobs, b->n_jobs);
+    struct index_image *job = ocv_array_grow(&b->jobs, b->n_jobs);
     if (!job || (label && !(job->label = strdup(label)))) {
         ocv_error_nomem(err);
         return NULL;
@@ -203,19 +232,42 @@ static struct job *new_job(struct build *b, size_t image, const char *label, str
     return job;
 }
 
-static int relabel(struct job *job, const struct item *item, const struct ocv_buffer *config,
-                   struct ocv_error *err)
+static int relabel_item(struct index_image *job, const struct item *item,
+                        const struct ocv_buffer *config, struct ocv_error *err)
 {
     memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
-    return relabel_child(&job->child, config, item->label, item->properties, &job->config, err);
+    return relabel_child(&job->child, config, item->label,
+                         job->properties ? job->properties : item->properties, &job->config, err);
 }
 
 /* What is not JSON is the registry's fault, and refused elsewhere. */
-static void parse_for_lint(struct job *job, const struct ocv_buffer *config)
+static void parse_for_lint(struct index_image *job, const struct ocv_buffer *config)
 {
     const struct ocv_buffer *body = &job->child.body;
     job->manifest = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
     job->config_json = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+}
+
+/* --derive: what the image's files say becomes its properties, and what was written by hand is
+ * compared with them by lint, before anything is written. */
+static int derive_child(struct build *b, const struct item *item, struct index_image *job,
+                        struct ocv_error *err)
+{
+    int status =
+        derive_read_content(b->cli, &b->images[job->image], &job->child, &job->content, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", item->reference);
+    job->has_content = true;
+    if (item_is_default(item)) /* it claims nothing */
+        return OCV_OK;
+    status = derive_properties(&job->content, item->properties, &job->properties, err);
+    if (status < 0 || ocv_properties_count(job->properties))
+        return status;
+    ocv_error_set(err, OCV_ERR_DATA, "%s: nothing in the files of %s asks for a kind of machine",
+                  item->label, item->reference);
+    ocv_error_hint(err, "see 'variantctl derive %s', and write its properties by hand",
+                   item->reference);
+    return OCV_ERR_DATA;
 }
 
 static int add_child(struct build *b, const struct item *item, size_t image,
@@ -224,17 +276,19 @@ static int add_child(struct build *b, const struct item *item, size_t image,
 {
     ocv_auto_buffer config;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
-    struct job *job = new_job(b, image, item->label, err);
+    struct index_image *job = new_job(b, image, item->label, err);
     int status = job ? OCV_OK : OCV_ERR_NOMEM;
     if (status == OCV_OK)
         status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
     if (status == OCV_OK)
         status = child_config(b->cli, &b->images[image], &job->child, &config, err);
+    if (status == OCV_OK && b->derive)
+        status = derive_child(b, item, job, err);
     if (status == OCV_OK && b->relabel && item->label)
-        status = relabel(job, item, &config, err);
+        status = relabel_item(job, item, &config, err);
     if (status == OCV_OK)
         parse_for_lint(job, job->config.len ? &job->config : &config);
-    return status == OCV_OK ? add_entry(b, item, &job->child, listed, &config, err) : status;
+    return status == OCV_OK ? add_entry(b, item, job, listed, &config, err) : status;
 }
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
@@ -268,7 +322,7 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
                      item->label, descriptor->digest);
             continue;
         }
-        struct job *job = new_job(b, image, NULL, err);
+        struct index_image *job = new_job(b, image, NULL, err);
         status = job ? child_descriptor(ocv_index_entry(index, i), &d, err) : OCV_ERR_NOMEM;
         if (status == OCV_OK)
             status = child_read(b->cli, &b->images[image], &d, &job->child, err);
@@ -321,6 +375,37 @@ static bool is_own_default(const struct build *b, const struct item *item,
            !strcmp(tag, b->to.tag) && !(image->reference && image->reference->digest);
 }
 
+/* The tag that was meant: nearly the same, or with more behind it ("1.0-rocm" of "1.0-rocm6.4"). */
+static const char *near_tag(const struct rules_tags *tags, const char *tag)
+{
+    size_t len = strlen(tag);
+    struct ocv_nearest nearest = {.wanted = tag};
+    for (size_t i = 0; i < tags->n; i++)
+        ocv_nearest_offer(&nearest, tags->list[i]);
+    const char *meant = ocv_nearest_meant(&nearest);
+    for (size_t i = 0; i < tags->n && !meant; i++)
+        meant = strncmp(tags->list[i], tag, len) ? NULL : tags->list[i];
+    return meant;
+}
+
+/* A registry that does not list its tags hints at nothing. */
+static void hint_near(struct build *b, const struct item *item, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    struct rules_tags tags = {0};
+    if (err->hint[0] || b->tags_listed || !b->cli->registry ||
+        !strncmp(item->reference, "oci:", 4) ||
+        ocv_reference_parse(item->reference, &reference, NULL) < 0 || reference->digest)
+        return;
+    b->tags_listed = true; /* once is enough: some lists are long */
+    if (rules_list_tags(b->cli, reference, &tags, NULL) < 0)
+        return;
+    const char *meant = near_tag(&tags, reference->tag);
+    if (meant)
+        ocv_error_hint(err, "did you mean %s:%s?", reference->familiar, meant);
+    rules_tags_free(&tags);
+}
+
 /* `own`: only items that mean the tag itself, which come after all others; else only the rest. */
 static int read_item(struct build *b, const struct item *item, bool own, struct ocv_error *err)
 {
@@ -337,27 +422,49 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
     return add_child(b, item, image, &b->images[image].top, NULL, err);
 }
 
+/* With the build's name, and where it was asked for. */
+static int name_item(const struct build *b, const struct item *item, int status,
+                     struct ocv_error *err)
+{
+    ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
+    if (item->source && status != OCV_ERR_DATA) { /* of the image, and not of what is said of it */
+        ocv_error_prefix(err, "%s:%zu", b->from,
+                         ocv_edit_source_image(item->source, item->source_image).image_line);
+        if (status == OCV_ERR_INVALID)
+            err->status = OCV_ERR_DATA;
+    } else if (item->where) {
+        ocv_error_prefix(err, "%s", item->where);
+        if (status == OCV_ERR_INVALID)
+            err->status = OCV_ERR_DATA;
+    }
+    return err->status;
+}
+
+/* Of several images that are not there all are told, the last one as the failure. */
 static int read_items(struct build *b, bool own, struct ocv_error *err)
 {
+    struct ocv_error missing = {0};
     for (size_t i = 0; i < b->n_items; i++) {
-        const struct item *item = &b->items[i];
-        int status = read_item(b, item, own, err);
+        int status = read_item(b, &b->items[i], own, err);
         if (status == OCV_OK)
             continue;
-        ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
-        if (item->where) {
-            ocv_error_prefix(err, "%s", item->where);
-            if (status == OCV_ERR_INVALID)
-                err->status = OCV_ERR_DATA;
-        }
-        return err->status;
+        if (status == OCV_ERR_NOT_FOUND)
+            hint_near(b, &b->items[i], err);
+        name_item(b, &b->items[i], status, err);
+        cli_keep_failure(b->cli, &missing, err);
+        if (status != OCV_ERR_NOT_FOUND)
+            return err->status;
     }
-    return OCV_OK;
+    if (missing.status)
+        *err = missing;
+    return missing.status;
 }
 
 int build_read(struct build *b, struct ocv_error *err)
 {
-    int status = read_items(b, false, err);
+    int status = build_check_order(b, err);
+    if (status == OCV_OK)
+        status = read_items(b, false, err);
     if (status == OCV_OK)
         status = read_items(b, true, err);
     if (status == OCV_OK)

@@ -55,7 +55,7 @@ const char *copier_summary(const struct copier *copier, char *out, size_t size)
 /* ---- one blob to a registry --------------------------------------------------------------------
  */
 
-struct row {
+struct progress_row {
     struct copier *copier;
     size_t i;
     int64_t size;
@@ -63,13 +63,13 @@ struct row {
 
 static void on_sent(void *data, int64_t sent)
 {
-    struct row *row = data;
+    struct progress_row *row = data;
     progress_set(row->copier->progress, row->i, LAYER_UPLOADING, sent, row->size);
 }
 
 static void on_fetched(void *data, size_t i, int64_t done, bool finished, bool cached)
 {
-    struct row *row = data;
+    struct progress_row *row = data;
     (void)i;
     (void)finished;
     (void)cached;
@@ -157,7 +157,7 @@ static bool is_foreign(const struct ocv_descriptor *d)
     return strstr(d->media_type, ".foreign.") || strstr(d->media_type, "nondistributable");
 }
 
-static void count(struct copier *c, const struct row *row, enum ocv_pushed how)
+static void count_row(struct copier *c, const struct progress_row *row, enum ocv_pushed how)
 {
     int64_t *sums[] = {[OCV_PUSHED_PRESENT] = &c->bytes_present,
                        [OCV_PUSHED_MOUNTED] = &c->bytes_mounted,
@@ -171,7 +171,7 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
                      const struct ocv_buffer *bytes, struct ocv_error *err)
 {
     struct ocv_error local = {0};
-    struct row row = {.copier = c, .i = progress_add(c->progress, d->digest, d->size)};
+    struct progress_row row = {.copier = c, .i = progress_add(c->progress, d->digest, d->size)};
     row.size = d->size;
     struct ocv_push push = {.descriptor = *d, .fd = -1, .progress = on_sent, .data = &row};
     enum ocv_pushed how = OCV_PUSHED_PRESENT;
@@ -196,13 +196,13 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
             status = OCV_OK;
     }
     if (status == OCV_OK)
-        count(c, &row, how);
+        count_row(c, &row, how);
     else if (err)
         *err = local;
     return status;
 }
 
-static int push_blobs(struct copier *c, const struct image *from, const struct child *child,
+static int push_blobs(struct copier *c, const struct image *from, const struct manifest_doc *child,
                       const struct ocv_buffer *config, struct ocv_error *err)
 {
     size_t n = ocv_manifest_layer_count(child->manifest);
@@ -224,12 +224,13 @@ static bool is_there(struct copier *c, const struct ocv_descriptor *d)
     return place_head(c->to, d->digest, &seen, NULL) == OCV_OK && seen.size == d->size;
 }
 
-static int to_layout(struct copier *c, const struct image *from, const struct child *child,
+static int to_layout(struct copier *c, const struct image *from, const struct manifest_doc *child,
                      const struct ocv_buffer *config, struct ocv_error *err)
 {
-    struct row row = {.copier = c,
-                      .i = progress_add(c->progress, child->descriptor.digest, child_bytes(child)),
-                      .size = child_bytes(child)};
+    struct progress_row row = {
+        .copier = c,
+        .i = progress_add(c->progress, child->descriptor.digest, child_bytes(child)),
+        .size = child_bytes(child)};
     char digest[OCV_DIGEST_MAX];
     int status = OCV_OK;
     if (config) {
@@ -246,7 +247,7 @@ static int to_layout(struct copier *c, const struct image *from, const struct ch
     return status;
 }
 
-int copier_child(struct copier *c, const struct image *from, const struct child *child,
+int copier_child(struct copier *c, const struct image *from, const struct manifest_doc *child,
                  const struct ocv_buffer *config, struct ocv_error *err)
 {
     if (!c->to->reference)
@@ -320,7 +321,7 @@ static int copy_document(struct copier *c, const struct image *from, const struc
         return status;
     if (kind == OCV_DOCUMENT_INDEX)
         return copy_index(c, from, d, &body, depth, err);
-    struct child child = {.descriptor = *d, .body = body};
+    struct manifest_doc child = {.descriptor = *d, .body = body};
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     status =
         ocv_manifest_parse(child.body.data, child.body.len, d->media_type, &child.manifest, err);

@@ -8,63 +8,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option options[] = {{"default", required_argument, NULL, EDIT_OPTION_DEFAULT},
-                                        {"from", required_argument, NULL, EDIT_OPTION_FROM},
-                                        {"from-tags", required_argument, NULL, EDIT_OPTION_TAGS},
-                                        {"rules", required_argument, NULL, EDIT_OPTION_RULES},
-                                        {"relabel", no_argument, NULL, EDIT_OPTION_RELABEL},
-                                        EDIT_INDEX_OPTIONS,
-                                        LAYOUT_OPTION,
-                                        LINT_OPTION,
-                                        WRITE_OPTIONS,
-                                        CLI_REGISTRY_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
+static const struct ocv_option options[] = {
+    {.name = "default",
+     .value = "REF",
+     .help = "the same as null=REF",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_LIST(struct edit, defaults)},
+    {.name = "from",
+     .value = "FILE.yaml",
+     .help = "builds and their properties from a file\n"
+             "(schema/index-source.schema.json)",
+     OCV_OPTION_MEMBER(edit_take_once, struct edit, from)},
+    {.name = "from-tags",
+     .value = "[REPO:]GLOB",
+     .help = "labels and properties of these tags by the tag rules",
+     OCV_OPTION_MEMBER(edit_take_once, struct edit, tags)},
+    {.name = "rules",
+     .value = "FILE|DIR",
+     .help = "more tag rules",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_MEMBER(edit_take_once, struct edit, rules)},
+    {.name = "derive",
+     .help = "add the properties that the images' files show",
+     OCV_OPTION_FLAG(struct edit, build.derive)},
+    {.group = edit_relabel_rows},
+    EDIT_ANNOTATION_ROWS,
+    EDIT_WRITE_ROWS(layout_rows),
+    EDIT_WRITE_ROWS(lint_rows),
+    EDIT_WRITE_ROWS(write_rows),
+    OCV_OPTIONS_END};
 
-static const char help[] =
-    "Usage: variantctl index create [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n"
-    "\n"
-    "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
-    "layout. REF is REPO:TAG or oci:DIR:TAG; it is mounted or copied beside it.\n"
-    "A PROPERTY is 'namespace :: feature :: value' (variantctl vocabulary). null=REF\n"
-    "is the build that needs nothing: the default entry.\n"
-    "\n"
-    "Options:\n"
-    "  --default REF            the same as null=REF\n"
-    "  --from FILE.yaml         the same as a file (schema/index-source.schema.json)\n"
-    "  --from-tags [REPO:]GLOB  labels and properties of these tags by the tag rules\n"
-    "  --rules FILE|DIR         more tag rules\n"
-    "  --relabel                write them into the images, too: new "
-    "digests\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP
-    "\n"
-    "Examples:\n"
-    "  variantctl index create registry.example/app:2.0 \\\n"
-    "      null=registry.example/app:1.0-cpu \\\n"
-    "      'cuda12.8=registry.example/app:1.0-cuda,nvidia :: sm_arch :: 90_real'\n"
-    "  variantctl index create --from app.yaml\n"
-    "  variantctl index create --dry-run oci:images:two null=oci:images:cpu \\\n"
-    "      'v3=oci:images:v3,x86_64 :: level :: v3'\n";
+static const struct cli_command command = {
+    .usage = "Usage: variantctl index create [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n"
+             "\n"
+             "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
+             "layout. A PROPERTY is 'namespace :: feature :: value' (variantctl vocabulary).\n"
+             "null=REF is the build that needs nothing: the default entry.\n",
+    .details = "REF is REPO:TAG or oci:DIR:TAG; it is mounted or copied beside the index.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl index create oci:images:two null=oci:images:cpu \\\n"
+           "      'cuda12.8=oci:images:cuda,nvidia :: sm_arch :: 90_real'\n"
+           "  variantctl index create --from app.yaml\n"
+           "  variantctl index create --dry-run --from-tags '1.0-*' registry.example/app:2.0\n"};
 
 static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
 {
     struct build *b = &e->build;
     int status = OCV_OK;
-    for (size_t i = 0; i < e->n_defaults && status == OCV_OK; i++)
-        status = build_item(b, NULL, e->defaults[i], NULL, NULL, err);
+    for (size_t i = 0; i < e->defaults.n && status == OCV_OK; i++)
+        status = build_item(b, NULL, e->defaults.texts[i], NULL, NULL, err);
     for (size_t i = 0; arguments[i] && status == OCV_OK; i++)
         status = build_argument(b, arguments[i], err);
     return status;
 }
 
-static int run(struct edit *e, const char *target, char **arguments,
-               const struct ocv_edit_source *source, struct ocv_error *err)
+static int create_index(struct edit *e, const char *target, char **arguments,
+                        const struct ocv_edit_source *source, struct ocv_error *err)
 {
     struct build *b = &e->build;
+    b->from = e->from;
     int status = add_items(e, arguments, err); /* wrong usage costs no request */
     if (status == OCV_OK)
         status = cli_load(b->cli, err);
     if (source && !b->options.has_layout)
         b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
+    b->derive = b->derive || (source && ocv_edit_source_derives(source));
     if (status == OCV_OK)
         status = build_begin(b, target, false, err);
     if (status == OCV_OK && source)
@@ -75,37 +86,46 @@ static int run(struct edit *e, const char *target, char **arguments,
         status = build_from_tags(b, e->tags, e->rules, err);
     if (status == OCV_OK)
         status = build_read(b, err);
-    b->from = e->from;
     return status == OCV_OK ? build_finish(b, err) : status;
 }
 
-static int start(struct edit *e, int argc, char **argv, struct ocv_error *err)
+static int create_from_arguments(struct edit *e, struct ocv_error *err)
 {
     ocv_auto(ocv_edit_source) source = NULL;
     int status = e->from ? build_from_file(e->from, &source, err) : OCV_OK;
     if (status < 0)
         return status;
     const char *target = source ? ocv_edit_source_target(source) : NULL;
-    char **arguments = argv + optind;
-    bool given = optind < argc && (!target || !strchr(argv[optind], '='));
+    char **arguments = e->build.cli->arguments;
+    bool given = *arguments && (!target || !strchr(*arguments, '='));
     if (given)
         target = *arguments++;
     if (e->rules && !e->tags)
-        return ocv_error_set(err, OCV_ERR_INVALID, "index create: --rules is for --from-tags");
-    if (!target || (!*arguments && !e->n_defaults && !source && !e->tags))
+        return ocv_error_set(err, OCV_ERR_INVALID, "index create: --rules requires --from-tags");
+    if (!target && e->tags)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index create: --from-tags needs the name of the index, too: index "
+                             "create --from-tags '%s' REPO:TAG",
+                             e->tags);
+    if (target && !source && strchr(target, '='))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index create: the name of the index comes first: index create "
+                             "REPO:TAG '%.200s'",
+                             target);
+    if (!target || (!*arguments && !e->defaults.n && !source && !e->tags))
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: give REPO:TAG or oci:DIR:TAG, and at least one "
                              "LABEL=REF");
-    return run(e, target, arguments, source, err);
+    return create_index(e, target, arguments, source, err);
 }
 
 int cmd_index_create(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};
-    int status = edit_options(&e, argc, argv, options, help, &err);
-    if (status == EDIT_GO_ON)
-        status = start(&e, argc, argv, &err);
+    int code = cli_read(cli, &command, &e, argc, argv);
+    if (code < 0)
+        code = create_from_arguments(&e, &err) < 0 ? cli_fail(cli, &err) : 0;
     edit_free(&e);
-    return status < 0 ? cli_fail(cli, &err) : status;
+    return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of every verb that makes or edits an index: check, review, show or copy, publish. */
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/core/resolve/default.h"
@@ -12,11 +12,11 @@
  */
 
 /* One image may be the build of several labels. */
-const struct job *build_job_of(const struct build *b, const struct ocv_entry *e)
+const struct index_image *build_job_of(const struct build *b, const struct ocv_entry *e)
 {
-    const struct job *found = NULL;
+    const struct index_image *found = NULL;
     for (size_t i = 0; i < b->n_jobs; i++) {
-        const struct job *job = &b->jobs[i];
+        const struct index_image *job = &b->jobs[i];
         if (strcmp(job->child.descriptor.digest, e->digest) != 0)
             continue;
         if (e->label && job->label && !strcmp(e->label, job->label))
@@ -26,9 +26,97 @@ const struct job *build_job_of(const struct build *b, const struct ocv_entry *e)
     return found;
 }
 
-static bool to_copy(const struct build *b, const struct job *job)
+static bool to_copy(const struct build *b, const struct index_image *job)
 {
     return job->relabelled_from[0] || !place_holds(&b->to, &b->images[job->image]);
+}
+
+/* ---- what nobody wrote down --------------------------------------------------------------------
+ */
+
+static bool has_property(const struct ocv_properties *set, struct ocv_property p)
+{
+    for (size_t i = 0; set && i < ocv_properties_count(set); i++) {
+        struct ocv_property q = ocv_properties_get(set, i);
+        if (!strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value))
+            return true;
+    }
+    return false;
+}
+
+static bool is_assumed(const struct build *b, const struct ocv_entry *e, struct ocv_property p)
+{
+    for (size_t i = 0; e->label && i < b->n_items; i++)
+        if (b->items[i].label && !strcmp(b->items[i].label, e->label) &&
+            has_property(b->items[i].assumed, p))
+            return true;
+    return false;
+}
+
+static bool same_feature(struct ocv_property a, struct ocv_property b)
+{
+    return !strcmp(a.ns, b.ns) && !strcmp(a.feature, b.feature);
+}
+
+/* 90_real before 120_real, gfx90a before gfx1201: the newer name is the longer one. */
+static int compare_models(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    return na == nb ? strcmp(a, b) : na < nb ? -1 : 1;
+}
+
+/* "nvidia :: sm_arch, 16 values from 50_real to 120_real" for each feature. */
+static void print_features(const struct ocv_properties *set)
+{
+    size_t n = ocv_properties_count(set);
+    for (size_t from = 0, next; from < n; from = next) {
+        struct ocv_property p = ocv_properties_get(set, from), q = p;
+        const char *least = p.value, *most = p.value;
+        for (next = from + 1; next < n; next++) {
+            q = ocv_properties_get(set, next);
+            if (!same_feature(p, q))
+                break;
+            least = compare_models(q.value, least) < 0 ? q.value : least;
+            most = compare_models(q.value, most) > 0 ? q.value : most;
+        }
+        printf("%s%s :: %s, ", from ? "; " : "", p.ns, p.feature);
+        if (next == from + 1)
+            printf("%s", p.value);
+        else
+            printf("%zu values from %s to %s", next - from, least, most);
+    }
+}
+
+/* The line that says of the first such build what it really holds. */
+static void hint_assumed(const struct build *b, const struct item *item)
+{
+    fflush(stdout);
+    fprintf(stderr,
+            "hint: where a build holds fewer, say which: variantctl index annotate %s:%s '%s=",
+            b->to.name, b->to.tag, item->label);
+    for (size_t i = 0; i < ocv_properties_count(item->properties); i++) {
+        struct ocv_property p = ocv_properties_get(item->properties, i);
+        if (!has_property(item->assumed, p))
+            fprintf(stderr, "%s :: %s :: %s,", p.ns, p.feature, p.value);
+    }
+    struct ocv_property p = ocv_properties_get(item->assumed, 0);
+    fprintf(stderr, "%s :: %s :: VALUE,...'\n", p.ns, p.feature);
+}
+
+static void print_assumed(const struct build *b)
+{
+    const struct item *first = NULL;
+    for (size_t i = 0; i < b->n_items; i++) {
+        const struct item *item = &b->items[i];
+        if (!item->assumed || ocv_properties_count(item->assumed) == 0)
+            continue;
+        printf("devices assumed of %s (%s): ", item->label, item->reference);
+        print_features(item->assumed);
+        puts("");
+        first = first ? first : item;
+    }
+    if (first)
+        hint_assumed(b, first);
 }
 
 static void print_plan(const struct build *b, const struct ocv_index *index)
@@ -38,7 +126,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
     char text[FORMAT_NUMBER_MAX];
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        const struct job *job = build_job_of(b, e);
+        const struct index_image *job = build_job_of(b, e);
         char name[80], platform[128];
         printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
                e->code == OCV_REJECT_ATTESTATION ? "attestation"
@@ -46,6 +134,11 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
                e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform))
                                : "-",
                e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
+        for (size_t k = 0; k < e->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(index, e->properties[k]);
+            printf("        %s :: %s :: %s%s\n", p.ns, p.feature, p.value,
+                   is_assumed(b, e, p) ? "  (assumed)" : "");
+        }
     }
     for (size_t i = 0; i < b->n_jobs; i++)
         if (to_copy(b, &b->jobs[i])) {
@@ -79,7 +172,7 @@ static int copy_jobs(struct build *b, struct copier *copier, struct ocv_error *e
 {
     int status = OCV_OK;
     for (size_t i = 0; i < b->n_jobs && status == OCV_OK; i++) {
-        struct job *job = &b->jobs[i];
+        struct index_image *job = &b->jobs[i];
         const struct image *image = &b->images[job->image];
         if (!to_copy(b, job))
             continue;
@@ -108,7 +201,12 @@ static int write_all(struct build *b, struct copier *copier, const struct ocv_bu
     if (status < 0)
         return status;
     print_relabelled(b);
-    return publication_print(&b->publication, copier, relabelled_json(b), err);
+    b->publication.old = b->edited ? &b->images[0].body : NULL; /* the tag, read first */
+    status = publication_print(&b->publication, copier, relabelled_json(b), err);
+    if (status < 0 || b->options.quiet || b->options.json)
+        return status;
+    print_assumed(b);
+    return cli_print("", 0, err);
 }
 
 static bool has_image(const struct ocv_index *index)

@@ -5,6 +5,7 @@
 #define OCV_INDEX_BUILD_H
 
 #include "cmd/variantctl/index/index_publish.h"
+#include "lib/content/derived.h"
 #include "lib/edit/edit.h"
 
 /** Something to add, with where it was asked for. */
@@ -12,25 +13,34 @@ struct item {
     char *label;     /**< NULL: an ordinary image, the default */
     char *reference; /**< what to open */
     struct ocv_properties *properties;
-    struct ocv_platform *platform; /**< only the entry of this platform; NULL: all */
+    struct ocv_properties *assumed; /**< those of them that no one wrote down; NULL: none */
+    struct ocv_platform *platform;  /**< only the entry of this platform; NULL: all */
     bool by_label; /**< of an index of several platforms: x-LABEL, of a default the plain ones */
-    char *where;   /**< "FILE:LINE", or NULL: the label is enough */
+    char *where;   /**< "FILE:LINE", or a tag, or NULL: the label is enough */
+    const struct ocv_edit_source *source; /**< the file, for the lines of its parts, or NULL */
+    size_t source_image;                  /**< which of its images it is */
 };
 
 /** A manifest to copy: an image, or what attests to one. */
-struct job {
+struct index_image {
     size_t image; /**< which of the opened ones */
-    struct child child;
+    struct manifest_doc child;
     struct ocv_buffer config;             /**< of a relabelled child; else empty */
     json_t *manifest, *config_json;       /**< the same as lint reads them; NULL: unread */
     char relabelled_from[OCV_DIGEST_MAX]; /**< empty: as it was */
     char *label;
+    struct ocv_properties *properties; /**< with --derive: given and derived; else NULL */
+    struct ocv_content content;        /**< the same: what its files say */
+    bool has_content;
 };
 
 struct build {
     struct cli *cli;
     struct write_options options;
     bool relabel;
+    bool tags_listed; /* for what was meant by one that is not there */
+    bool replace;     /* a build takes the place of the one with its label */
+    bool derive;      /* properties are read from the images' files, too */
     struct place to;
     struct publication publication;
     struct ocv_edit *document;
@@ -40,7 +50,7 @@ struct build {
     size_t n_items;
     struct image *images;
     size_t n_images;
-    struct job *jobs;
+    struct index_image *jobs;
     size_t n_jobs;
 };
 
@@ -64,7 +74,7 @@ int build_read(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** The image that was read for an entry, or NULL. */
-const struct job *build_job_of(const struct build *build, const struct ocv_entry *entry);
+const struct index_image *build_job_of(const struct build *build, const struct ocv_entry *entry);
 
 /* ---- pick.c ---------------------------------------------------------------------------- */
 
@@ -83,6 +93,9 @@ void build_warn_left_out(const struct build *build);
 
 /* ---- review.c -------------------------------------------------------------------------- */
 
+/** Accelerators without an order are OCV_ERR_DATA, but with --no-lint: told of a new index before
+ * any image is asked for. */
+int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Lint what is about to be written, and warn: what lint calls an error is OCV_ERR_DATA, but with
  *  --no-lint, and so are accelerators without an order. */
 int build_review(const struct build *build, const struct ocv_index *index,
@@ -108,16 +121,12 @@ int build_from_tags(struct build *build, const char *glob, const char *rules,
 
 /** Write label and properties into the image's config, and the label onto its top layer. The child
  *  then has another manifest and digest; `config` gets the new config's bytes. */
-int relabel_child(struct child *child, const struct ocv_buffer *old_config, const char *label,
-                  const struct ocv_properties *properties, struct ocv_buffer *config,
-                  struct ocv_error *err) OCV_WARN_UNUSED;
+int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
+                  const char *label, const struct ocv_properties *properties,
+                  struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- referrers.c ----------------------------------------------------------------------- */
 
-/** Append the descriptors that name a digest as their subject. `*api`: the place has the API; else
- * the fallback tag was read. */
-int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
-                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Copy what refers to a manifest of the image's repository: by the referrers API or its fallback
  *  tag, and cosign's older tags. */
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bring manifests with all they name from where an image lives into a place. Nothing is written
- * under a tag here: what breaks off leaves no name changed. */
+/* Copy manifests and everything they name to another place. No tag is written here, so a copy that
+ * fails changes no name. */
 #ifndef OCV_INDEX_COPY_H
 #define OCV_INDEX_COPY_H
 
-#include "cmd/common/image_copy.h"
+#include "cmd/common/image/image_copy.h"
 #include "cmd/common/progress/progress.h"
-#include "cmd/variantctl/index/index_place.h"
+#include "cmd/variantctl/place/place.h"
 
 struct copier {
     struct cli *cli;
@@ -24,13 +24,13 @@ int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, stru
 void copier_close(struct copier *copier);
 /** Copy an image manifest that was read, its blobs first. `config` (may be NULL): the config's
  *  bytes, for one that is nowhere yet. */
-int copier_child(struct copier *copier, const struct image *from, const struct child *child,
+int copier_child(struct copier *copier, const struct image *from, const struct manifest_doc *child,
                  const struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Copy a document of the image's repository by its digest: manifest or index, with everything
  * below. */
 int copier_tree(struct copier *copier, const struct image *from,
                 const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same, and the index itself, which copier_tree leaves to whom gives it a name. */
+/** The same, and the index itself, which copier_tree leaves to the caller that names it. */
 int copier_document(struct copier *copier, const struct image *from,
                     const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
 /** What it did, for people. */

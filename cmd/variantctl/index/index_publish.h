@@ -17,42 +17,10 @@ struct write_options {
     bool has_layout;
 };
 
-enum {
-    WRITE_OPTION_DRY_RUN = 900,
-    WRITE_OPTION_FORMAT,
-    WRITE_OPTION_REFERRERS,
-    WRITE_OPTION_EXPECT,
-    WRITE_OPTION_LAYOUT,
-    WRITE_OPTION_NO_LINT
-};
-#define WRITE_OPTIONS                                                                        \
-    {"dry-run", no_argument, NULL, WRITE_OPTION_DRY_RUN}, {"quiet", no_argument, NULL, 'q'}, \
-        {"format", required_argument, NULL, WRITE_OPTION_FORMAT},                            \
-        {"referrers", no_argument, NULL, WRITE_OPTION_REFERRERS},                            \
-    {                                                                                        \
-        "expect", required_argument, NULL, WRITE_OPTION_EXPECT                               \
-    }
-#define LAYOUT_OPTION                                          \
-    {                                                          \
-        "layout", required_argument, NULL, WRITE_OPTION_LAYOUT \
-    }
-#define LINT_OPTION                                        \
-    {                                                      \
-        "no-lint", no_argument, NULL, WRITE_OPTION_NO_LINT \
-    }
-#define LINT_HELP "  --no-lint                publish it though lint finds errors in it\n"
-#define WRITE_HELP                                                                \
-    "  --dry-run                show what would be written, and its digest\n"     \
-    "  --referrers              copy signatures and what else refers to images\n" \
-    "  --expect DIGEST|none     refuse unless the tag names this now\n"           \
-    "  -q, --quiet              print the digest only\n"                          \
-    "  --format text|json       json: what was written, for programs\n"
-#define LAYOUT_HELP                                                               \
-    "  --layout hidden|same-platform   hidden (default): with platform.variant\n" \
-    "                           x-LABEL, where old clients do not look\n"
+/** Rows of every verb that writes, of one that lays out an index, of one that checks it before: for
+ *  a `struct write_options`. */
+extern const struct ocv_option write_rows[], layout_rows[], lint_rows[];
 
-/** Take an option of the above: 1, 0 when it is another one, -1 when its value is none. */
-int write_option(struct write_options *options, int value);
 /** What bars are shown: only to people. */
 enum progress_mode write_progress(const struct cli *cli, const struct write_options *options);
 
@@ -62,8 +30,9 @@ struct publication {
     const struct write_options *options;
     struct ocv_descriptor descriptor;
     const struct ocv_buffer *bytes;
-    char before[OCV_DIGEST_MAX]; /**< what the tag named at first; empty: nothing */
-    bool unchanged;              /**< it names these bytes already */
+    char before[OCV_DIGEST_MAX];  /**< what the tag named at first; empty: nothing */
+    const struct ocv_buffer *old; /**< its document where an edit has read it, else NULL */
+    bool unchanged;               /**< it names these bytes already */
 };
 
 /** Look at what the tag names; with --expect refuse another. Needed before anything is read that

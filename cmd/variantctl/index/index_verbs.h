@@ -6,59 +6,42 @@
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/verbs.h"
 
-enum {
-    EDIT_OPTION_DEFAULT = 1,
-    EDIT_OPTION_FROM,
-    EDIT_OPTION_TAGS,
-    EDIT_OPTION_RULES,
-    EDIT_OPTION_RELABEL,
-    EDIT_OPTION_NAMESPACES,
-    EDIT_OPTION_STATIC,
-    EDIT_OPTION_ANNOTATION,
-    EDIT_OPTION_PLATFORM,
-    EDIT_OPTION_LABEL,
-    EDIT_OPTION_ORDINARY,
-    EDIT_OPTION_RELAYOUT
-};
-
-/* Annotations of the index. */
-#define EDIT_INDEX_OPTIONS                                            \
-    {"namespaces", required_argument, NULL, EDIT_OPTION_NAMESPACES},  \
-        {"static", required_argument, NULL, EDIT_OPTION_STATIC},      \
-    {                                                                 \
-        "annotation", required_argument, NULL, EDIT_OPTION_ANNOTATION \
-    }
-#define EDIT_INDEX_HELP                                                           \
-    "  --namespaces A,B         most important namespace first\n"                 \
-    "  --static NS='F :: V, ...'  rank builds by a list of the publisher's own\n" \
-    "  --annotation KEY=VALUE   on the index; an empty VALUE takes it away\n"
-
-#define EDIT_DEFAULTS_MAX 64u
-#define EDIT_LABELS_MAX 256u
 #define EDIT_ANNOTATIONS_MAX 256u
+
+/** What the text of an annotation is. */
+enum edit_annotation { EDIT_NAMESPACES, EDIT_STATIC, EDIT_ANNOTATION };
 
 /** One run of such a verb. Zero-initialise. */
 struct edit {
     struct build build;
-    const char *defaults[EDIT_DEFAULTS_MAX];
-    size_t n_defaults;
+    struct ocv_option_list defaults;
     const char *from, *tags, *rules;
-    const char *labels[EDIT_LABELS_MAX]; /**< --label WHICH=LABEL */
-    size_t n_labels;
-    struct {
-        int option;
-        const char *text;
-    } annotations[EDIT_ANNOTATIONS_MAX]; /**< --namespaces, --static, --annotation */
-    size_t n_annotations;
+    struct ocv_option_list labels; /**< --label WHICH=LABEL */
+    struct edit_annotations {
+        struct {
+            enum edit_annotation kind;
+            const char *text;
+        } list[EDIT_ANNOTATIONS_MAX];
+        size_t n;
+    } annotations; /**< --namespaces, --static, --annotation, in the order given */
     struct ocv_platform *platform;
     bool ordinary, relayout;
 };
 
-/** edit_options: neither an error nor done. */
-#define EDIT_GO_ON 1000
-/** Read the options. EDIT_GO_ON, a negative status, or what the command ends with. */
-int edit_options(struct edit *edit, int argc, char **argv, const struct option *options,
-                 const char *help, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Rows for annotations of the index; --relabel; --platform. */
+extern const struct ocv_option edit_annotation_rows[], edit_relabel_rows[], edit_platform_rows[];
+/** A row that a `const char *` may get once: a second one would silently undo the first. */
+int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The rows behind a verb's own. */
+#define EDIT_ANNOTATION_ROWS                                                        \
+    {                                                                               \
+        .group = edit_annotation_rows, .offset = offsetof(struct edit, annotations) \
+    }
+#define EDIT_WRITE_ROWS(rows)                                           \
+    {                                                                   \
+        .group = (rows), .offset = offsetof(struct edit, build.options) \
+    }
+
 /** Set the annotations that were asked for. */
 int edit_annotations(struct edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 void edit_free(struct edit *edit);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No registry in use changes a tag only if no other writer did (distribution 2.8 ignores
- * If-Match). So: compare right before, put, read back. Two writers within the same few milliseconds
- * are seen by at least the one whose bytes are gone when it reads back. A layout compares under its
- * lock. */
+/* No registry in use changes a tag only if no other writer did (distribution 2.8 ignores If-Match).
+ * So: compare just before, put, read back. Of two writers within a few milliseconds, the one that
+ * was overwritten sees it when it reads back. A layout is compared under its lock. */
+#include "cmd/variantctl/index/index_changes.h"
 #include "cmd/variantctl/index/index_publish.h"
 
 #include <stdlib.h>
@@ -11,34 +11,59 @@
 
 #define READ_BACK_TRIES 4u /* a registry with replicas may show the old tag for a moment */
 
-int write_option(struct write_options *options, int value)
+static int take_expect(const struct ocv_option_given *given, struct ocv_error *err)
 {
-    switch (value) {
-    case WRITE_OPTION_DRY_RUN:
-        options->dry_run = true;
-        return 1;
-    case 'q':
-        options->quiet = true;
-        return 1;
-    case WRITE_OPTION_NO_LINT:
-        options->no_lint = true;
-        return 1;
-    case WRITE_OPTION_REFERRERS:
-        options->referrers = true;
-        return 1;
-    case WRITE_OPTION_FORMAT:
-        return cli_format(optarg, &options->json) ? 1 : -1;
-    case WRITE_OPTION_EXPECT:
-        options->expect = optarg;
-        return !strcmp(optarg, "none") || ocv_digest_known(optarg) ? 1 : -1;
-    case WRITE_OPTION_LAYOUT:
-        options->has_layout = true;
-        options->layout = !strcmp(optarg, "hidden") ? OCV_EDIT_HIDDEN : OCV_EDIT_SAME_PLATFORM;
-        return !strcmp(optarg, "hidden") || !strcmp(optarg, "same-platform") ? 1 : -1;
-    default:
-        return 0;
-    }
+    (void)err;
+    *(const char **)given->into = given->value;
+    return !strcmp(given->value, "none") || ocv_digest_known(given->value) ? OCV_OK
+                                                                           : OCV_OPTION_WRONG;
 }
+
+static int take_layout(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    static const enum ocv_edit_layout layouts[] = {OCV_EDIT_HIDDEN, OCV_EDIT_SAME_PLATFORM};
+    struct write_options *options = given->into;
+    int word = ocv_option_word(given->option, given->value);
+    (void)err;
+    if (word < 0)
+        return OCV_OPTION_WRONG;
+    options->has_layout = true;
+    options->layout = layouts[word];
+    return OCV_OK;
+}
+
+const struct ocv_option write_rows[] = {
+    {.name = "dry-run",
+     .help = "show what would be written, and its digest",
+     OCV_OPTION_FLAG(struct write_options, dry_run)},
+    {.name = "referrers",
+     .help = "copy signatures and what else refers to images",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct write_options, referrers)},
+    {.name = "expect",
+     .value = "DIGEST|none",
+     .help = "refuse unless the tag names this now",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_MEMBER(take_expect, struct write_options, expect)},
+    {.name = "quiet",
+     .letter = 'q',
+     .help = "print the digest only",
+     OCV_OPTION_FLAG(struct write_options, quiet)},
+    CLI_FORMAT(struct write_options, json, "json: what was written, for programs"),
+    OCV_OPTIONS_END};
+
+const struct ocv_option layout_rows[] = {{.name = "layout",
+                                          .value = "hidden|same-platform",
+                                          .help = "hidden (default): with platform.variant\n"
+                                                  "x-LABEL, where old clients do not look",
+                                          .flags = OCV_OPTION_MORE,
+                                          OCV_OPTION_CALL(take_layout)},
+                                         OCV_OPTIONS_END};
+
+const struct ocv_option lint_rows[] = {{.name = "no-lint",
+                                        .help = "publish it though lint finds errors in it",
+                                        OCV_OPTION_FLAG(struct write_options, no_lint)},
+                                       OCV_OPTIONS_END};
 
 enum progress_mode write_progress(const struct cli *cli, const struct write_options *options)
 {
@@ -50,7 +75,8 @@ enum progress_mode write_progress(const struct cli *cli, const struct write_opti
 }
 
 /* What the tag names now; empty for nothing. */
-static int look(struct publication *p, char out[OCV_DIGEST_MAX], struct ocv_error *err)
+static int read_target_digest(struct publication *p, char out[OCV_DIGEST_MAX],
+                              struct ocv_error *err)
 {
     struct ocv_descriptor now;
     struct ocv_error local = {0};
@@ -66,8 +92,8 @@ static int look(struct publication *p, char out[OCV_DIGEST_MAX], struct ocv_erro
     return OCV_OK;
 }
 
-static int moved(const struct publication *p, const char *wanted, const char *now,
-                 struct ocv_error *err)
+static int fail_moved(const struct publication *p, const char *wanted, const char *now,
+                      struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile: it named %s, now %s",
                   p->to->name, p->to->tag, *wanted ? wanted : "nothing", *now ? now : "nothing");
@@ -79,7 +105,7 @@ int publication_begin(struct publication *p, struct place *to, const struct writ
                       struct ocv_error *err)
 {
     *p = (struct publication){.to = to, .options = options};
-    int status = look(p, p->before, err);
+    int status = read_target_digest(p, p->before, err);
     const char *expect = options->expect;
     if (status < 0 || !expect)
         return status;
@@ -92,11 +118,11 @@ int publication_begin(struct publication *p, struct place *to, const struct writ
 
 int publication_based_on(struct publication *p, const char *digest, struct ocv_error *err)
 {
-    return strcmp(p->before, digest) ? moved(p, p->before, digest, err) : OCV_OK;
+    return strcmp(p->before, digest) ? fail_moved(p, p->before, digest, err) : OCV_OK;
 }
 
-/* Another writer may have written right after, or a replica is late. Who comes after in a layout
- * has seen ours under its lock: there the bytes are read, whatever the tag names by now. */
+/* Another writer may have written since, or a replica may be late. In a layout, later writers saw
+ * ours under its lock, so there only the bytes are read, not what the tag names now. */
 static int read_back(struct publication *p, struct ocv_error *err)
 {
     const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;
@@ -119,13 +145,15 @@ static int read_back(struct publication *p, struct ocv_error *err)
     }
 }
 
-static int put(struct publication *p, struct ocv_error *err)
+static int put_index(struct publication *p, struct ocv_error *err)
 {
     char now[OCV_DIGEST_MAX] = "";
     bool was_moved = false;
     int status = place_move(p->to, p->before, &p->descriptor, p->bytes->data, p->bytes->len,
                             &was_moved, err);
-    return was_moved && look(p, now, NULL) == OCV_OK ? moved(p, p->before, now, err) : status;
+    return was_moved && read_target_digest(p, now, NULL) == OCV_OK
+               ? fail_moved(p, p->before, now, err)
+               : status;
 }
 
 int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,
@@ -140,14 +168,14 @@ int publication_write(struct publication *p, const char *media_type, const struc
         return status;
     if (p->to->cli->interrupted && *p->to->cli->interrupted)
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-    status = look(p, now, err);
+    status = read_target_digest(p, now, err);
     if (status < 0)
         return status;
     if (strcmp(now, p->before) != 0)
-        return moved(p, p->before, now, err);
+        return fail_moved(p, p->before, now, err);
     p->unchanged = !strcmp(now, p->descriptor.digest);
     if (!p->unchanged)
-        status = put(p, err);
+        status = put_index(p, err);
     return status == OCV_OK ? read_back(p, err) : status;
 }
 
@@ -155,7 +183,7 @@ int publication_write(struct publication *p, const char *media_type, const struc
  */
 
 /* "4 entries", or "one image" for a manifest that stands alone. */
-static const char *describe(const struct publication *p, char *out, size_t size)
+static const char *describe_target(const struct publication *p, char *out, size_t size)
 {
     ocv_auto(ocv_index) index = NULL;
     bool is_index = ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) == OCV_OK;
@@ -164,16 +192,58 @@ static const char *describe(const struct publication *p, char *out, size_t size)
     return is_index ? out : "one image";
 }
 
+/* From what the tag named before; NULL where that was no index, or cannot be read any more. */
+static json_t *changes_of(const struct publication *p)
+{
+    ocv_auto(ocv_index) old = NULL;
+    ocv_auto(ocv_index) new = NULL;
+    ocv_auto_buffer body;
+    struct ocv_descriptor descriptor;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    const struct ocv_buffer *before = p->old ? p->old : &body;
+    if (!*p->before || !strcmp(p->before, p->descriptor.digest) ||
+        (!p->old && place_get(p->to, p->before, &body, &descriptor, NULL) < 0) ||
+        ocv_index_parse(before->data, before->len, NULL, &old, NULL) < 0 ||
+        ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &new, NULL) < 0)
+        return NULL;
+    const struct changes_side a = {old, before, p->before},
+                              b = {new, p->bytes, p->descriptor.digest};
+    return changes_between(&a, &b);
+}
+
+/* What the tag had and was not asked to be removed: perhaps a colleague's build. */
+static void warn_gone(const struct publication *p, const json_t *changes)
+{
+    char names[600];
+    if (p->old || !*changes_gone(changes, names, sizeof(names)))
+        return;
+    cli_warn(p->to->cli, "%s:%s %s %s", p->to->name, p->to->tag,
+             p->options->dry_run ? "would lose" : "has lost", names);
+    if (!p->options->dry_run && p->to->reference)
+        fprintf(stderr, "hint: variantctl index copy %s@%s %s:%s brings back what it was\n",
+                p->to->name, p->before, p->to->name, p->to->tag);
+}
+
+static void print_before(const struct publication *p, const json_t *changes)
+{
+    if (!*p->before || !strcmp(p->before, p->descriptor.digest))
+        return;
+    printf("%s %s\n", p->options->dry_run ? "would replace" : "was", p->before);
+    if (changes)
+        changes_print(changes);
+}
+
 static int print_text(const struct publication *p, const struct copier *copier,
-                      struct ocv_error *err)
+                      const json_t *changes, struct ocv_error *err)
 {
     const struct place *to = p->to;
     char summary[200], what[48];
     printf("%s:%s  %s  (%s%s)\n", to->name, to->tag, p->descriptor.digest,
-           describe(p, what, sizeof(what)),
+           describe_target(p, what, sizeof(what)),
            p->options->dry_run ? "; nothing was written"
            : p->unchanged      ? "; unchanged"
                                : "");
+    print_before(p, changes);
     bool copied = copier && (copier->manifests || copier->bytes_present);
     if (copied && !p->options->dry_run && to->reference)
         printf("%s\n", copier_summary(copier, summary, sizeof(summary)));
@@ -184,7 +254,7 @@ static int print_text(const struct publication *p, const struct copier *copier,
 }
 
 static int print_json(const struct publication *p, const struct copier *copier, json_t *extra,
-                      struct ocv_error *err)
+                      json_t *changes, struct ocv_error *err)
 {
     json_t *document = json_loadb(p->bytes->data, p->bytes->len, 0, NULL);
     json_t *root =
@@ -200,6 +270,8 @@ static int print_json(const struct publication *p, const struct copier *copier, 
                                       (json_int_t)copier->bytes_sent, "bytesMounted",
                                       (json_int_t)copier->bytes_mounted, "bytesPresent",
                                       (json_int_t)copier->bytes_present));
+    if (root && changes) /* as `index diff` prints them */
+        json_object_set(root, "changes", changes);
     if (root && extra)
         json_object_update(root, extra);
     json_decref(extra);
@@ -212,14 +284,24 @@ static int print_json(const struct publication *p, const struct copier *copier, 
     return status == OCV_OK ? cli_print("\n", 1, err) : status;
 }
 
+static int print_digest(const struct publication *p, struct ocv_error *err)
+{
+    printf("%s\n", p->descriptor.digest);
+    return cli_print("", 0, err);
+}
+
 int publication_print(const struct publication *p, const struct copier *copier, json_t *extra,
                       struct ocv_error *err)
 {
-    if (p->options->json)
-        return print_json(p, copier, extra, err);
-    json_decref(extra);
-    if (!p->options->quiet)
-        return print_text(p, copier, err);
-    printf("%s\n", p->descriptor.digest);
-    return cli_print("", 0, err);
+    json_t *changes = changes_of(p);
+    int status;
+    warn_gone(p, changes);
+    if (p->options->json) {
+        status = print_json(p, copier, extra, changes, err);
+    } else {
+        json_decref(extra);
+        status = p->options->quiet ? print_digest(p, err) : print_text(p, copier, changes, err);
+    }
+    json_decref(changes);
+    return status;
 }

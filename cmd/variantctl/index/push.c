@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index push, copy: an index, or one image, with everything in it to another place. Its
- * bytes stay what they are, and so do its digest and whatever was signed. */
+/* variantctl index push, copy: copy an index, or one image, with everything in it. The bytes stay
+ * the same, so digests and signatures stay valid. */
 #include "cmd/variantctl/index/index_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option options[] = {WRITE_OPTIONS, CLI_REGISTRY_OPTIONS, CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
-static const char help[] =
-    "Usage: variantctl index copy [OPTIONS] FROM TO\n"
-    "\n"
-    "Copy an index or image with everything in it, byte for byte: between registries\n"
-    "and OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG\n"
-    "or oci:DIR:TAG. Within one registry blobs are mounted.\n"
-    "\n"
-    "Options:\n" WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
-    "Examples:\n"
-    "  variantctl index copy registry.example/app:1.0 registry.example/stable:1.0\n"
-    "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
-    "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n";
+static const struct cli_command command = {
+    .usage = "Usage: variantctl index copy [OPTIONS] FROM TO\n"
+             "\n"
+             "Copy an index or image with everything in it, byte for byte: between registries\n"
+             "and OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG\n"
+             "or oci:DIR:TAG. Within one registry blobs are mounted.\n",
+    .options = write_rows,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl index copy registry.example/app:1.0 registry.example/stable:1.0\n"
+           "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
+           "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n"};
 
 /* What an index says of its images, once each. */
 static int all_referrers(struct copier *copier, const struct image *image, struct ocv_error *err)
@@ -58,7 +56,7 @@ static int copy_all(struct build *b, struct image *image, struct copier *copier,
     return status == OCV_OK ? publication_print(&b->publication, copier, NULL, err) : status;
 }
 
-static int run(struct build *b, const char *from, const char *to, struct ocv_error *err)
+static int push_index(struct build *b, const char *from, const char *to, struct ocv_error *err)
 {
     struct image image = {0};
     struct copier copier = {0};
@@ -81,12 +79,14 @@ static int run(struct build *b, const char *from, const char *to, struct ocv_err
 int cmd_index_copy(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct edit e = {.build = {.cli = cli}};
-    int status = edit_options(&e, argc, argv, options, help, &err);
-    if (status == EDIT_GO_ON && argc - optind != 2)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0]);
-    else if (status == EDIT_GO_ON)
-        status = run(&e.build, argv[optind], argv[optind + 1], &err);
-    edit_free(&e);
-    return status < 0 ? cli_fail(cli, &err) : status;
+    struct build build = {.cli = cli};
+    int status, code = cli_read(cli, &command, &build.options, argc, argv);
+    if (code < 0) {
+        status = cli->n_arguments != 2
+                     ? ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0])
+                     : push_index(&build, cli->arguments[0], cli->arguments[1], &err);
+        code = status < 0 ? cli_fail(cli, &err) : 0;
+    }
+    build_free(&build);
+    return code;
 }

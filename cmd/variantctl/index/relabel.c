@@ -8,8 +8,8 @@
 
 #define LAYER_ANNOTATION "containerd.io/snapshot/" OCV_ANNOTATION_LABEL
 
-static int load(const char *what, const struct ocv_buffer *bytes, json_t **out,
-                struct ocv_error *err)
+static int load_json(const char *what, const struct ocv_buffer *bytes, json_t **out,
+                     struct ocv_error *err)
 {
     json_error_t e;
     *out = json_loadb(bytes->data ? bytes->data : "", bytes->len, JSON_REJECT_DUPLICATES, &e);
@@ -32,7 +32,7 @@ static json_t *object_in(json_t *parent, const char *key)
     return object;
 }
 
-static int dump(const json_t *json, struct ocv_buffer *out, struct ocv_error *err)
+static int dump_json(const json_t *json, struct ocv_buffer *out, struct ocv_error *err)
 {
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
@@ -47,7 +47,7 @@ static int write_config(const struct ocv_buffer *old, const char *label, const c
                         struct ocv_buffer *out, struct ocv_error *err)
 {
     json_t *root;
-    int status = load("the image config", old, &root, err);
+    int status = load_json("the image config", old, &root, err);
     if (status < 0)
         return status;
     json_t *labels = object_in(object_in(root, "config"), "Labels");
@@ -55,17 +55,17 @@ static int write_config(const struct ocv_buffer *old, const char *label, const c
         json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties)) < 0)
         status = ocv_error_nomem(err);
     if (status == OCV_OK)
-        status = dump(root, out, err);
+        status = dump_json(root, out, err);
     json_decref(root);
     return status;
 }
 
-static int write_manifest(struct child *child, const char *label, const struct ocv_buffer *config,
-                          struct ocv_error *err)
+static int write_manifest(struct manifest_doc *child, const char *label,
+                          const struct ocv_buffer *config, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     json_t *root;
-    int status = load("the image manifest", &child->body, &root, err);
+    int status = load_json("the image manifest", &child->body, &root, err);
     if (status == OCV_OK)
         status = ocv_digest_bytes(config->data, config->len, digest, err);
     if (status < 0)
@@ -78,14 +78,14 @@ static int write_manifest(struct child *child, const char *label, const struct o
     /* Docker's manifests know no annotations */
     if (top && strcmp(child->descriptor.media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
         json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
-    status = dump(root, &child->body, err);
+    status = dump_json(root, &child->body, err);
     json_decref(root);
     return status;
 }
 
-int relabel_child(struct child *child, const struct ocv_buffer *old_config, const char *label,
-                  const struct ocv_properties *properties, struct ocv_buffer *config,
-                  struct ocv_error *err)
+int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
+                  const char *label, const struct ocv_properties *properties,
+                  struct ocv_buffer *config, struct ocv_error *err)
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);

@@ -18,25 +18,74 @@ static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
            !strcmp(a->platform.architecture, b->platform.architecture);
 }
 
-static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
+/* Has `index` an entry for the machines of `e` that every client takes? */
+static bool has_default(const struct ocv_index *index, const struct ocv_entry *e)
+{
+    for (size_t k = 0; k < ocv_index_count(index); k++) {
+        const struct ocv_entry *other = ocv_index_entry(index, k);
+        if (other->code == OCV_REJECT_NONE && same_machine(e, other) &&
+            ocv_entry_is_default(other) && !ocv_platform_is_hidden(other->platform.variant))
+            return true;
+    }
+    return false;
+}
+
+/* The first entry for the machines of `e` that clients without variants see, though it is a
+ * variant; NULL: they see none. */
+static const struct ocv_entry *first_seen(const struct ocv_index *index, const struct ocv_entry *e)
+{
+    for (size_t k = 0; k < ocv_index_count(index); k++) {
+        const struct ocv_entry *other = ocv_index_entry(index, k);
+        if (other->code == OCV_REJECT_NONE && same_machine(e, other) &&
+            !ocv_platform_is_hidden(other->platform.variant))
+            return other;
+    }
+    return NULL;
+}
+
+/* An edit is about to take away what everybody else pulls. */
+static int refuse_loss(const struct build *b, const struct ocv_index *index,
+                       const struct ocv_entry *e, struct ocv_error *err)
+{
+    const struct ocv_entry *seen = first_seen(index, e);
+    char machine[100], get[300];
+    snprintf(machine, sizeof(machine), "%.40s/%.40s", e->platform.os, e->platform.architecture);
+    if (seen)
+        snprintf(get, sizeof(get), "pull %.100s on every machine", seen->label);
+    else
+        snprintf(get, sizeof(get), "find no image");
+    ocv_error_set(err, OCV_ERR_DATA,
+                  "%s:%s would be without a default entry for %s: docker, podman and all that know "
+                  "nothing of variants would %s there, and hosts that no variant fits none: "
+                  "nothing was written",
+                  b->to.name, b->to.tag, machine, get);
+    ocv_error_hint(err,
+                   "'index add --replace %s:%s null=REF' puts another build in its place; "
+                   "--no-lint does it anyway",
+                   b->to.name, b->to.tag);
+    return OCV_ERR_DATA;
+}
+
+static int check_defaults(const struct build *b, const struct ocv_index *index,
+                          struct ocv_error *err)
 {
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        bool has_default = false, first = true;
-        for (size_t k = 0; k < ocv_index_count(index); k++) {
+        bool first = true;
+        for (size_t k = 0; k < i; k++) {
             const struct ocv_entry *other = ocv_index_entry(index, k);
-            if (other->code != OCV_REJECT_NONE || !same_machine(e, other))
-                continue;
-            has_default = has_default || (ocv_entry_is_default(other) &&
-                                          !ocv_platform_is_hidden(other->platform.variant));
-            first = first && k >= i;
+            first = first && (other->code != OCV_REJECT_NONE || !same_machine(e, other));
         }
-        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default && first)
-            cli_warn(cli,
-                     "no default entry for %s/%s: clients without variants, and hosts that none "
-                     "fits, find nothing (add --default REF)",
-                     e->platform.os, e->platform.architecture);
+        if (e->code != OCV_REJECT_NONE || !e->has_platform || !first || has_default(index, e))
+            continue;
+        if (b->edited && !b->options.no_lint && has_default(b->edited, e))
+            return refuse_loss(b, index, e, err);
+        cli_warn(b->cli,
+                 "no default entry for %s/%s: clients without variants, and hosts that none "
+                 "fits, find nothing (add --default REF)",
+                 e->platform.os, e->platform.architecture);
     }
+    return OCV_OK;
 }
 
 static void warn_namespaces(const struct build *b, const struct ocv_index *index)
@@ -59,12 +108,12 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
 
 #define ACCELERATORS_MAX 64u
 
-struct names {
+struct accelerator_list {
     const char *list[ACCELERATORS_MAX];
     size_t n;
 };
 
-static void add_accelerator(const struct build *b, struct names *names, const char *ns)
+static void add_accelerator(const struct build *b, struct accelerator_list *names, const char *ns)
 {
     char key[160];
     snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", ns);
@@ -75,7 +124,8 @@ static void add_accelerator(const struct build *b, struct names *names, const ch
         names->list[names->n++] = ns;
 }
 
-static void add_all(const struct build *b, struct names *names, const struct ocv_index *index)
+static void add_all(const struct build *b, struct accelerator_list *names,
+                    const struct ocv_index *index)
 {
     const char *const *list;
     size_t n = index ? ocv_index_namespaces(index, &list, NULL) : 0;
@@ -83,19 +133,78 @@ static void add_all(const struct build *b, struct names *names, const struct ocv
         add_accelerator(b, names, list[i]);
 }
 
-static int join(const struct names *names, struct ocv_buffer *out, struct ocv_error *err)
+/* The vocabulary's namespace that an unknown one most likely stands for; else nothing. */
+static bool was_meant(const char *ns, char meant[OCV_WORD_MAX])
 {
+    meant[0] = '\0';
+    return ocv_vocabulary_check(ns, NULL, NULL, meant) == OCV_WORD_NAMESPACE && *meant;
+}
+
+/* `meant`: without typing errors, each once. */
+static int join_names(const struct accelerator_list *names, bool meant, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    struct accelerator_list said = {0};
+    char words[ACCELERATORS_MAX][OCV_WORD_MAX];
     int status = OCV_OK;
-    for (size_t i = 0; i < names->n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names->list[i]);
+    for (size_t i = 0; i < names->n && status == OCV_OK; i++) {
+        const char *ns = meant && was_meant(names->list[i], words[i]) ? words[i] : names->list[i];
+        bool told = false;
+        for (size_t k = 0; k < said.n; k++)
+            told = told || !strcmp(said.list[k], ns);
+        if (told)
+            continue;
+        status = ocv_buffer_printf(out, err, "%s%s", said.n ? ", " : "", ns);
+        said.list[said.n++] = ns;
+    }
     return status;
 }
 
-/* Nobody said which accelerator counts more, and the alphabet does not know. Offered is the order
- * in which they came. */
+/* "did you mean habana? ", or nothing: no list that is offered has the error in it. */
+static const char *question_text(const struct accelerator_list *names, char out[OCV_WORD_MAX + 24])
+{
+    char meant[OCV_WORD_MAX];
+    out[0] = '\0';
+    for (size_t i = 0; i < names->n && !*out; i++)
+        if (was_meant(names->list[i], meant))
+            snprintf(out, OCV_WORD_MAX + 24, "did you mean %s? Then ", meant);
+    return out;
+}
+
+static int refuse_order(const struct build *b, const struct accelerator_list *names,
+                        struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_auto_buffer right;
+    char count[24], meant[OCV_WORD_MAX + 24];
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&right, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = join_names(names, false, &list, err);
+    if (status == OCV_OK)
+        status = join_names(names, true, &right, err);
+    if (status < 0)
+        return status;
+    snprintf(count, sizeof(count), "%zu", names->n);
+    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators and no order: %s",
+                  names->n == 2 ? "two" : count, list.data);
+    question_text(names, meant);
+    if (*meant && !strchr(right.data, ','))
+        ocv_error_hint(err, "%.*s", (int)strcspn(meant, "?") + 1, meant);
+    else if (b->from)
+        ocv_error_hint(err,
+                       "%ssay which counts more: 'namespaces: [%s]' in %s, most important first",
+                       meant, right.data, b->from);
+    else
+        ocv_error_hint(err, "%ssay which counts more: --namespaces '%s', most important first",
+                       meant, right.data);
+    return OCV_ERR_DATA;
+}
+
+/* No priority was given, and the alphabetical order means nothing. Offer the order in which the
+ * namespaces were given. */
 static int check_order(const struct build *b, const struct ocv_index *index, struct ocv_error *err)
 {
-    struct names names = {0};
+    struct accelerator_list names = {0};
     const char *const *unused;
     bool declared = false;
     if (b->edited)
@@ -109,22 +218,7 @@ static int check_order(const struct build *b, const struct ocv_index *index, str
     add_all(b, &names, index);
     if (!ocv_edit_namespaces_derived(b->document) || names.n < 2 || names.n == before)
         return OCV_OK;
-    ocv_auto_buffer list;
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = join(&names, &list, err);
-    if (status < 0)
-        return status;
-    char count[24];
-    snprintf(count, sizeof(count), "%zu", names.n);
-    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators and no order: %s",
-                  names.n == 2 ? "two" : count, list.data);
-    if (b->from)
-        ocv_error_hint(err, "say which counts more: 'namespaces: [%s]' in %s, most important first",
-                       list.data, b->from);
-    else
-        ocv_error_hint(err, "say which counts more: --namespaces '%s', most important first",
-                       list.data);
-    return OCV_ERR_DATA;
+    return refuse_order(b, &names, err);
 }
 
 /* ---- lint --------------------------------------------------------------------------------------
@@ -147,40 +241,72 @@ static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint
     return false;
 }
 
+#define WHERE_MAX 4200u
+
 /* Where its author wrote it: a line of --from, a tag of --from-tags; else what the label says. */
-static const char *origin(const struct build *b, const struct ocv_lint_finding *f)
+static const char *origin_of(const struct build *b, const struct ocv_lint_finding *f,
+                             char out[WHERE_MAX])
 {
-    for (size_t i = 0; f->label && i < b->n_items; i++)
-        if (b->items[i].label && b->items[i].where && !strcmp(b->items[i].label, f->label))
-            return b->items[i].where;
+    for (size_t i = 0; f->label && i < b->n_items; i++) {
+        const struct item *item = &b->items[i];
+        if (!item->label || !item->where || strcmp(item->label, f->label) != 0)
+            continue;
+        if (!item->source)
+            return item->where;
+        struct ocv_edit_source_image image =
+            ocv_edit_source_image(item->source, item->source_image);
+        size_t line = f->property
+                          ? ocv_edit_source_line(item->source, item->source_image, f->property)
+                          : image.line;
+        snprintf(out, WHERE_MAX, "%s:%zu", b->from, line);
+        return out;
+    }
     return NULL;
 }
 
-static void tell(const struct build *b, const struct ocv_lint_finding *f, bool refused)
+static void report_finding(const struct build *b, const struct ocv_lint_finding *f, bool refused)
 {
-    const char *where = origin(b, f);
-    fprintf(stderr, "%s: %s: %s%s%s%s%s [%s %s]\n", b->cli->program, refused ? "error" : "warning",
-            where ? where : "", where ? ": " : "", f->where, *f->where ? ": " : "", f->message,
-            f->rule->id, f->rule->name);
+    char line[WHERE_MAX];
+    const char *where = origin_of(b, f, line);
+    const char *kind = refused ? "error" : f->level == OCV_LINT_NOTE ? "note" : "warning";
+    fprintf(stderr, "%s: %s: %s%s%s%s%s [%s %s]\n", b->cli->program, kind, where ? where : "",
+            where ? ": " : "", f->where, *f->where ? ": " : "", f->message, f->rule->id,
+            f->rule->name);
     if (f->hint)
         fprintf(stderr, "hint: %s\n", f->hint);
 }
 
-/* The namespaces that nobody owns are told of elsewhere, but for what was meant. */
+static bool is_rule(const struct ocv_lint_finding *f, const char *id)
+{
+    return !strcmp(f->rule->id, id);
+}
+
+/* Reported as a slip: an unknown word, one image under two names, properties that the files
+ * contradict; and, unless --quiet, a namespace whose last build is gone. */
+static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
+                    const struct ocv_lint_report *before)
+{
+    if (is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4))
+        return true;
+    return (is_rule(f, "OCV126") || is_rule(f, "OCV127") ||
+            (is_rule(f, "OCV106") && !b->options.quiet)) &&
+           !was_there(before, f);
+}
+
+/* Unknown namespaces are reported elsewhere; only the hint for them is printed here. */
 static size_t tell_findings(const struct build *b, const struct ocv_lint_report *report,
                             const struct ocv_lint_report *before)
 {
     size_t refused = 0;
     for (size_t i = 0; i < report->n; i++) {
         const struct ocv_lint_finding *f = &report->findings[i];
-        bool word = !strcmp(f->rule->id, "OCV204") || !strcmp(f->rule->id, "OCV205");
         bool error = f->level == OCV_LINT_ERROR;
         bool new = error && !b->options.no_lint && !was_there(before, f);
         if (f->allowed || was_told(report, f))
             continue;
-        if (error || word)
-            tell(b, f, new);
-        else if (!strcmp(f->rule->id, "OCV203") && f->hint)
+        if (error || is_slip(b, f, before))
+            report_finding(b, f, new);
+        else if (is_rule(f, "OCV203") && f->hint)
             fprintf(stderr, "hint: %s\n", f->hint);
         refused += new;
     }
@@ -196,11 +322,12 @@ static struct ocv_lint_child *children_of(const struct build *b, const struct oc
     if (!list)
         ocv_error_nomem(err);
     for (size_t i = 0; list && i < n; i++) {
-        const struct job *job = build_job_of(b, ocv_index_entry(index, i));
+        const struct index_image *job = build_job_of(b, ocv_index_entry(index, i));
         if (job && job->manifest && job->config_json)
             list[i] = (struct ocv_lint_child){.state = OCV_LINT_STATE_READ,
                                               .manifest = job->manifest,
-                                              .config = job->config_json};
+                                              .config = job->config_json,
+                                              .content = job->has_content ? &job->content : NULL};
     }
     return list;
 }
@@ -239,8 +366,8 @@ static int lint_both(const struct build *b, const struct ocv_index *index,
     return status;
 }
 
-static int lint(const struct build *b, const struct ocv_index *index,
-                const struct ocv_buffer *bytes, struct ocv_error *err)
+static int lint_index(const struct build *b, const struct ocv_index *index,
+                      const struct ocv_buffer *bytes, struct ocv_error *err)
 {
     struct ocv_lint_report report = {0}, before = {0};
     struct ocv_lint_config *settings = NULL;
@@ -258,17 +385,23 @@ static int lint(const struct build *b, const struct ocv_index *index,
         return status;
     ocv_error_set(err, OCV_ERR_DATA, "%s:%s: lint finds %zu error%s: nothing was written",
                   b->to.name, b->to.tag, refused, refused == 1 ? "" : "s");
-    ocv_error_hint(err, "--no-lint writes it all the same");
+    ocv_error_hint(err, "--no-lint writes it anyway");
     return OCV_ERR_DATA;
+}
+
+int build_check_order(const struct build *b, struct ocv_error *err)
+{
+    return b->edited || b->options.no_lint ? OCV_OK : check_order(b, NULL, err);
 }
 
 int build_review(const struct build *b, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err)
 {
     int status = b->options.no_lint ? OCV_OK : check_order(b, index, err);
+    if (status == OCV_OK)
+        status = check_defaults(b, index, err);
     if (status < 0)
         return status;
-    warn_defaults(b->cli, index);
     warn_namespaces(b, index);
-    return lint(b, index, bytes, err);
+    return lint_index(b, index, bytes, err);
 }

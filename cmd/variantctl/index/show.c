@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index show: what an index holds, without choosing. */
-#include "cmd/common/explain.h"
+#include "cmd/common/image/explain.h"
 #include "cmd/variantctl/verbs.h"
 
 #include <jansson.h>
 #include <string.h>
 
-enum { OPTION_INDEX = 1, OPTION_FORMAT };
-
-static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
-                                        {"format", required_argument, NULL, OPTION_FORMAT},
-                                        CLI_REGISTRY_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
-static const char help[] =
-    "Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
-    "\n"
-    "The entries of an index as they stand: label, platform, digest and properties.\n"
-    "\n"
-    "Options:\n"
-    "  --index FILE             an index document, '-' for standard input\n"
-    "  --format text|json       json: the bytes as they are\n" CLI_COMMON_HELP CLI_REGISTRY_HELP
-    "\n"
-    "Examples:\n"
-    "  variantctl index show registry.example/app:1.0\n"
-    "  variantctl index show --json oci:images:app\n"
-    "  variantctl index show --index index.json\n";
+struct show_options {
+    const char *file;
+    bool json;
+};
+
+static const struct ocv_option options[] = {
+    CLI_INDEX(struct show_options, file),
+    CLI_FORMAT(struct show_options, json, "json: the bytes as they are"), OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
+             "\n"
+             "The entries of an index as they stand: label, platform, digest and properties.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl index show registry.example/app:1.0\n"
+           "  variantctl index show --json oci:images:app\n"
+           "  variantctl index show --index index.json\n"};
 
 static int format_properties(const struct image *image, const struct ocv_entry *entry,
                              struct ocv_buffer *out, struct ocv_error *err)
@@ -97,8 +96,8 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     return status;
 }
 
-static int run(struct cli *cli, const char *file, const char *name, bool json, struct image *image,
-               struct ocv_error *err)
+static int show_index(struct cli *cli, const char *file, const char *name, bool json,
+                      struct image *image, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
@@ -121,24 +120,17 @@ static int run(struct cli *cli, const char *file, const char *name, bool json, s
 int cmd_index_show(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    const char *file = NULL;
-    bool json = false;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        if (value == OPTION_INDEX)
-            file = optarg;
-        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
-            return cli_bad_option(cli, argv, value);
-    }
+    struct show_options r = {0};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if ((file != NULL) + (argc - optind) != 1) {
+    if ((r.file != NULL) + cli->n_arguments != 1) {
         ocv_error_set(&err, OCV_ERR_INVALID,
                       "index show: give one IMAGE, oci:DIR[:TAG] or --index");
         return cli_fail(cli, &err);
     }
     struct image image = {0};
-    int status = run(cli, file, argv[optind], json, &image, &err);
+    int status = show_index(cli, r.file, *cli->arguments, r.json, &image, &err);
     image_close(&image);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }

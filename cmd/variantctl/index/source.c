@@ -42,6 +42,10 @@ static int add_images(struct build *b, const char *path, const struct ocv_edit_s
         status = copy_properties(image.properties, &properties, err);
         if (status == OCV_OK)
             status = build_item(b, image.label, image.reference, properties, where, err);
+        if (status == OCV_OK) {
+            b->items[b->n_items - 1].source = source;
+            b->items[b->n_items - 1].source_image = i;
+        }
         if (status == OCV_OK && (image.platform || image.shared))
             status = build_item_platform(b, image.platform, err);
     }

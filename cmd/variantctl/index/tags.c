@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from-tags: the index that published tags stand for, by the tag rules. What the rules do not
  * decide is reported and not guessed. */
-#include "cmd/common/rules.h"
+#include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/tags/tag_plan.h"
 
@@ -24,8 +24,8 @@ static int no_set(const struct ocv_tag_plan *plan, const char *glob, bool author
     ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: these tags make no set: %s: %s", glob,
                   ocv_tag_text(tag), reason);
     ocv_error_hint(err,
-                   "tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN or -arm64; --rules "
-                   "adds your own rules");
+                   "tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN or -arm64; "
+                   "--rules adds your own rules");
     return OCV_ERR_DATA;
 }
 
@@ -54,18 +54,109 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     return OCV_ERR_DATA;
 }
 
-static int tell_plan(const struct build *b, const struct ocv_tag_plan *plan, size_t set,
-                     struct ocv_error *err)
+/* ---- what stays out ----------------------------------------------------------------------------
+ */
+
+#define TOLD_MAX 10u /* tags that are named; of more, how many there are */
+
+/* What is printed about tags that match the pattern and are not added to the index. */
+struct skipped_tags {
+    const struct build *build;
+    const struct ocv_reference *reference; /* the tags' repository */
+    size_t n;
+    const char *first;
+};
+
+static bool same_tag(const struct ocv_reference *reference, const char *text, const char *tag)
+{
+    ocv_auto(ocv_reference) r = NULL;
+    return ocv_reference_parse(text, &r, NULL) == OCV_OK && !r->digest &&
+           !strcmp(r->name, reference->name) && !strcmp(r->tag, tag);
+}
+
+/* The tag that is written is no build, and what an argument names is in. */
+static bool is_expected(const struct skipped_tags *t, const char *tag)
+{
+    const struct build *b = t->build;
+    bool found = b->to.reference && !strcmp(b->to.reference->name, t->reference->name) &&
+                 !strcmp(b->to.tag, tag);
+    for (size_t i = 0; i < b->n_items && !found; i++)
+        found = same_tag(t->reference, b->items[i].reference, tag);
+    return found;
+}
+
+static void tell_left(struct skipped_tags *t, const struct ocv_tag *tag, const char *reason)
+{
+    const char *text = ocv_tag_text(tag);
+    if (is_expected(t, text))
+        return;
+    if (t->n < TOLD_MAX)
+        cli_warn(t->build->cli, "%s stays out: %s", text, reason);
+    else
+        cli_say(t->build->cli, "%s stays out: %s", text, reason);
+    t->first = t->n++ ? t->first : text;
+}
+
+static bool is_member(const struct ocv_tag_plan *plan, size_t set, const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++)
+        if (ocv_tag_plan_member(plan, set, i, NULL) == tag)
+            return true;
+    return false;
+}
+
+/* Members of another set alone; each once, for the first such set. */
+static void tell_others(struct skipped_tags *t, const struct ocv_tag_plan *plan, size_t set)
+{
+    for (size_t k = 0; k < ocv_tag_plan_sets(plan); k++)
+        for (size_t i = 0; k != set && i < ocv_tag_plan_members(plan, k); i++) {
+            const struct ocv_tag *tag = ocv_tag_plan_member(plan, k, i, NULL);
+            char reason[400];
+            bool told = is_member(plan, set, tag);
+            for (size_t m = 0; m < k && !told; m++)
+                told = is_member(plan, m, tag);
+            snprintf(reason, sizeof(reason), "it is of the set %s", ocv_tag_plan_name(plan, k));
+            if (!told)
+                tell_left(t, tag, reason);
+        }
+}
+
+/* Report it on each run: a missing build is otherwise noticed by users first. */
+static void tell_plan(const struct build *b, const struct ocv_reference *reference,
+                      const struct ocv_tag_plan *plan, size_t set)
+{
+    struct skipped_tags t = {.build = b, .reference = reference};
+    for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
+        const char *reason;
+        const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
+        tell_left(&t, tag, reason);
+    }
+    tell_others(&t, plan, set);
+    if (t.n > TOLD_MAX && !b->cli->verbose)
+        cli_warn(b->cli, "%zu more stay out (--verbose names them)", t.n - TOLD_MAX);
+    if (t.n)
+        fprintf(stderr,
+                "hint: name such a build itself ('LABEL=%s:%s,PROPERTY'), add tag rules (--rules), "
+                "or narrow the pattern\n",
+                reference->familiar, t.first);
+}
+
+static int check_doubts(const struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
 {
     const char *const *doubts;
-    const char *reason;
-    for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
-        const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
-        cli_say(b->cli, "%s stays out: %s", ocv_tag_text(tag), reason);
-    }
     if (ocv_tag_plan_doubts(plan, set, &doubts) == 0)
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
+}
+
+/* ---- what goes in ------------------------------------------------------------------------------
+ */
+
+/* Of the item that was added last, which is the tag's build. */
+static int note_assumed(struct build *b, const struct ocv_tag *tag, struct ocv_error *err)
+{
+    struct item *item = &b->items[b->n_items - 1];
+    return ocv_tag_assumed(tag, &item->assumed, err);
 }
 
 static int add_member(struct build *b, const struct ocv_reference *reference,
@@ -82,6 +173,8 @@ static int add_member(struct build *b, const struct ocv_reference *reference,
             status = build_item(b, entries[k].label, ref, entries[k].properties, ref, err);
         else
             ocv_properties_free(entries[k].properties);
+        if (status == OCV_OK)
+            status = note_assumed(b, tag, err);
     }
     return status;
 }
@@ -98,7 +191,7 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
 #define PRIORITY "priority"
 
 /* Of "amd, nvidia, priority". */
-static size_t accelerators(const char *list)
+static size_t count_accelerators(const char *list)
 {
     size_t n = 0;
     for (const char *at = list; at && *at; at += strspn(at, ", ")) {
@@ -135,7 +228,7 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
         status = add_member(b, reference, plan, set, i, err);
     if (status == OCV_OK)
         status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
-    bool asks = !ocv_tag_plan_is_ordered(plan, set) && accelerators(namespaces.data) > 1;
+    bool asks = !ocv_tag_plan_is_ordered(plan, set) && count_accelerators(namespaces.data) > 1;
     if (status == OCV_OK && order.len)
         status = append_priority(b, err);
     if (status == OCV_OK && (!asks || b->options.no_lint))
@@ -144,13 +237,31 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
 }
 
 /* Only the tags that the pattern means. */
-static int narrow(const struct rules_tags *all, const char *glob, struct rules_tags *out,
-                  struct ocv_error *err)
+static int narrow_to_glob(const struct rules_tags *all, const char *glob, struct rules_tags *out,
+                          struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = 0; i < all->n && status == OCV_OK; i++)
         if (fnmatch(glob, all->list[i], 0) == 0)
             status = rules_tags_add(out, all->list[i], err);
+    return status;
+}
+
+/* Where a tag leaves open what its build needs, the image says it. */
+static int ask_configs(const struct build *b, const struct ocv_reference *reference,
+                       struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
+{
+    struct rules_source data;
+    const struct ocv_tag_source source = rules_source(b->cli, reference, &data);
+    int status = ocv_tag_plan_ask(plan, set, &source, err);
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
+        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
+        if (wrong)
+            cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
+        else if (heard)
+            cli_say(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
+    }
     return status;
 }
 
@@ -173,13 +284,18 @@ static int plan_items(struct build *b, const struct ocv_reference *reference,
     if (status == OCV_OK)
         status = choose_set(plan, b, glob, authoring, &set, err);
     if (status == OCV_OK)
-        status = tell_plan(b, plan, set, err);
-    return status == OCV_OK ? add_members(b, reference, plan, set, err) : status;
+        status = check_doubts(plan, set, err);
+    if (status == OCV_OK)
+        status = ask_configs(b, reference, plan, set, err);
+    if (status < 0)
+        return status;
+    tell_plan(b, reference, plan, set);
+    return add_members(b, reference, plan, set, err);
 }
 
 /* [REPO:]GLOB: a tag has no '/'. */
-static int split(const char *text, struct ocv_reference **own, const char **glob,
-                 struct ocv_error *err)
+static int split_argument(const char *text, struct ocv_reference **own, const char **glob,
+                          struct ocv_error *err)
 {
     const char *colon = strrchr(text, ':');
     *glob = text;
@@ -197,7 +313,7 @@ int build_from_tags(struct build *b, const char *text, const char *rules, struct
     ocv_auto(ocv_reference) own = NULL;
     const char *glob;
     struct rules_tags all = {0}, tags = {0};
-    int status = split(text, &own, &glob, err);
+    int status = split_argument(text, &own, &glob, err);
     const struct ocv_reference *reference = own ? own : b->to.reference;
     if (status == OCV_OK && !reference)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--from-tags: give REPO:GLOB");
@@ -208,7 +324,7 @@ int build_from_tags(struct build *b, const char *text, const char *rules, struct
     if (status == OCV_OK)
         status = rules_list_tags(b->cli, reference, &all, err);
     if (status == OCV_OK)
-        status = narrow(&all, glob, &tags, err);
+        status = narrow_to_glob(&all, glob, &tags, err);
     if (status == OCV_OK)
         status = plan_items(b, reference, &tags, glob, rules, err);
     rules_tags_free(&all);

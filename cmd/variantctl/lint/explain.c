@@ -2,6 +2,7 @@
 /* variantctl lint --rules and --explain: the table of rules, for people. */
 #include "cmd/variantctl/lint/lint_verb.h"
 
+#include "lib/base/complete.h"
 #include "lib/base/nearest.h"
 
 #include <string.h>
@@ -25,6 +26,18 @@ static void print_example(const char *title, const char *text)
         printf("    %.*s\n", (int)n, text);
         text += n + (text[n] != '\0');
     }
+}
+
+bool lint_complete_rule(struct ocv_completion *c, const char *kind)
+{
+    if (strcmp(kind, "RULE") != 0)
+        return false;
+    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
+        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
+        ocv_complete_offer(c, rule->id, rule->name);
+        ocv_complete_offer(c, rule->name, rule->id);
+    }
+    return true;
 }
 
 int lint_explain_rule(const struct cli *cli, const char *name)

@@ -4,45 +4,8 @@
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static int write_synced(int fd, const struct ocv_buffer *bytes, const char *path,
-                        struct ocv_error *err)
-{
-    if (!ocv_fd_write(fd, bytes->data, bytes->len) || (fsync(fd) < 0 && errno != EINVAL))
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    return OCV_OK;
-}
-
-/* Beside the file, then over it: a full disk or a broken run leaves the old one. A link stays a
- * link. */
-static int write_file(const char *name, const struct ocv_buffer *bytes, struct ocv_error *err)
-{
-    char real[PATH_MAX], part[PATH_MAX + 32];
-    const char *path = realpath(name, real) ? real : name;
-    struct stat st;
-    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0666;
-    int n = snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid());
-    if (n < 0 || (size_t)n >= sizeof(part))
-        return ocv_error_set(err, OCV_ERR_INVALID, "the file's name is too long");
-    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
-    int status = write_synced(fd, bytes, part, err);
-    if (close(fd) < 0 && status == OCV_OK)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
-    if (status == OCV_OK && rename(part, path) < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    if (status < 0)
-        unlink(part);
-    return status;
-}
 
 /* Signatures are of the old bytes. */
 static void tell_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
@@ -58,8 +21,8 @@ static void tell_digests(const struct lint_source *s, const struct publication *
 }
 
 /* As every verb that writes a tag does: compare, put, read back. */
-static int publish(struct cli *cli, const struct lint_source *s, const struct ocv_buffer *bytes,
-                   bool dry_run, struct ocv_error *err)
+static int publish_fixed(struct cli *cli, const struct lint_source *s,
+                         const struct ocv_buffer *bytes, bool dry_run, struct ocv_error *err)
 {
     struct write_options options = {.dry_run = dry_run};
     struct place place = {0};
@@ -93,8 +56,8 @@ static int write_fixed(struct cli *cli, const struct lint_source *s, const char 
     if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
         return cli_print(s->fixed.data, s->fixed.len, err);
     if (!output && s->is_image)
-        return publish(cli, s, &s->fixed, dry_run, err);
-    int status = dry_run ? OCV_OK : write_file(path, &s->fixed, err);
+        return publish_fixed(cli, s, &s->fixed, dry_run, err);
+    int status = dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
     if (status == OCV_OK)
         fprintf(stderr, "%s: %s%zu correction%s\n", path, dry_run ? "would get " : "", changes,
                 changes == 1 ? "" : "s");
@@ -110,7 +73,7 @@ static const struct ocv_lint_child *child_of(const struct lint_source *s,
     return NULL;
 }
 
-/* The corrected index is judged from now on: its entries stand elsewhere, the images are the same.
+/* The corrected index is checked from now on: its entries stand elsewhere, the images are the same.
  */
 static int take_fixed(struct lint_source *s, struct ocv_error *err)
 {
@@ -150,7 +113,7 @@ static void tell_moves(const struct lint_request *r, const struct lint_source *s
         line += n + (line[n] == '\n');
     }
     if (moved->len && !r->change_default)
-        fprintf(stderr, "hint: --change-default corrects platforms and order all the same\n");
+        fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
 }
 
 int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)

@@ -7,70 +7,111 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPTION_INDEX = 1,
-    OPTION_TAGS_FILE,
-    OPTION_FORMAT,
-    OPTION_FIX,
-    OPTION_DRY_RUN,
-    OPTION_CHANGE_DEFAULT,
-    OPTION_SETTINGS,
-    OPTION_REPOSITORY,
-    OPTION_TAGS,
-    OPTION_NO_CHILDREN,
-    OPTION_FAIL_ON,
-    OPTION_RULES,
-    OPTION_EXPLAIN
-};
+static int take_file(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct lint_request *r = given->into;
+    (void)err;
+    r->files[r->n_files++] = given->value; /* cmd_lint made room for all of argv */
+    return OCV_OK;
+}
 
-static const struct option options[] = {
-    {"index", required_argument, NULL, OPTION_INDEX},
-    {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
-    {"format", required_argument, NULL, OPTION_FORMAT},
-    {"output", required_argument, NULL, 'o'},
-    {"fix", no_argument, NULL, OPTION_FIX},
-    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-    {"change-default", no_argument, NULL, OPTION_CHANGE_DEFAULT},
-    {"settings", required_argument, NULL, OPTION_SETTINGS},
-    {"repository", required_argument, NULL, OPTION_REPOSITORY},
-    {"tags", no_argument, NULL, OPTION_TAGS},
-    {"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
-    {"fail-on", required_argument, NULL, OPTION_FAIL_ON},
-    {"rules", no_argument, NULL, OPTION_RULES},
-    {"explain", required_argument, NULL, OPTION_EXPLAIN},
-    CLI_REGISTRY_OPTIONS,
-    CLI_COMMON_OPTIONS,
-    CLI_OPTIONS_END};
+static int take_json(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)err;
+    *(enum ocv_lint_format *)given->into = OCV_LINT_FORMAT_JSON;
+    return OCV_OK;
+}
 
-static const char help[] =
-    "Usage: variantctl lint [OPTIONS] REPO:TAG | oci:DIR[:TAG] | FILE...\n"
-    "\n"
-    "Check indexes, their images and tags. A FILE is an index (JSON), what 'index\n"
-    "create --from' reads (YAML), or a list of references, one a line; oci:DIR alone\n"
-    "is every tag of the layout. Settings of a repository are read from\n"
-    "" OCV_LINT_CONFIG_FILE ", here or above, within the git repository.\n"
-    "Exit 0: no error; 5: errors; 4: an input is neither an index nor a list.\n"
-    "\n"
-    "Options:\n"
-    "  --index FILE             an index document, '-' for standard input\n"
-    "  --tags-file FILE         a list of references, '-' for standard input\n"
-    "  --format text|json|sarif|github   what is printed (text)\n"
-    "  -o, --output FILE        not to standard output; with --fix the index\n"
-    "  --fix                    correct what is mechanical, where the input came from\n"
-    "  --change-default         with --fix: also what changes the image of others\n"
-    "  --dry-run                with --fix: write nothing\n"
-    "  --fail-on error|warning|never   when to exit with 5 (error)\n"
-    "  --settings FILE          instead of " OCV_LINT_CONFIG_FILE "\n"
-    "  --repository NAME        read tags by the rules of this repository\n"
-    "  --tags                   judge all tags of the repository, not one group\n"
-    "  --no-children            look at the index only, not at its images and tags\n"
-    "  --rules                  list the rules\n"
-    "  --explain RULE           one rule, with a bad and a good example\n" CLI_COMMON_HELP
-        CLI_REGISTRY_HELP "\n"
-    "Examples:\n"
-    "  variantctl lint registry.example/app:1.0\n"
-    "  variantctl lint --fix --dry-run oci:images:app\n"
-    "  variantctl lint --explain OCV103\n";
+static int take_level(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    static const enum ocv_lint_level levels[] = {OCV_LINT_ERROR, OCV_LINT_WARNING, OCV_LINT_OFF};
+    int word = ocv_option_word(given->option, given->value);
+    (void)err;
+    if (word >= 0)
+        *(enum ocv_lint_level *)given->into = levels[word];
+    return word >= 0 ? OCV_OK : OCV_OPTION_WRONG;
+}
+
+static const struct ocv_option options[] = {
+    {.name = "index",
+     .value = "FILE",
+     .help = "an index document, '-' for standard input",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_CALL(take_file)},
+    {.name = "tags-file",
+     .value = "FILE",
+     .help = "a list of references, '-' for standard input",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_CALL(take_file)},
+    {.name = "format",
+     .value = "text|json|sarif|github", /* as enum ocv_lint_format */
+     .help = "what is printed (text)",
+     OCV_OPTION_ENUM(struct lint_request, format)},
+    {.name = "json",
+     .flags = OCV_OPTION_HIDDEN,
+     OCV_OPTION_MEMBER(take_json, struct lint_request, format)},
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .help = "not to standard output; with --fix the index",
+     OCV_OPTION_TEXT(struct lint_request, output)},
+    {.name = "fix",
+     .help = "correct what is mechanical, where the input came from",
+     OCV_OPTION_FLAG(struct lint_request, fix)},
+    {.name = "change-default",
+     .help = "with --fix: also what changes the image of others",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct lint_request, change_default)},
+    {.name = "dry-run",
+     .help = "with --fix: write nothing",
+     OCV_OPTION_FLAG(struct lint_request, dry_run)},
+    {.name = "fail-on",
+     .value = "error|warning|never",
+     .help = "when to exit with 5 (error)",
+     OCV_OPTION_MEMBER(take_level, struct lint_request, fail_on)},
+    {.name = "settings",
+     .value = "FILE",
+     .help = "instead of " OCV_LINT_CONFIG_FILE,
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct lint_request, settings)},
+    {.name = "repository",
+     .value = "NAME",
+     .help = "read tags by the rules of this repository",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct lint_request, lint.repository)},
+    {.name = "tags",
+     .help = "check all tags of the repository, not one group",
+     OCV_OPTION_FLAG(struct lint_request, lint.all_tags)},
+    {.name = "no-children",
+     .help = "look at the index only, not at its images and tags",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct lint_request, lint.no_children)},
+    {.name = "deep",
+     .help = "read the code in the images' files, too (OCV7xx)",
+     OCV_OPTION_FLAG(struct lint_request, lint.deep)},
+    {.name = "rules", .help = "list the rules", OCV_OPTION_FLAG(struct lint_request, list_rules)},
+    {.name = "explain",
+     .value = "RULE",
+     .help = "one rule, with a bad and a good example",
+     OCV_OPTION_TEXT(struct lint_request, explain)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl lint [OPTIONS] REPO:TAG | oci:DIR[:TAG] | FILE...\n"
+             "\n"
+             "Check indexes, their images and tags. A FILE is an index (JSON), what 'index\n"
+             "create --from' reads (YAML), or a list of references, one a line.\n",
+    .details = "oci:DIR alone is every tag of the layout. Settings of a repository are read from\n"
+               "" OCV_LINT_CONFIG_FILE ", here or above, within the git repository.\n"
+               "Exit 0: no error; 5: errors; 4: an input is neither an index nor a list.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .complete = lint_complete_rule,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl lint registry.example/app:1.0\n"
+           "  variantctl lint --fix --dry-run oci:images:app\n"
+           "  variantctl lint --explain OCV103\n"};
 
 static void free_request(struct lint_request *r)
 {
@@ -85,66 +126,7 @@ static void free_request(struct lint_request *r)
     ocv_lint_report_free(&r->report);
 }
 
-/* Of a list of words, the place of `text`; -1: none of them. */
-static int choose(const char *text, const char *const *words)
-{
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(text, words[i]))
-            return i;
-    return -1;
-}
-
-/* The verb's own options. False: a value that is none. */
-static bool take_option(struct lint_request *r, int value)
-{
-    static const char *const formats[] = {"text", "json", "sarif", "github", NULL};
-    static const char *const levels[] = {"never", "note", "warning", "error", NULL};
-    int chosen = 0;
-    switch (value) {
-    case OPTION_INDEX:
-    case OPTION_TAGS_FILE:
-        r->files[r->n_files++] = optarg;
-        break;
-    case OPTION_FORMAT:
-        chosen = choose(optarg, formats);
-        r->format = chosen < 0 ? OCV_LINT_FORMAT_TEXT : (enum ocv_lint_format)chosen;
-        break;
-    case OPTION_FAIL_ON:
-        chosen = choose(optarg, levels);
-        chosen = chosen == 1 ? -1 : chosen;
-        r->fail_on = chosen < 0 ? OCV_LINT_ERROR : (enum ocv_lint_level)chosen;
-        break;
-    case 'o':
-        r->output = optarg;
-        break;
-    case OPTION_FIX:
-        r->fix = true;
-        break;
-    case OPTION_DRY_RUN:
-        r->dry_run = true;
-        break;
-    case OPTION_CHANGE_DEFAULT:
-        r->change_default = true;
-        break;
-    case OPTION_SETTINGS:
-        r->settings = optarg;
-        break;
-    case OPTION_REPOSITORY:
-        r->lint.repository = optarg;
-        break;
-    case OPTION_TAGS:
-        r->lint.all_tags = true;
-        break;
-    case OPTION_NO_CHILDREN:
-        r->lint.no_children = true;
-        break;
-    default:
-        return false;
-    }
-    return chosen >= 0;
-}
-
-static int check_request(const struct lint_request *r, int n, struct ocv_error *err)
+static int check_request(const struct lint_request *r, size_t n, struct ocv_error *err)
 {
     if (n == 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: give a REPO:TAG, oci:DIR[:TAG] or FILE");
@@ -153,7 +135,7 @@ static int check_request(const struct lint_request *r, int n, struct ocv_error *
     if (r->change_default && !r->fix)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: --change-default requires --fix");
     if (r->fix && r->output && n != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --fix --output is for one input");
+        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --fix --output takes one input");
     return OCV_OK;
 }
 
@@ -161,19 +143,18 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct lint_request r = {.cli = cli, .fail_on = OCV_LINT_ERROR};
-    int value, code = -1;
     r.files = calloc((size_t)argc + 1, sizeof(*r.files));
     if (!r.files)
         return cli_fail(cli, (ocv_error_nomem(&err), &err));
-    while (code < 0 && cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        if (value == OPTION_RULES || value == OPTION_EXPLAIN)
-            code = value == OPTION_RULES ? lint_list_rules() : lint_explain_rule(cli, optarg);
-        else if (!take_option(&r, value))
-            code = cli_bad_option(cli, argv, value);
-    }
-    int status = code < 0 ? check_request(&r, argc - optind + (int)r.n_files, &err) : OCV_OK;
+    int status = OCV_OK, code = cli_read(cli, &command, &r, argc, argv);
+    if (code < 0 && r.list_rules)
+        code = lint_list_rules();
+    else if (code < 0 && r.explain)
+        code = lint_explain_rule(cli, r.explain);
+    else if (code < 0)
+        status = check_request(&r, cli->n_arguments + r.n_files, &err);
     if (code < 0 && status == OCV_OK)
-        status = lint_run(&r, argv + optind, &err);
+        status = lint_run(&r, cli->arguments, &err);
     if (code < 0)
         code = status < 0 ? (err.status ? cli_fail(cli, &err) : ocv_error_exit_code(status))
                           : r.exit_code;

@@ -3,15 +3,16 @@
 #ifndef OCV_LINT_COMMAND_H
 #define OCV_LINT_COMMAND_H
 
-#include "cmd/common/image.h"
+#include "cmd/common/image/image.h"
 #include "lib/lint/lint.h"
 
 #define LINT_SIGNATURES_MAX 8192u
 
 struct lint_options {
-    const char *repository; /**< --repository: by whose tag rules tags are read; or NULL */
+    const char *repository; /**< --repository: its tag rules read the tags; or NULL */
     bool all_tags;          /**< --tags: the whole repository's, not those of the tag's group */
     bool no_children;       /**< --no-children */
+    bool deep;              /**< --deep: read the images' files, too */
     const struct ocv_tag_rules *tag_rules;
 };
 
@@ -21,7 +22,8 @@ struct lint_source {
     bool is_image;          /**< `image` is open: a registry's or a layout's */
     struct ocv_buffer text; /**< of a file, or the stand-in index of a lone manifest */
     struct ocv_lint_child *children;
-    char **problems; /**< texts that children borrow */
+    char **problems;              /**< texts that children borrow */
+    struct ocv_content *contents; /**< with --deep: of the children */
     size_t n_children;
     struct ocv_lint_tag *tags;
     struct ocv_reference **references; /**< of the tags */
@@ -30,7 +32,8 @@ struct lint_source {
     char **signatures;
     size_t n_signatures;
     char *name;
-    size_t *lines;           /**< of a source file's images */
+    struct ocv_edit_source *source; /**< what a source file says, or NULL */
+    size_t *lines;                  /**< of its images */
     struct ocv_buffer fixed; /**< the index as corrected, or made of a source; empty: as it was */
     struct ocv_lint_child *fixed_children; /**< of its entries, borrowed from `children` */
     struct ocv_lint_input input;
@@ -51,18 +54,19 @@ void lint_source_close(struct lint_source *source);
 /** Append a tag; takes `reference` in every case. `digest` may be NULL and is copied. */
 int lint_source_tag(struct lint_source *source, struct ocv_reference *reference, const char *digest,
                     size_t line, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The image's tags by which its index is judged, and its signatures (tags.c). */
+/** The image's tags by which its index is checked, and its signatures (tags.c). */
 int lint_source_tags(struct cli *cli, const struct lint_options *options,
                      struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** What the command line asked for, and what came of it. */
 struct lint_request {
     struct cli *cli;
-    const char *settings, *output;
+    const char *settings, *output, *explain;
     struct lint_options lint;
     enum ocv_lint_format format;
     enum ocv_lint_level fail_on; /**< OFF: never */
-    bool fix, dry_run, change_default;
+    bool fix, dry_run, change_default, list_rules;
+    bool named; /**< the input is what an argument named, and not one tag of many */
     const char **files;
     size_t n_files;
     struct ocv_lint_config *config;
@@ -72,12 +76,14 @@ struct lint_request {
     size_t n_failures;
     int exit_code; /**< of the first input that could not be read */
 };
-/** Read the settings, judge `arguments` after the files named by options, and write the report. An
- *  input that cannot be read is remembered in the request; the others are judged all the same. */
+/** Read the settings, check `arguments` after the files named by options, and write the report. An
+ *  input that cannot be read is remembered in the request; the others are checked all the same. */
 int lint_run(struct lint_request *request, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Print all rules, or one with its examples; give the exit code. */
 int lint_list_rules(void);
 int lint_explain_rule(const struct cli *cli, const char *name);
+/** The hook of struct cli_command for RULE. */
+bool lint_complete_rule(struct ocv_completion *c, const char *kind);
 
 /** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
  *  "-"); what is written is then the source's input. `dry_run`: only say what would be written.

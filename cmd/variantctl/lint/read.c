@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What variantctl lint reads: files, layouts, registries. */
-#include "cmd/common/image_copy.h"
+#include "cmd/common/image/image_copy.h"
+#include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
 #include "lib/base/format/json.h"
@@ -15,6 +16,8 @@ void lint_source_close(struct lint_source *s)
         json_decref(s->children[i].manifest);
         json_decref(s->children[i].config);
         free(s->problems[i]);
+        if (s->contents)
+            ocv_content_free(&s->contents[i]);
     }
     for (size_t i = 0; i < s->n_tags; i++) {
         ocv_reference_free(s->references[i]);
@@ -24,6 +27,7 @@ void lint_source_close(struct lint_source *s)
         free(s->signatures[i]);
     free(s->children);
     free(s->problems);
+    free(s->contents);
     free(s->tags);
     free(s->references);
     free(s->digests);
@@ -31,6 +35,7 @@ void lint_source_close(struct lint_source *s)
     free(s->name);
     free(s->fixed_children);
     free(s->lines);
+    ocv_edit_source_free(s->source);
     ocv_buffer_free(&s->fixed);
     ocv_buffer_free(&s->text);
     if (s->is_image)
@@ -134,7 +139,7 @@ static bool is_fault(int status)
            status == OCV_ERR_UNSUPPORTED;
 }
 
-static int read_config(struct cli *cli, const struct image *image, const struct child *child,
+static int read_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
                        json_t **out, struct ocv_error *err)
 {
     ocv_auto_buffer config;
@@ -148,7 +153,8 @@ static int read_config(struct cli *cli, const struct image *image, const struct 
 }
 
 /* A layout shows at once which layers it lacks; a registry would have to be asked for each. */
-static int check_layers(const struct image *image, const struct child *child, struct ocv_error *err)
+static int check_layers(const struct image *image, const struct manifest_doc *child,
+                        struct ocv_error *err)
 {
     for (size_t i = 0; image->layout && i < ocv_manifest_layer_count(child->manifest); i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(child->manifest, i);
@@ -159,11 +165,12 @@ static int check_layers(const struct image *image, const struct child *child, st
     return OCV_OK;
 }
 
+/* `content` NULL: without --deep. */
 static int read_child(struct cli *cli, const struct image *image,
                       const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
-                      char **problem, struct ocv_error *err)
+                      char **problem, struct ocv_content *content, struct ocv_error *err)
 {
-    struct child child = {0};
+    struct manifest_doc child = {0};
     struct ocv_error local = {0};
     int status = child_read(cli, image, descriptor, &child, &local);
     bool there = status == OCV_OK;
@@ -174,6 +181,10 @@ static int read_child(struct cli *cli, const struct image *image,
         status = read_config(cli, image, &child, &out->config, &local);
     if (status == OCV_OK)
         status = check_layers(image, &child, &local);
+    if (status == OCV_OK && content && out->config)
+        status = derive_read_content(cli, image, &child, content, &local);
+    if (status == OCV_OK && content && out->config)
+        out->content = content;
     child_free(&child);
     out->state = OCV_LINT_STATE_READ;
     if (status == OCV_OK)
@@ -190,12 +201,13 @@ static int read_child(struct cli *cli, const struct image *image,
 }
 
 /* Entries of other kinds than manifests are only looked at in the index. */
-static int read_children(struct cli *cli, struct lint_source *s, struct ocv_error *err)
+static int read_children(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
     size_t n = ocv_index_count(s->image.index);
     s->children = calloc(n + 1, sizeof(*s->children));
     s->problems = calloc(n + 1, sizeof(*s->problems));
-    if (!s->children || !s->problems)
+    s->contents = deep ? calloc(n + 1, sizeof(*s->contents)) : NULL;
+    if (!s->children || !s->problems || (deep && !s->contents))
         return ocv_error_nomem(err);
     s->n_children = n;
     int status = OCV_OK;
@@ -207,7 +219,8 @@ static int read_children(struct cli *cli, struct lint_source *s, struct ocv_erro
             continue;
         status = child_descriptor(entry, &descriptor, err);
         if (status == OCV_OK)
-            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->problems[i], err);
+            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->problems[i],
+                                deep ? &s->contents[i] : NULL, err);
     }
     s->input.children = s->children;
     s->input.n_children = n;
@@ -217,11 +230,11 @@ static int read_children(struct cli *cli, struct lint_source *s, struct ocv_erro
 /* ---- images ---- */
 
 /* A bare manifest gets an index of its own, with the platform that its configuration names. */
-static int stand_in(struct cli *cli, struct lint_source *s, struct ocv_error *err)
+static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
     const struct ocv_descriptor *top = &s->image.top;
     bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-    int status = read_children(cli, s, err);
+    int status = read_children(cli, s, deep, err);
     if (status < 0)
         return status;
     const json_t *config = s->children[0].config;
@@ -259,6 +272,12 @@ static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_e
     return true;
 }
 
+static bool has_tag(const char *text)
+{
+    const char *slash = strrchr(text, '/');
+    return strpbrk(slash ? slash : text, ":@") != NULL;
+}
+
 int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
                       struct lint_source *s, struct ocv_error *err)
 {
@@ -273,16 +292,21 @@ int lint_source_image(struct cli *cli, const char *text, const struct lint_optio
     if (status < 0) {
         if (too_large(cli, s, &local))
             return OCV_OK;
+        if (status == OCV_ERR_NOT_FOUND && s->image.reference && !has_tag(text) && !local.hint[0])
+            ocv_error_hint(&local,
+                           "no tag was given, so latest is meant: name one; 'variantctl tags plan "
+                           "%.200s' shows which there are",
+                           text);
         if (err)
             *err = local;
         return status;
     }
     if (s->image.kind == OCV_DOCUMENT_MANIFEST)
-        return stand_in(cli, s, err);
+        return stand_in(cli, s, options->deep, err);
     s->input.bytes = s->image.body.data;
     s->input.len = s->image.body.len;
     s->input.media_type = s->image.top.media_type[0] ? s->image.top.media_type : NULL;
     if (!options->no_children)
-        status = read_children(cli, s, err);
+        status = read_children(cli, s, options->deep, err);
     return status == OCV_OK ? lint_source_tags(cli, options, s, err) : status;
 }

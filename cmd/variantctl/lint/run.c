@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lint: settings, then each input, then one report. */
-#include "cmd/common/rules.h"
+#include "cmd/common/image/rules.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/lint_settings.h"
+#include "gen/datadir.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/format/url.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,9 +39,13 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
 {
     struct lint_source source = {0};
     struct ocv_lint_options how = {.config = r->config, .tag_rules = r->rules};
-    struct ocv_error failure = {0}; /* of the correction; what is wrong is reported all the same */
+    struct ocv_error failure = {0}; /* of the correction; findings are reported even then */
     int status = file ? lint_source_file(text, &source, err)
                       : lint_source_image(r->cli, text, &r->lint, &source, err);
+    if (status == OCV_OK && r->named && source.is_image &&
+        source.image.kind == OCV_DOCUMENT_MANIFEST)
+        fprintf(stderr, "%s is one image and no index: only what holds of images is checked\n",
+                text);
     int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
     if (status == OCV_OK)
         status = ocv_lint_run(&source.input, &how, &r->report, err);
@@ -141,17 +147,25 @@ static char *layout_name(const char *text)
     return name;
 }
 
+static int lint_named(struct lint_request *r, const char *text, bool file)
+{
+    r->named = true;
+    int status = lint_input(r, text, file);
+    r->named = false;
+    return status;
+}
+
 static int lint_argument(struct lint_request *r, const char *text)
 {
     char *dir = NULL, *tag = NULL, *name;
     int status;
     if (image_split_layout(text, &dir, &tag))
-        status = tag ? lint_input(r, text, false) : lint_layout(r, text, dir ? dir : "");
+        status = tag ? lint_named(r, text, false) : lint_layout(r, text, dir ? dir : "");
     else if ((name = layout_name(text)) != NULL) {
         status = lint_layout(r, name, text);
         free(name);
     } else
-        status = lint_input(r, text, is_file(text));
+        status = lint_named(r, text, is_file(text));
     free(dir);
     free(tag);
     return status;
@@ -159,12 +173,30 @@ static int lint_argument(struct lint_request *r, const char *text)
 
 /* ---- output ---- */
 
+/* Where the page of the rules was installed, as a URI; false: it was not. */
+static bool find_page(const struct cli *cli, struct ocv_buffer *uri)
+{
+    char path[4096];
+    const char *datadir = cli_datadir(cli);
+    bool relative = datadir && *datadir && *datadir != '/';
+    int n = snprintf(path, sizeof(path), "%s/docs/lint.md",
+                     datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
+    return !relative && n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0 &&
+           ocv_buffer_printf(uri, NULL, "file://") == OCV_OK &&
+           ocv_url_escape(path, OCV_URL_UNRESERVED "/@+", uri, NULL) == OCV_OK;
+}
+
 static int write_report(struct lint_request *r, struct ocv_error *err)
 {
     ocv_auto_buffer out;
+    ocv_auto_buffer page;
     ocv_buffer_init(&out, OUTPUT_MAX);
+    ocv_buffer_init(&page, 3 * 4096 + 16);
+    if (r->format == OCV_LINT_FORMAT_SARIF && find_page(r->cli, &page))
+        r->report.page = page.data;
     bool to_file = r->output && !r->fix;
     int status = ocv_lint_format(&r->report, r->format, r->failures, r->n_failures, &out, err);
+    r->report.page = NULL;
     if (status < 0 || !to_file || !strcmp(r->output, "-")) {
         bool index_there = r->fix && r->output && !strcmp(r->output, "-");
         if (status == OCV_OK && index_there) /* the corrected index has standard output */

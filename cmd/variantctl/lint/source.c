@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A source file of `index create --from`, as the index that it will become: what can be judged
+/* A source file of `index create --from`, as the index that it will become: what can be checked
  * without its images. Where a platform is not said, builds are taken to be of the same one. */
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/format/json.h"
@@ -85,7 +85,7 @@ static int put_annotations(json_t *annotations, const struct ocv_edit_source *so
 static int make_index(struct lint_source *s, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
-    size_t n = ocv_edit_source_count(source);
+    size_t n = ocv_edit_source_count(source), kept = 0;
     json_t *manifests = json_array(), *annotations = json_object();
     ocv_auto_json *root =
         json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
@@ -94,7 +94,10 @@ static int make_index(struct lint_source *s, const struct ocv_edit_source *sourc
     int status =
         root && s->lines ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        s->lines[i] = ocv_edit_source_image(source, i).line;
+        struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+        if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
+            continue; /* what it will claim is not known before its files are read */
+        s->lines[kept++] = image.line;
         status = put_entry(manifests, source, i, err);
     }
     return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, &s->fixed, err) : status;
@@ -102,17 +105,17 @@ static int make_index(struct lint_source *s, const struct ocv_edit_source *sourc
 
 int lint_source_yaml(struct lint_source *s, struct ocv_error *err)
 {
-    ocv_auto(ocv_edit_source) source = NULL;
-    int status =
-        ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len, &source, err);
+    int status = ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len,
+                                       &s->source, err);
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     if (status == OCV_OK)
-        status = make_index(s, source, err);
+        status = make_index(s, s->source, err);
     if (status < 0)
         return status;
     s->input.bytes = s->fixed.data;
     s->input.len = s->fixed.len;
     s->input.lines = s->lines;
+    s->input.source = s->source;
     s->input.draft = true;
     return OCV_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tags beside an index, what they point at, and which of its digests are signed. */
-#include "cmd/common/rules.h"
+/* The tags of an index's repository: what they name, and which of its digests are signed. */
+#include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
@@ -11,7 +11,7 @@
 
 #define HEADS_MAX 256u /* tags whose digests are asked for, one request each */
 
-static struct ocv_reference *tagged(const char *repository, const char *tag)
+static struct ocv_reference *tag_reference(const char *repository, const char *tag)
 {
     struct ocv_reference *reference = NULL;
     char text[1024];
@@ -95,7 +95,7 @@ static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_er
 
 /* ---- tags of a layout ---- */
 
-struct walk {
+struct layout_walk {
     const struct lint_options *options;
     struct lint_source *source;
     struct ocv_error *err;
@@ -104,13 +104,13 @@ struct walk {
 static int on_layout_tag(void *data, const char *tag, const char *image_name,
                          const struct ocv_descriptor *descriptor)
 {
-    struct walk *w = data;
+    struct layout_walk *w = data;
     char digest[OCV_DIGEST_MAX];
     struct ocv_reference *reference = NULL;
     if (tag && signature_tag(tag, digest))
         return add_signature(w->source, digest, w->err);
     if (w->options->repository && tag)
-        reference = tagged(w->options->repository, tag);
+        reference = tag_reference(w->options->repository, tag);
     else if (image_name && ocv_reference_parse(image_name, &reference, NULL) < 0)
         reference = NULL;
     return reference ? lint_source_tag(w->source, reference, descriptor->digest, 0, w->err)
@@ -124,7 +124,7 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
 {
     const struct ocv_reference *own = s->image.reference;
     struct ocv_reference *reference =
-        tagged(options->repository ? options->repository : own->name, tag);
+        tag_reference(options->repository ? options->repository : own->name, tag);
     struct ocv_descriptor descriptor = {0};
     struct ocv_reference asked = *own;
     struct ocv_error local = {0};
@@ -137,7 +137,7 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
     return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
 }
 
-/* Where no rule knows the repository: "1.0-cu128" and "cpu-1.0" stand beside "1.0". */
+/* Where no rule knows the repository: tags such as "1.0-cu128" and "cpu-1.0", for "1.0". */
 static bool is_beside(const char *tag, const char *own)
 {
     size_t n = strlen(own), len = strlen(tag);
@@ -171,8 +171,8 @@ static int add_group(struct cli *cli, const struct lint_options *options, struct
 {
     const struct ocv_reference *own = s->image.reference;
     ocv_auto(ocv_tag_plan) plan = NULL;
-    struct ocv_reference *named = tagged(options->repository ? options->repository : own->name,
-                                         own->tag ? own->tag : "latest");
+    struct ocv_reference *named = tag_reference(
+        options->repository ? options->repository : own->name, own->tag ? own->tag : "latest");
     int status = OCV_OK;
     if (!named)
         return OCV_OK;
@@ -220,7 +220,7 @@ static int read_registry(struct cli *cli, const struct lint_options *options, st
 int lint_source_tags(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                      struct ocv_error *err)
 {
-    struct walk walk = {options, s, err};
+    struct layout_walk walk = {options, s, err};
     int status = s->image.layout ? ocv_layout_list(s->image.layout, on_layout_tag, &walk, err)
                                  : read_registry(cli, options, s, err);
     if (status == OCV_OK)

@@ -1,64 +1,75 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lock: fix what each machine gets of each image, by digests. */
-#include "cmd/common/image.h"
+#include "cmd/common/image/image.h"
 #include "cmd/common/names.h"
 #include "cmd/variantctl/lock/lock_profiles.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define THIS_MACHINE "this"
 
-struct request {
+struct lock_options {
+    struct cli *cli;
     const char *output;
     struct named_profiles machines;
 };
 
-enum { OPTION_OUTPUT = 'o', OPTION_PROFILE_NAMED = 1, OPTION_PROFILES };
+static int take_profile(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    return named_profiles_take(given->into, given->value, err);
+}
 
-static const struct option options[] = {
-    {"output", required_argument, NULL, OPTION_OUTPUT},
-    {"profile", required_argument, NULL, OPTION_PROFILE_NAMED},
-    {"profiles", required_argument, NULL, OPTION_PROFILES},
-    {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},
-    {"disable", required_argument, NULL, CLI_OPTION_FLAG},
-    {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},
-    {"override", required_argument, NULL, CLI_OPTION_FLAG},
-    {"require", required_argument, NULL, CLI_OPTION_FLAG},
-    CLI_REGISTRY_OPTIONS,
-    CLI_COMMON_OPTIONS,
-    CLI_OPTIONS_END};
+static int take_profiles(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    return named_profiles_take_directory(given->into, given->value, err);
+}
 
-static const char help[] =
-    "Usage: variantctl lock [OPTIONS] IMAGE...\n"
-    "\n"
-    "Write which manifest each machine gets of each image, with the index's digest,\n"
-    "so that \"vpull --locked FILE\" pulls the same everywhere and later.\n"
-    "\n"
-    "Options:\n"
-    "  -o, --output FILE        the lock (default: standard output)\n"
-    "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
-    "  --profiles DIR           every *.json of a directory, named by its file\n"
-    "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
-    "  --namespace-priority, --disable, --require, --device-policy, --override\n"
-    "                           as for resolve\n" CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
-    "Examples:\n"
-    "  variantctl lock -o app.lock registry.example/app:1.0\n"
-    "  variantctl lock --profiles fleet registry.example/app:1.0\n"
-    "  variantctl lock --profile h100=h100.json --require nvidia oci:images:app\n";
+static const struct ocv_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .help = "the lock (default: standard output)",
+     OCV_OPTION_TEXT(struct lock_options, output)},
+    {.name = "profile",
+     .value = "NAME=FILE",
+     .help = "a machine's profile under a name; again for more",
+     OCV_OPTION_MEMBER(take_profile, struct lock_options, machines)},
+    {.name = "profiles",
+     .value = "DIR",
+     .help = "every *.json of a directory, named by its file\n"
+             "(neither: this machine, as \"" THIS_MACHINE "\")",
+     OCV_OPTION_MEMBER(take_profiles, struct lock_options, machines)},
+    {.name = "namespace-priority",
+     .value = "A,B",
+     .names = "--namespace-priority, --disable, --require, --device-policy, --override",
+     .help = "\nas for resolve",
+     OCV_OPTION_MEMBER(cli_take_setting_of, struct lock_options, cli)},
+    CLI_SETTING(struct lock_options, cli, "require", "NS[::F[::V]]"),
+    CLI_SETTINGS_OF_NODES(struct lock_options, cli),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl lock [OPTIONS] IMAGE...\n"
+             "\n"
+             "Write which manifest each machine gets of each image, with the index's digest,\n"
+             "so that \"vpull --locked FILE\" pulls the same everywhere and later.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl lock -o app.lock registry.example/app:1.0\n"
+           "  variantctl lock --profiles fleet registry.example/app:1.0\n"
+           "  variantctl lock --profile h100=h100.json --require nvidia oci:images:app\n"};
 
 /* ---- choosing ----------------------------------------------------------------------------------
  */
 
-static json_t *matched(const struct image *image, const struct ocv_decision *decision,
-                       const struct ocv_entry *entry)
+static json_t *matched_json(const struct image *image, const struct ocv_decision *decision,
+                            const struct ocv_entry *entry)
 {
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
     json_t *list = json_array();
@@ -91,7 +102,7 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
     json_t *choice =
         json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,
                   "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
-                  matched(image, decision, entry));
+                  matched_json(image, decision, entry));
     if (!choice || json_object_set_new(profiles, machine->name, choice) < 0)
         return ocv_error_nomem(err);
     const char *tag = image_tag(image, entry);
@@ -120,8 +131,8 @@ static bool is_there(const json_t *images, const char *name)
     return false;
 }
 
-/* Of a set that tag rules made: whose rules, and every tag with what it stood for, since the choice
- * is made among them again. */
+/* For a set made by tag rules: the rules' family, and every tag with its digest, because the choice
+ * among them is made again later. */
 static int add_tags(const struct image *image, json_t *entry, struct ocv_error *err)
 {
     const struct ocv_descriptor *d;
@@ -140,8 +151,8 @@ static int add_tags(const struct image *image, json_t *entry, struct ocv_error *
     return lost ? ocv_error_nomem(err) : OCV_OK;
 }
 
-static int lock_image(struct cli *cli, const struct request *r, const char *text, json_t *images,
-                      struct ocv_error *err)
+static int lock_image(struct cli *cli, const struct lock_options *r, const char *text,
+                      json_t *images, struct ocv_error *err)
 {
     struct image image = {0};
     char name[2048];
@@ -169,50 +180,7 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-/* What is there and no file (a pipe, a device) is written through, never replaced. */
-static int write_special(const char *path, const char *text, size_t len, struct ocv_error *err)
-{
-    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC), status = OCV_OK;
-    if (fd < 0 || !ocv_fd_write(fd, text, len))
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
-/* What another program's new file would have. */
-static mode_t usual_mode(void)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-/* Whole or not at all. One that is there keeps its mode. */
-static int write_file(const char *path, const char *text, size_t len, struct ocv_error *err)
-{
-    char part[4096];
-    struct stat st;
-    bool there = stat(path, &st) == 0;
-    if (there && !S_ISREG(st.st_mode))
-        return write_special(path, text, len, err);
-    mode_t mode = there ? st.st_mode & 0777 : usual_mode();
-    if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the path is too long", path);
-    int fd = mkostemp(part, O_CLOEXEC);
-    if (fd < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    bool ok = ocv_fd_write(fd, text, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
-    int why = errno;
-    close(fd);
-    if (ok && rename(part, path) == 0)
-        return OCV_OK;
-    why = ok ? errno : why;
-    unlink(part);
-    return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
-}
-
-static int write_lock(const struct request *r, json_t *images, struct ocv_error *err)
+static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
 {
     json_t *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
     /* keys sorted: the same input gives the same bytes, and a diff shows what changed */
@@ -223,13 +191,13 @@ static int write_lock(const struct request *r, json_t *images, struct ocv_error 
     size_t len = strlen(text);
     text[len] = '\n'; /* in place of the final NUL */
     int status = r->output && strcmp(r->output, "-") != 0
-                     ? write_file(r->output, text, len + 1, err)
+                     ? ocv_file_write(r->output, text, len + 1, err)
                      : cli_print(text, len + 1, err);
     free(text);
     return status;
 }
 
-static int run(struct cli *cli, struct request *r, char **texts, struct ocv_error *err)
+static int lock_images(struct cli *cli, struct lock_options *r, char **texts, struct ocv_error *err)
 {
     int status = cli_load(cli, err);
     if (status == OCV_OK && r->machines.n == 0) {
@@ -250,35 +218,15 @@ static int run(struct cli *cli, struct request *r, char **texts, struct ocv_erro
     return status;
 }
 
-/* 1: no option. */
-static int own_option(struct request *r, int value, struct ocv_error *err)
-{
-    switch (value) {
-    case OPTION_OUTPUT:
-        r->output = optarg;
-        return OCV_OK;
-    case OPTION_PROFILE_NAMED:
-        return named_profiles_take(&r->machines, optarg, err);
-    case OPTION_PROFILES:
-        return named_profiles_take_directory(&r->machines, optarg, err);
-    default:
-        return 1;
-    }
-}
-
 int cmd_lock(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct request r = {0};
-    int value, code = -1;
-    while (code < 0 && cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        int status = own_option(&r, value, &err);
-        if (status != OCV_OK)
-            code = status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);
-    }
+    struct lock_options r = {.cli = cli};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code < 0) {
-        int status = optind < argc ? run(cli, &r, argv + optind, &err)
-                                   : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
+        int status = cli->n_arguments
+                         ? lock_images(cli, &r, cli->arguments, &err)
+                         : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
     named_profiles_free(&r.machines);

@@ -3,7 +3,7 @@
 #ifndef VARIANTCTL_LOCK_PROFILES_H
 #define VARIANTCTL_LOCK_PROFILES_H
 
-#include "cmd/common/lockfile.h"
+#include "cmd/common/image/lockfile.h"
 
 struct named_profile {
     char *name;

@@ -57,27 +57,45 @@ static int is_json(const struct dirent *entry)
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
+/* "a.json: ...; b.json: ...", as far as there is room: who mends a fleet's files mends them all. */
+static void join_errors(struct ocv_error *all, const struct ocv_error *one)
+{
+    struct ocv_error before = *all;
+    if (!all->status)
+        *all = *one;
+    else
+        ocv_error_set(all, before.status, "%s; %s", before.message, one->message);
+}
+
+static int take_file(struct named_profiles *p, const char *dir, const char *name,
+                     struct ocv_error *err)
+{
+    char path[4096];
+    struct ocv_profile *profile = NULL;
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    int status = read_profile(path, &profile, err);
+    return status < 0 ? status
+                      : named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, err);
+}
+
 int named_profiles_take_directory(struct named_profiles *p, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
-    char path[4096];
-    int n = scandir(dir, &names, is_json, alphasort), status = OCV_OK;
+    struct ocv_error all = {0}, one = {0};
+    int n = scandir(dir, &names, is_json, alphasort);
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
     if (n == 0)
-        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
+        ocv_error_set(&all, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
     for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
-        struct ocv_profile *profile = NULL;
-        if (status == OCV_OK)
-            status = read_profile(path, &profile, err);
-        if (status == OCV_OK)
-            status =
-                named_profiles_add(p, names[i]->d_name, strlen(names[i]->d_name) - 5, profile, err);
+        if (take_file(p, dir, names[i]->d_name, &one) < 0)
+            join_errors(&all, &one);
         free(names[i]);
     }
     free(names);
-    return status;
+    if (all.status && err)
+        *err = all;
+    return all.status;
 }
 
 void named_profiles_free(struct named_profiles *p)

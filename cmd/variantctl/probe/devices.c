@@ -26,7 +26,7 @@ static bool is_flag(const json_t *feature)
            strcmp(json_string_value(json_array_get(values, 0)), "on") == 0;
 }
 
-static void put_values(struct table *table, const json_t *values)
+static void put_values(struct probe_table *table, const json_t *values)
 {
     size_t n = json_array_size(values), shown = n;
     char count[48];
@@ -42,7 +42,7 @@ static void put_values(struct table *table, const json_t *values)
     table_word(table, count);
 }
 
-static void put_flags(struct table *table, const json_t *features, size_t indent)
+static void put_flags(struct probe_table *table, const json_t *features, size_t indent)
 {
     table_heading(table, "", indent);
     table_put(table, "flags:");
@@ -53,7 +53,7 @@ static void put_flags(struct table *table, const json_t *features, size_t indent
 }
 
 /* Features with values a line each, then everything that is just "on" together, if it is many. */
-void table_features(struct table *table, const json_t *features, size_t indent)
+void table_features(struct probe_table *table, const json_t *features, size_t indent)
 {
     size_t n = json_array_size(features), flags = 0;
     for (size_t i = 0; i < n; i++)
@@ -85,7 +85,7 @@ bool table_has_values(const json_t *features)
  */
 
 /* "KEY TEXT" after a semicolon. */
-static void detail(struct table *table, bool *first, const char *key, const char *text)
+static void add_detail(struct probe_table *table, bool *first, const char *key, const char *text)
 {
     if (!*text)
         return;
@@ -105,7 +105,7 @@ static const char *memory_text(const char *bytes, char *out, size_t size)
     return out;
 }
 
-static void put_attributes(struct table *table, bool *first, const json_t *device,
+static void put_attributes(struct probe_table *table, bool *first, const json_t *device,
                            const char *version)
 {
     const char *key;
@@ -125,33 +125,34 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
         snprintf(words_of_key, sizeof(words_of_key), "%s", key);
         for (char *c = words_of_key; *c; c++)
             *c = *c == '_' ? ' ' : *c;
-        detail(table, first, words_of_key, text);
+        add_detail(table, first, words_of_key, text);
     }
 }
 
 /* Ids, driver and attributes, then what is out of the ordinary. `version` is the driver's, which
  * the namespace told already. */
-static void put_details(struct table *table, const json_t *device, const char *version, bool alone)
+static void put_details(struct probe_table *table, const json_t *device, const char *version,
+                        bool alone)
 {
     bool first = true;
     size_t before = table->out->len;
     const char *driver = table_text(device, "kernel_driver");
     const char *reason = table_text(json_object_get(device, "attributes"), "reason");
     table_heading(table, "", TABLE_INDENT + 2);
-    detail(table, &first, "PCI id", table_text(device, "pci_id"));
+    add_detail(table, &first, "PCI id", table_text(device, "pci_id"));
     if (*driver)
-        detail(table, &first, "driver", driver);
+        add_detail(table, &first, "driver", driver);
     else if (table->options->drivers && *table_text(device, "pci_id"))
-        detail(table, &first, "", "no driver is bound to it");
+        add_detail(table, &first, "", "no driver is bound to it");
     put_attributes(table, &first, device, version);
     if (alone)
-        detail(table, &first, "uuid", table_text(device, "uuid"));
+        add_detail(table, &first, "uuid", table_text(device, "uuid"));
     if (json_is_true(json_object_get(device, "guess")))
-        detail(table, &first, "", "its kind is guessed from its id");
+        add_detail(table, &first, "", "its kind is guessed from its id");
     if (*reason)
-        detail(table, &first, "does not count:", reason);
+        add_detail(table, &first, "does not count:", reason);
     else if (json_is_true(json_object_get(device, "secondary")))
-        detail(table, &first, "", "secondary: does not count for the choice");
+        add_detail(table, &first, "", "secondary: does not count for the choice");
     if (!first)
         table_end(table);
     else
@@ -159,7 +160,7 @@ static void put_details(struct table *table, const json_t *device, const char *v
 }
 
 /* Whether two devices differ in nothing but their ids. */
-static bool alike(const json_t *left, const json_t *right)
+static bool same_device(const json_t *left, const json_t *right)
 {
     static const char *const own[] = {"id", "index", "uuid"};
     json_t *a = json_copy((json_t *)(uintptr_t)left), *b = json_copy((json_t *)(uintptr_t)right);
@@ -174,7 +175,7 @@ static bool alike(const json_t *left, const json_t *right)
 }
 
 /* A device's own list is printed where it differs from the namespace's. */
-static void put_own(struct table *table, const json_t *own, const json_t *features)
+static void put_own(struct probe_table *table, const json_t *own, const json_t *features)
 {
     if (json_array_size(own) && !table_has_values(own)) {
         table_heading(table, "", TABLE_INDENT + 2);
@@ -194,14 +195,14 @@ static void put_own(struct table *table, const json_t *own, const json_t *featur
 }
 
 /* Consecutive devices that are alike are printed once. */
-void table_devices(struct table *table, const json_t *devices, const json_t *ns)
+void table_devices(struct probe_table *table, const json_t *devices, const json_t *ns)
 {
     size_t n = json_array_size(devices);
     for (size_t i = 0, next; i < n; i = next) {
         const json_t *device = json_array_get(devices, i);
         char count[32];
         const char *name = table_text(device, "name");
-        for (next = i + 1; next < n && alike(device, json_array_get(devices, next)); next++)
+        for (next = i + 1; next < n && same_device(device, json_array_get(devices, next)); next++)
             ;
         table_heading(table, "", TABLE_INDENT);
         snprintf(count, sizeof(count), *name ? "%zu x" : "%zu", next - i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines of a table: one heading column, everything else wrapped to the terminal beside it. No
- * colour, so a pipe gets what a terminal shows. */
+/* Lines of a table: a heading column, and text wrapped to the terminal's width. No colour, so pipes
+ * and terminals get the same. */
 #include "cmd/variantctl/probe/probe_lines.h"
 
 #include "lib/base/text.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void append(struct table *table, const char *text, size_t len)
+static void append_text(struct probe_table *table, const char *text, size_t len)
 {
     if (table->status == OCV_OK)
         table->status = ocv_buffer_append(table->out, text, len, table->err);
@@ -16,17 +16,17 @@ static void append(struct table *table, const char *text, size_t len)
 
 /* Names and reasons come from providers and vendors' libraries: no control character of theirs, and
  * none that is not seen, reaches the terminal. */
-void table_put(struct table *table, const char *text)
+void table_put(struct probe_table *table, const char *text)
 {
     for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
         size_t hidden = ocv_text_hidden(text, left);
         n = hidden ? hidden : 1;
-        append(table, hidden ? "?" : text, 1);
+        append_text(table, hidden ? "?" : text, 1);
         table->column += hidden || (*text & 0xc0) != 0x80; /* a character of UTF-8 */
     }
 }
 
-void table_heading(struct table *table, const char *text, size_t indent)
+void table_heading(struct probe_table *table, const char *text, size_t indent)
 {
     table->indent = indent;
     table_put(table, text);
@@ -35,14 +35,14 @@ void table_heading(struct table *table, const char *text, size_t indent)
     while (table->column < indent);
 }
 
-void table_end(struct table *table)
+void table_end(struct probe_table *table)
 {
-    append(table, "\n", 1);
+    append_text(table, "\n", 1);
     table->column = 0;
 }
 
 /* Take back what was put since the buffer had that length. */
-void table_drop(struct table *table, size_t before)
+void table_drop(struct probe_table *table, size_t before)
 {
     table->out->len = before;
     if (table->out->data)
@@ -51,7 +51,7 @@ void table_drop(struct table *table, size_t before)
 }
 
 /* One word after a blank, on the next line where it does not fit. */
-void table_word(struct table *table, const char *text)
+void table_word(struct probe_table *table, const char *text)
 {
     if (table->column > table->indent && table->column + 1 + strlen(text) > table->options->width) {
         table_end(table);
@@ -63,7 +63,7 @@ void table_word(struct table *table, const char *text)
 }
 
 /* A text of several words. */
-void table_words(struct table *table, const char *text)
+void table_words(struct probe_table *table, const char *text)
 {
     char one[256];
     while (*text) {
@@ -75,7 +75,7 @@ void table_words(struct table *table, const char *text)
     }
 }
 
-void table_line(struct table *table, const char *head, const char *text)
+void table_line(struct probe_table *table, const char *head, const char *text)
 {
     table_heading(table, head, TABLE_INDENT);
     table_words(table, text);

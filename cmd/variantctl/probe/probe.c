@@ -2,11 +2,14 @@
 /* variantctl probe: what this machine, or a recorded one, can run. */
 #include "cmd/variantctl/probe/probe_table.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 #include "ocivariant-probe.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TABLE_MAX (4u * 1024 * 1024)
@@ -14,45 +17,67 @@
 #define WIDTH_MIN 40
 #define TIMEOUT_MAX_S 3600
 
-enum {
-    OPTION_SYSROOT = 1,
-    OPTION_CPUID,
-    OPTION_DEEP,
-    OPTION_FORMAT,
-    OPTION_CHECK,
-    OPTION_PCI_DUMP,
-    OPTION_TIMEOUT
+struct probe_options {
+    struct ocv_probe_options probe;
+    const char *profile;
+    bool json;
 };
 
-static const struct option options[] = {{"sysroot", required_argument, NULL, OPTION_SYSROOT},
-                                        {"cpuid", required_argument, NULL, OPTION_CPUID},
-                                        {"deep", no_argument, NULL, OPTION_DEEP},
-                                        {"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"check", required_argument, NULL, OPTION_CHECK},
-                                        {"pci-dump", required_argument, NULL, OPTION_PCI_DUMP},
-                                        {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
+/* Whole seconds up to an hour, as milliseconds. */
+static int take_timeout(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    unsigned seconds;
+    (void)err;
+    if (!cli_number(given->value, 1, TIMEOUT_MAX_S, &seconds))
+        return OCV_OPTION_WRONG;
+    *(unsigned *)given->into = seconds * 1000;
+    return OCV_OK;
+}
 
-static const char help[] =
-    "Usage: variantctl probe [OPTIONS]\n"
-    "\n"
-    "Show what this machine, or a recorded one, can run. The JSON form is a profile:\n"
-    "other commands take it with --profile.\n"
-    "\n"
-    "Options:\n"
-    "  --sysroot DIR            look at this directory instead of /\n"
-    "  --cpuid FILE             take the processor's CPUID words from this file\n"
-    "  --pci-dump FILE          another machine's devices: output of 'lspci -kx'\n"
-    "  --deep                   also ask vendor libraries\n"
-    "  --timeout SECONDS        for each program or library that is asked (2)\n"
-    "  --check FILE             check this provider file, show what it alone finds\n"
-    "  --format text|json       default: text on a terminal, else json;\n"
-    "                           -v: long lists of the text in full\n" CLI_COMMON_HELP "\n"
-    "Examples:\n"
-    "  variantctl probe\n"
-    "  variantctl probe --json >this.json\n"
-    "  variantctl probe --deep --timeout 10\n";
+static const struct ocv_option options[] = {
+    {.name = "sysroot",
+     .value = "DIR",
+     .help = "look at this directory instead of /",
+     OCV_OPTION_TEXT(struct probe_options, probe.sysroot)},
+    {.name = "cpuid",
+     .value = "FILE",
+     .help = "take the processor's CPUID words from this file",
+     OCV_OPTION_TEXT(struct probe_options, probe.cpuid)},
+    {.name = "pci-dump",
+     .value = "FILE",
+     .help = "another machine's devices: output of 'lspci -kx'",
+     OCV_OPTION_TEXT(struct probe_options, probe.pci_dump)},
+    {.name = "deep",
+     .help = "also ask vendor libraries",
+     OCV_OPTION_FLAG(struct probe_options, probe.deep)},
+    {.name = "timeout",
+     .value = "SECONDS",
+     .help = "for each program or library that is asked (2)",
+     OCV_OPTION_MEMBER(take_timeout, struct probe_options, probe.timeout_ms)},
+    {.name = "check",
+     .value = "FILE",
+     .help = "check this provider file, show what it alone finds",
+     OCV_OPTION_TEXT(struct probe_options, probe.check)},
+    {.name = "profile",
+     .value = "FILE",
+     .help = "show this profile, look at nothing",
+     OCV_OPTION_TEXT(struct probe_options, profile)},
+    CLI_FORMAT(struct probe_options, json,
+               "default: text on a terminal, else json;\n"
+               "-v: long lists of the text in full"),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl probe [OPTIONS]\n"
+             "\n"
+             "Show what this machine, or a recorded one, can run. The JSON form is a profile:\n"
+             "other commands take it with --profile.\n",
+    .options = options,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl probe\n"
+           "  variantctl probe --json >this.json\n"
+           "  variantctl probe --deep --timeout 10\n"};
 
 static size_t terminal_width(void)
 {
@@ -62,77 +87,69 @@ static size_t terminal_width(void)
     return WIDTH_DEFAULT;
 }
 
-static int run(const struct cli *cli, struct ocv_probe_options *probe, bool as_json,
-               struct ocv_error *err)
+/* A directory of anything else would become the profile of a machine without any device. */
+static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error *err)
+{
+    struct stat st;
+    ocv_auto_fd int root = -1;
+    if (!probe->sysroot || probe->cpuid || probe->pci_dump ||
+        (root = open(probe->sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+        fstatat(root, "sys", &st, 0) == 0 || fstatat(root, "proc", &st, 0) == 0 ||
+        fstatat(root, "dev", &st, 0) == 0)
+        return OCV_OK; /* a missing one is reported when it is read */
+    ocv_error_set(err, OCV_ERR_DATA, "%s has neither sys/ nor proc/: not a recorded machine",
+                  probe->sysroot);
+    ocv_error_hint(err, "a recorded machine has copies of /sys and /proc below it");
+    return OCV_ERR_DATA;
+}
+
+/* One that was recorded; a wrong one is an error. */
+static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    int status = cli_read_file(file, json, err);
+    if (status == OCV_OK)
+        status = ocv_profile_parse(json->data, json->len, &profile, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", file) : OCV_OK;
+}
+
+static int probe_and_print(const struct cli *cli, const char *profile,
+                           struct ocv_probe_options *probe, bool as_json, struct ocv_error *err)
 {
     ocv_auto_buffer json, table;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_buffer_init(&table, TABLE_MAX);
     probe->describe = !as_json;
-    int status = ocv_probe(probe, &json, err);
+    int status = profile ? read_profile(profile, &json, err) : check_sysroot(probe, err);
+    if (status == OCV_OK && !profile)
+        status = ocv_probe(probe, &json, err);
     if (status < 0)
         return status;
     if (as_json)
         return cli_print(json.data, json.len, err);
     const struct probe_table_options view = {.sysroot = probe->sysroot,
-                                             .drivers = !probe->pci_dump,
+                                             .drivers = !probe->pci_dump && !profile,
                                              .all = cli->verbose,
                                              .width = terminal_width()};
     status = probe_table(&json, &view, &table, err);
     return status < 0 ? status : cli_print(table.data, table.len, err);
 }
 
-/* Whole seconds up to an hour, as milliseconds. */
-static bool take_timeout(const char *text, unsigned *out)
-{
-    size_t len = strlen(text);
-    if (len == 0 || len > 4 || strspn(text, "0123456789") != len)
-        return false;
-    unsigned long seconds = strtoul(text, NULL, 10);
-    *out = (unsigned)seconds * 1000;
-    return seconds >= 1 && seconds <= TIMEOUT_MAX_S;
-}
-
-/* One option of the verb's own; false if it is unknown or its argument is. */
-static bool take(int value, struct ocv_probe_options *probe, bool *json)
-{
-    if (value == OPTION_SYSROOT)
-        probe->sysroot = optarg;
-    else if (value == OPTION_CPUID)
-        probe->cpuid = optarg;
-    else if (value == OPTION_DEEP)
-        probe->deep = true;
-    else if (value == OPTION_PCI_DUMP)
-        probe->pci_dump = optarg;
-    else if (value == OPTION_CHECK)
-        probe->check = optarg;
-    else if (value == OPTION_TIMEOUT)
-        return take_timeout(optarg, &probe->timeout_ms);
-    else if (value == OPTION_FORMAT)
-        return cli_format(optarg, json);
-    else
-        return false;
-    return true;
-}
-
 int cmd_probe(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct ocv_probe_options probe = {.datadir = getenv("OCV_DATADIR"),
-                                      .libexecdir = getenv("OCV_LIBEXECDIR")};
-    bool json = !isatty(STDOUT_FILENO);
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code))
-        if (!take(value, &probe, &json))
-            return cli_bad_option(cli, argv, value);
+    struct probe_options r = {
+        .probe = {.datadir = getenv("OCV_DATADIR"), .libexecdir = getenv("OCV_LIBEXECDIR")},
+        .json = !isatty(STDOUT_FILENO)};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (optind < argc) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", argv[optind]);
+    if (cli->n_arguments) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", *cli->arguments);
         return cli_fail(cli, &err);
     }
-    int status = cli_load(cli, &err); /* nothing in it counts here, but a wrong one is told */
+    int status = cli_load(cli, &err); /* not used here, but errors in it are reported */
     if (status == OCV_OK)
-        status = run(cli, &probe, json, &err);
+        status = probe_and_print(cli, r.profile, &r.probe, r.json, &err);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl probe --format table: a profile in the words of an operator. */
+/* variantctl probe --format table: a profile as a table for operators. */
 #ifndef OCV_PROBE_TABLE_H
 #define OCV_PROBE_TABLE_H
 

@@ -33,7 +33,7 @@ static const char *status_words(const json_t *ns, bool usable)
                                                : "present, but no build can use it";
 }
 
-static void put_namespace(struct table *table, const json_t *ns)
+static void put_namespace(struct probe_table *table, const json_t *ns)
 {
     const json_t *features = json_object_get(ns, "features");
     const json_t *devices = json_object_get(ns, "devices");
@@ -61,7 +61,7 @@ static void put_namespace(struct table *table, const json_t *ns)
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
-static void put_head(struct table *table, const json_t *profile)
+static void put_head(struct probe_table *table, const json_t *profile)
 {
     const json_t *platform = json_object_get(profile, "platform");
     const char *variant = table_text(platform, "variant");
@@ -76,7 +76,7 @@ static void put_head(struct table *table, const json_t *profile)
 }
 
 /* Whether a provider named the device node of this sentence already. */
-static bool mentioned(const struct table *table, const char *sentence)
+static bool is_mentioned(const struct probe_table *table, const char *sentence)
 {
     char node[64];
     const char *start = strchr(sentence, '/');
@@ -87,7 +87,7 @@ static bool mentioned(const struct table *table, const char *sentence)
 }
 
 /* Devices without a provider. */
-static void put_rest(struct table *table, const json_t *profile)
+static void put_rest(struct probe_table *table, const json_t *profile)
 {
     const json_t *others = json_object_get(profile, "other_devices");
     json_int_t broken = json_integer_value(json_object_get(profile, "broken_devices"));
@@ -105,11 +105,11 @@ static void put_rest(struct table *table, const json_t *profile)
     if (*table_text(profile, "pci_error"))
         table_line(table, "unreadable", table_text(profile, "pci_error"));
     for (size_t i = 0; probe_access(table->options->sysroot, i, text, sizeof(text)); i++)
-        if (*text && !mentioned(table, text))
+        if (*text && !is_mentioned(table, text))
             table_line(table, denied++ ? "" : "access", text);
 }
 
-static int put_profile(struct table *table, const json_t *profile)
+static int put_profile(struct probe_table *table, const json_t *profile)
 {
     const json_t *namespaces = json_object_get(profile, "namespaces");
     bool devices = json_array_size(json_object_get(profile, "other_devices")) > 0;
@@ -128,7 +128,7 @@ static int put_profile(struct table *table, const json_t *profile)
 int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
                 struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct table table = {.options = options, .out = out, .err = err};
+    struct probe_table table = {.options = options, .out = out, .err = err};
     json_t *json = json_loadb(profile->data, profile->len, 0, NULL);
     if (!json)
         return ocv_error_nomem(err);

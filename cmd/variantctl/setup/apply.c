@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What runs that were killed have left beside the plan's files. */
+/* Temporary files that killed runs left beside the plan's files. */
 static void sweep_temporaries(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->n_files; i++)

@@ -2,7 +2,7 @@
 /* A file's change as a unified diff that patch and git apply take: diff(1) makes it. Where that
  * cannot run, all old lines go and all new ones come. */
 #include "cmd/variantctl/setup/setup.h"
-#include "lib/base/spawn.h"
+#include "lib/base/system/spawn.h"
 
 #include <errno.h>
 #include <stdio.h>

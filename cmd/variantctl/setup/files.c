@@ -35,7 +35,7 @@ static int read_content(const struct setup *setup, struct setup_file *file, int 
                : ocv_error_prefix(err, "%s%s", setup->root, file->path);
 }
 
-static int load(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
+static int load_file(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     int fd = setup_open_file(setup, file->path), status = OCV_OK;
     if (fd >= 0)
@@ -97,7 +97,7 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
     content_init(&file->disk);
     content_init(&file->base);
     content_init(&file->want);
-    status = load(setup, file, err);
+    status = load_file(setup, file, err);
     if (status == OCV_OK)
         status = setup_content_copy(&file->base, &file->disk, err);
     if (status == OCV_OK)

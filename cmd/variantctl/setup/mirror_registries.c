@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror that engines are to ask: where this machine's variantd listens, which registries it
- * has, and whether it is variantd that answers there. The API's socket lies in a directory of
- * root's, and whose a TCP socket is the kernel tells, so that neither can be forged by whoever took
- * the port. */
+ * has, and whether it is variantd that answers there. The API's socket is in a directory owned by
+ * root, and the kernel tells who owns a TCP socket, so a program that took the port can forge
+ * neither. */
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "lib/records/daemon.h"
 
 #include "cmd/common/listener.h"
 #include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/registry_lines.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 
@@ -22,6 +23,7 @@
 struct setup_daemon {
     char listen[SETUP_ADDRESS_MAX];
     uid_t uid;
+    char choose[16];    /* "": an older one, which does not tell */
     json_t *registries; /* NULL: an older one, which does not tell */
 };
 
@@ -33,12 +35,14 @@ static struct setup_daemon *read_health(const json_t *root)
 {
     const char *listen = json_string_value(json_object_get(root, "listen"));
     json_t *registries = json_object_get(root, "registries");
+    const char *choose = json_string_value(json_object_get(root, "choose"));
     const json_t *uid = json_object_get(root, "uid");
     struct setup_daemon *daemon = NULL;
     if (!listen || strlen(listen) >= sizeof(daemon->listen) || !json_is_integer(uid) ||
         !(daemon = calloc(1, sizeof(*daemon))))
         return NULL;
     snprintf(daemon->listen, sizeof(daemon->listen), "%s", listen);
+    snprintf(daemon->choose, sizeof(daemon->choose), "%s", choose ? choose : "");
     daemon->uid = (uid_t)json_integer_value(uid);
     daemon->registries = json_is_array(registries) ? json_incref(registries) : NULL;
     return daemon;
@@ -70,6 +74,11 @@ void setup_daemon_free(struct setup_daemon *daemon)
 const char *setup_daemon_listen(const struct setup *setup)
 {
     return setup->daemon ? setup->daemon->listen : NULL;
+}
+
+const char *setup_daemon_choose(const struct setup *setup)
+{
+    return setup->daemon && *setup->daemon->choose ? setup->daemon->choose : NULL;
 }
 
 json_t *setup_daemon_registries(const struct setup *setup)
@@ -109,7 +118,7 @@ enum setup_known setup_registry_known(const struct setup *setup, const char *hos
     return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
 }
 
-static int refuse(const char *host, const struct setup *setup, struct ocv_error *err)
+static int refuse_host(const char *host, const struct setup *setup, struct ocv_error *err)
 {
     const char *file = setup->cli->config_file ? setup->cli->config_file : OCV_PATH_CONFIG;
     ocv_error_set(err, OCV_ERR_CONFIG, "%s is not in variantd's registries", host);
@@ -122,7 +131,7 @@ static int check_registry(struct setup *setup, const char *host, struct ocv_erro
 {
     switch (setup_registry_known(setup, host)) {
     case SETUP_KNOWN_NOT:
-        return refuse(host, setup, err);
+        return refuse_host(host, setup, err);
     case SETUP_KNOWN_LATER:
         return setup_note(setup, err,
                           "warning: variantd has not read yet that it has %s: systemctl reload "
@@ -140,6 +149,25 @@ static int check_registry(struct setup *setup, const char *host, struct ocv_erro
     return OCV_OK;
 }
 
+static json_t *asked_registries(const struct setup *setup)
+{
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < setup->n_registries; i++)
+        json_array_append_new(hosts, json_string(setup->registries[i]));
+    return hosts;
+}
+
+/* What variantd could not serve now: the set-up is right, and would do nothing. */
+static int warn_of_registries(struct setup *setup, struct ocv_error *err)
+{
+    setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
+    bool bad = false;
+    int status = setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err);
+    return status < 0 ? status
+                      : setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad,
+                                          &setup->notes, err);
+}
+
 int setup_check_registries(struct setup *setup, struct ocv_error *err)
 {
     int status = setup->n_registries ? OCV_OK : check_registry(setup, NULL, err);
@@ -148,7 +176,7 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
     if (status == OCV_OK && !*setup->root && !setup->daemon)
         status = setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
                             setup->fail_closed ? "pulls fail" : "engines take the default entry");
-    return status;
+    return status < 0 ? status : warn_of_registries(setup, err);
 }
 
 /* ---- the mirror --------------------------------------------------------------------------------

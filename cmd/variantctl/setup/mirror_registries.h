@@ -17,11 +17,13 @@ enum setup_mirror {
     SETUP_MIRROR_ELSEWHERE, /**< variantd runs, and listens at another address */
 };
 
-/** Ask this machine's daemon, once; with --root nobody is asked. */
+/** Ask this machine's daemon, once; not with --root. */
 void setup_ask_daemon(struct setup *setup);
 void setup_daemon_free(struct setup_daemon *daemon);
 /** Where the running daemon listens; NULL: none answers. */
 const char *setup_daemon_listen(const struct setup *setup);
+/** Whether it serves variants, its `choose` for all images; NULL: it does not tell. */
+const char *setup_daemon_choose(const struct setup *setup);
 /** The registries that it has, borrowed; NULL: it does not tell. */
 json_t *setup_daemon_registries(const struct setup *setup);
 

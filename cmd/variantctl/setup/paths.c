@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPEN_TRIES 300u
+#define OPEN_TRIES 2000u
 #define OPEN_TRIES_AT_ONCE 20u /* the others with a pause, which a busy machine needs */
 
 static int fail_errno(struct ocv_error *err, const char *path, const char *what)
@@ -56,15 +56,17 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
 }
 
 /* Is what was opened still there by that name? Of what was removed meanwhile the kernel's name is
- * "NAME (deleted)". */
+ * "NAME (deleted)". False: errno, ENOENT where something else has that name now. */
 static bool still_at(const struct setup *setup, const char *path, int fd)
 {
     struct stat was, is;
     int again = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
     bool same = again >= 0 && fstat(fd, &was) == 0 && fstat(again, &is) == 0 &&
                 was.st_dev == is.st_dev && was.st_ino == is.st_ino;
-    if (again >= 0)
+    if (again >= 0) {
         close(again);
+        errno = ENOENT;
+    }
     return same;
 }
 
@@ -82,7 +84,6 @@ static char *name_of(const struct setup *setup, int fd)
     errno = EXDEV;
     if (*below && *below != '/')
         return NULL;
-    errno = ENOENT;
     return still_at(setup, *below ? below : "/", fd) ? strdup(*below ? below : "/") : NULL;
 }
 

@@ -58,7 +58,7 @@ struct setup_meta {
     mode_t mode;
     uid_t uid;
     gid_t gid;
-    struct timespec mtime; /**< tv_nsec UTIME_NOW: of no time before; what is written is new */
+    struct timespec mtime; /**< tv_nsec UTIME_NOW: a new file */
 };
 
 /** One content of a file; `there` false: no such file. */
@@ -82,6 +82,8 @@ struct setup_file {
 
 struct setup_daemon;
 
+enum setup_action { SETUP_ACTION_SETUP, SETUP_ACTION_UNINSTALL, SETUP_ACTION_STATUS };
+
 struct setup {
     struct cli *cli;
     struct setup_daemon *daemon; /**< what this machine's says of itself, or NULL */
@@ -91,9 +93,12 @@ struct setup {
     char *state_dir; /**< below the root, links followed */
     char *home;      /**< an ordinary user's ~/.config/containers, else NULL */
     /* options */
+    enum setup_action action;
+    bool dry_run;
     char *registries[SETUP_REGISTRIES_MAX];
     size_t n_registries;
     bool fail_closed;
+    bool hosts_only;            /**< containerd's own configuration stays as it is */
     char *listen;               /**< HOST:PORT that engines can reach */
     const char *config_dir;     /**< --config-dir */
     const char *engine_config;  /**< --engine-config */

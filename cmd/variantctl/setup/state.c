@@ -41,7 +41,7 @@ void setup_state_free(struct setup_state *state)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static int broken(struct ocv_error *err)
+static int fail_broken(struct ocv_error *err)
 {
     return ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
 }
@@ -139,14 +139,14 @@ static int read_state(const json_t *root, struct setup_state *out, struct ocv_er
         !take_strings(json_object_get(root, "folders"), &out->directories, &out->n_directories) ||
         !take_strings(json_object_get(root, "registries"), &out->registries, &out->n_registries) ||
         !take_string(root, "listen", &out->listen))
-        return broken(err);
+        return fail_broken(err);
     out->fail_closed = json_is_true(json_object_get(root, "fail_closed"));
     out->records = calloc(n + 1, sizeof(*out->records));
     if (!out->records)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++)
         if (!read_record(json_array_get(files, i), &out->records[out->n_records++]))
-            return broken(err);
+            return fail_broken(err);
     return OCV_OK;
 }
 
@@ -181,7 +181,7 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
  */
 
 /* False also where there is no item: its text was not UTF-8, or memory was short. */
-static bool put(json_t *array, json_t *item)
+static bool append_item(json_t *array, json_t *item)
 {
     return json_array_append_new(array, item) == 0;
 }
@@ -190,7 +190,7 @@ static json_t *strings_json(char *const *list, size_t n, bool *whole)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        *whole = put(array, json_string(list[i])) && *whole;
+        *whole = append_item(array, json_string(list[i])) && *whole;
     return array;
 }
 
@@ -213,9 +213,9 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
         return NULL;
     json_t *own = json_array(), *written = json_array();
     for (size_t i = 0; i < file->n_own; i++)
-        *whole = put(own, own_json(&file->own[i])) && *whole;
+        *whole = append_item(own, own_json(&file->own[i])) && *whole;
     for (size_t i = 0; i < file->n_written; i++)
-        *whole = put(written, json_string(file->written[i])) && *whole;
+        *whole = append_item(written, json_string(file->written[i])) && *whole;
     const struct setup_meta *meta = &file->base.meta;
     json_t *json = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
                              *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
@@ -237,7 +237,7 @@ static int state_json(const struct setup *setup, json_t **out, struct ocv_error 
     for (size_t i = 0; i < setup->n_files && whole; i++)
         if (setup_is_ours(setup->files[i])) {
             name = setup->files[i]->path;
-            whole = put(files, file_json(setup->files[i], &whole)) && whole;
+            whole = append_item(files, file_json(setup->files[i], &whole)) && whole;
         }
     *out =
         json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine", setup->engine,
@@ -338,7 +338,7 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     return status;
 }
 
-static bool needed(const struct setup *setup, const char *hex)
+static bool is_needed(const struct setup *setup, const char *hex)
 {
     for (size_t i = 0; i < setup->n_files; i++) {
         const struct setup_file *file = setup->files[i];
@@ -360,7 +360,7 @@ void setup_sweep_backups(const struct setup *setup)
     const struct dirent *entry;
     while (dir && (entry = readdir(dir)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !needed(setup, entry->d_name)) /* also what a killed run left half-written */
+            !is_needed(setup, entry->d_name)) /* also what a killed run left half-written */
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);

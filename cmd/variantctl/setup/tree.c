@@ -167,9 +167,9 @@ int setup_read_file(const struct setup *setup, const char *path, struct ocv_buff
 
 #define ATTRIBUTES_MAX 65536u /* bytes of their names, and of one's value: the kernel's limits */
 
-/* What the file has beside its bytes: an access list, without which its mode would let in others, a
- * security module's label, its owner's attributes. Those that the file system or the caller's
- * rights do not allow are left, but never an access list. */
+/* Keep the file's metadata: its access list (without it the mode would grant more), security label
+ * and owner's attributes. What the file system or the caller's rights do not allow is left out,
+ * except an access list. */
 static bool keep_attributes(int from, int to)
 {
     static const char acl[] = "system.posix_acl_access";
@@ -188,7 +188,7 @@ static bool keep_attributes(int from, int to)
 }
 
 /* Owner, attributes of `old` (a descriptor, or -1), mode and time; then to the disk. */
-static bool finish(int fd, int old, const struct setup_meta *meta, bool restore)
+static bool finish_file(int fd, int old, const struct setup_meta *meta, bool restore)
 {
     struct stat st;
     const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, meta->mtime};
@@ -211,8 +211,8 @@ static bool whole_of(const char *name, char out[NAME_MAX + 1])
     return snprintf(out, NAME_MAX + 1, ".%s.ocivariant-whole", name) <= NAME_MAX;
 }
 
-static bool replace(int directory, const char *name, const struct setup_content *content,
-                    bool restore)
+static bool replace_file(int directory, const char *name, const struct setup_content *content,
+                         bool restore)
 {
     char temporary[NAME_MAX + 1];
     if (!temporary_of(name, temporary)) {
@@ -226,7 +226,7 @@ static bool replace(int directory, const char *name, const struct setup_content 
         return false;
     int old = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool done = ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
-                finish(fd, old, &content->meta, restore) &&
+                finish_file(fd, old, &content->meta, restore) &&
                 renameat(directory, temporary, directory, name) == 0;
     close_quietly(old);
     close_quietly(fd);
@@ -237,8 +237,8 @@ static bool replace(int directory, const char *name, const struct setup_content 
     return done && sync_directory(directory);
 }
 
-/* A file with other names (hard links) keeps them: its bytes are written over. What they are to be
- * is kept beside it meanwhile, so that a run that is cut off does not leave half of each. */
+/* A file with several names (hard links) keeps them: it is overwritten in place. The new content is
+ * stored in a file beside it first, so that an interrupted run can be completed. */
 static bool write_over(int directory, const char *name, const struct setup_content *content,
                        bool restore)
 {
@@ -258,7 +258,7 @@ static bool write_over(int directory, const char *name, const struct setup_conte
               : -1;
     done = fd >= 0 && ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
            ftruncate(fd, (off_t)content->text.len) == 0 &&
-           finish(fd, -1, &content->meta, restore) && unlinkat(directory, whole, 0) == 0;
+           finish_file(fd, -1, &content->meta, restore) && unlinkat(directory, whole, 0) == 0;
     close_quietly(fd);
     return done && sync_directory(directory);
 }
@@ -278,7 +278,7 @@ int setup_write_file(const struct setup *setup, const char *path,
     int directory = directory_of(setup, path, 0755, &name);
     bool done = directory >= 0 && (has_other_names(setup, directory, name)
                                        ? write_over(directory, name, content, restore)
-                                       : replace(directory, name, content, restore));
+                                       : replace_file(directory, name, content, restore));
     int status = done ? OCV_OK : fail_errno(setup, path, "write", err);
     close_quietly(directory);
     return status;

@@ -85,7 +85,7 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
     char digest[OCV_DIGEST_MAX] = "";
     int status = setup_open(setup, record->path, &file, err);
     if (status < 0 || !file->disk.there)
-        return status; /* gone: nothing of ours is left to undo */
+        return status; /* gone: there is nothing left to undo */
     status = ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, err);
     bool ours = false;
     for (size_t i = 0; i < record->n_written; i++)

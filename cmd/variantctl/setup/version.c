@@ -2,7 +2,7 @@
 /* Which version of an engine is installed: what the program itself says. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/array.h"
-#include "lib/base/spawn.h"
+#include "lib/base/system/spawn.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -95,7 +95,7 @@ void setup_find_version(const struct setup *setup, const char *program, struct s
         setup_parse_version(setup->engine_version, out);
         return;
     }
-    /* a program of another tree may not run here, and this machine's says nothing about it */
+    /* a program below --root may not run here, and this machine's has another version */
     if (!*setup->root && setup_ask(argv, answer, sizeof(answer)))
         setup_parse_version(answer, out);
 }

@@ -4,43 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { OPTION_FORMAT = 1, OPTION_STRICT, OPTION_RULES };
-
-static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"strict", no_argument, NULL, OPTION_STRICT},
-                                        {"rules", required_argument, NULL, OPTION_RULES},
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
-static const struct option check_options[] = {CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
-
-static const char parse_help[] =
-    "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n"
-    "\n"
-    "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
-    "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and\n"
-    "one has no family, or an unknown or ambiguous part.\n"
-    "\n"
-    "Options:\n"
-    "  --format text|json       on a terminal text, else one JSON object a line\n"
-    "  --rules FILE|DIR         more tag rules\n"
-    "  --strict                 doubts are an error\n" CLI_COMMON_HELP "\n"
-    "Examples:\n"
-    "  variantctl tags parse pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\n"
-    "  variantctl tags parse --format text vllm/vllm-openai:v0.10.0\n"
-    "  variantctl tags parse --rules rules.yaml - <tags.txt\n";
-
-static const char check_help[] = "Usage: variantctl tags check FILE...\n"
-                                 "\n"
-                                 "Read rule files over the rules of this machine.\n"
-                                 "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n"
-                                 "\n"
-                                 "Options:\n" CLI_COMMON_HELP "\n"
-                                 "Examples:\n"
-                                 "  variantctl tags check rules.yaml\n"
-                                 "  variantctl tags check rules.yaml more.yaml\n"
-                                 "  variantctl tags check - <rules.yaml\n";
+#include <unistd.h>
 
 struct parse {
     struct cli *cli;
@@ -52,6 +16,39 @@ struct parse {
     struct ocv_buffer out;
     struct ocv_error *err;
 };
+
+static const struct ocv_option parse_options[] = {
+    CLI_FORMAT(struct parse, json, "on a terminal text, else one JSON object a line"),
+    {.name = "rules",
+     .value = "FILE|DIR",
+     .help = "more tag rules",
+     OCV_OPTION_TEXT(struct parse, more)},
+    {.name = "strict", .help = "doubts are an error", OCV_OPTION_FLAG(struct parse, strict)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command parse_command = {
+    .usage = "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n"
+             "\n"
+             "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
+             "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and\n"
+             "one has no family, or an unknown or ambiguous part.\n",
+    .options = parse_options,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl tags parse pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\n"
+           "  variantctl tags parse --format text vllm/vllm-openai:v0.10.0\n"
+           "  variantctl tags parse --rules rules.yaml - <tags.txt\n"};
+
+static const struct cli_command check_command = {
+    .usage = "Usage: variantctl tags check FILE...\n"
+             "\n"
+             "Read rule files over the rules of this machine.\n"
+             "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n",
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl tags check rules.yaml\n"
+           "  variantctl tags check rules.yaml more.yaml\n"
+           "  variantctl tags check - <rules.yaml\n"};
 
 static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -73,8 +70,13 @@ static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struc
         if (status == OCV_OK)
             status = tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err);
     }
+    for (size_t i = 0; status == OCV_OK && ocv_tag_asks(tag, i); i++)
+        status =
+            ocv_buffer_printf(out, err, "\n  asks its configuration: %s", ocv_tag_asks(tag, i));
     if (status == OCV_OK && ocv_tag_refused(tag))
-        status = ocv_buffer_printf(out, err, "\n  no variant: %s", ocv_tag_refused(tag));
+        status = ocv_buffer_printf(out, err, "\n  %s: %s",
+                                   ocv_tag_asks(tag, 0) ? "no variant else" : "no variant",
+                                   ocv_tag_refused(tag));
     return status;
 }
 
@@ -84,7 +86,7 @@ static int parse_one(struct parse *p, const char *text)
     ocv_auto(ocv_tag) tag = NULL;
     int status = ocv_reference_parse(text, &reference, p->err);
     if (status == OCV_OK && reference->digest && !reference->tag)
-        status = ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest says nothing", text);
+        status = ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest has no tag to parse", text);
     if (status == OCV_OK)
         status = ocv_tag_parse(p->rules, reference, NULL, &tag, p->err);
     if (status < 0)
@@ -147,31 +149,14 @@ static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
     return status;
 }
 
-/* Returns the exit code, or -1 to go on. */
-static int read_options(struct cli *cli, int argc, char **argv, struct parse *p)
+/* As cli_read; something has to be named. */
+static int read_options(struct cli *cli, const struct cli_command *command, struct parse *p,
+                        int argc, char **argv)
 {
     struct ocv_error err = {0};
-    const char *format = NULL;
-    bool check = strcmp(argv[0], "check") == 0;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, check ? check_options : options,
-                           check ? check_help : parse_help, &value, &code)) {
-        if (value == OPTION_STRICT)
-            p->strict = true;
-        else if (value == OPTION_RULES)
-            p->more = optarg;
-        else if (value == OPTION_FORMAT)
-            format = optarg;
-        else
-            return cli_bad_option(cli, argv, value);
-        if (!tags_format(format, &p->json))
-            return cli_bad_option(cli, argv, value);
-    }
-    if (code >= 0)
+    int code = cli_read(cli, command, p, argc, argv);
+    if (code >= 0 || cli->n_arguments)
         return code;
-    (void)tags_format(format, &p->json);
-    if (optind < argc)
-        return -1;
     ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: nothing is named", argv[0]);
     ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
     return cli_fail(cli, &err);
@@ -180,12 +165,12 @@ static int read_options(struct cli *cli, int argc, char **argv, struct parse *p)
 int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct parse p = {.cli = cli, .err = &err};
-    int code = read_options(cli, argc, argv, &p);
+    struct parse p = {.cli = cli, .err = &err, .json = !isatty(STDOUT_FILENO)};
+    int code = read_options(cli, &parse_command, &p, argc, argv);
     if (code >= 0)
         return code;
     ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
-    int status = parse_all(&p, argv + optind);
+    int status = parse_all(&p, cli->arguments);
     ocv_buffer_free(&p.out);
     ocv_tag_rules_free(p.rules);
     code = status < 0 ? cli_fail(cli, &err) : 0;
@@ -195,13 +180,12 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 int cmd_tags_check(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error wrong = {0};
-    struct parse p = {0};
-    int code = read_options(cli, argc, argv, &p);
+    int code = read_options(cli, &check_command, NULL, argc, argv);
     if (code >= 0)
         return code;
     if (cli_load(cli, &wrong) < 0)
         return cli_fail(cli, &wrong);
-    for (char **path = argv + optind; *path; path++) {
+    for (char **path = cli->arguments; *path; path++) {
         struct ocv_error err = {0};
         int now = check_file(cli, *path, &err) < 0 ? cli_fail(cli, &err) : 0;
         code = code > 0 ? code : now;

@@ -1,46 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl tags plan: the variant sets that a repository's tags form, and what stays out. */
-#include "cmd/common/image.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
 #include "lib/tags/tag_plan.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPTION_FORMAT = 1, OPTION_TAGS_FILE, OPTION_RULES };
-
-static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
-                                        {"rules", required_argument, NULL, OPTION_RULES},
-                                        CLI_REGISTRY_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
-static const char help[] =
-    "Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n"
-    "\n"
-    "List the repository's tags, and show the variant sets that the rules of this\n"
-    "machine form of them and what stays out; with TAG only the set of that name.\n"
-    "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n"
-    "\n"
-    "Options:\n"
-    "  --tags-file FILE         these tags, one a line ('-': standard input)\n"
-    "  --rules FILE|DIR         more tag rules\n"
-    "  --format text|json       default: text on a terminal, else JSON\n" CLI_COMMON_HELP
-        CLI_REGISTRY_HELP "\n"
-    "Examples:\n"
-    "  variantctl tags plan --rules rules.yaml registry.example/app\n"
-    "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
-    "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n";
-
-struct request {
+struct plan_options {
     const char *text, *tags_file, *wanted, *rules;
     bool json;
     struct ocv_reference *reference;
     struct rules_tags tags;
     struct ocv_error *err;
 };
+
+static const struct ocv_option options[] = {
+    {.name = "tags-file",
+     .value = "FILE",
+     .help = "these tags, one a line ('-': standard input)",
+     OCV_OPTION_TEXT(struct plan_options, tags_file)},
+    {.name = "rules",
+     .value = "FILE|DIR",
+     .help = "more tag rules",
+     OCV_OPTION_TEXT(struct plan_options, rules)},
+    CLI_FORMAT(struct plan_options, json, "default: text on a terminal, else JSON"),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n"
+             "\n"
+             "List the repository's tags, and show the variant sets that the rules of this\n"
+             "machine form of them and what stays out; with TAG only the set of that name.\n"
+             "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl tags plan --rules rules.yaml registry.example/app\n"
+           "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
+           "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n"};
 
 /* ---- for people --------------------------------------------------------------------------------
  */
@@ -67,7 +68,7 @@ static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_bu
     return status;
 }
 
-static int format_table(const struct request *r, const char *family,
+static int format_table(const struct plan_options *r, const char *family,
                         const struct ocv_tag_plan *plan, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
@@ -118,8 +119,9 @@ static json_t *set_json(const struct ocv_tag_plan *plan, size_t set)
                      "doubts", list);
 }
 
-static int format_json(const struct request *r, const char *family, const struct ocv_tag_plan *plan,
-                       struct ocv_buffer *out, struct ocv_error *err)
+static int format_json(const struct plan_options *r, const char *family,
+                       const struct ocv_tag_plan *plan, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     json_t *sets = json_array(), *left = json_array();
     const char *reason;
@@ -145,14 +147,14 @@ static int format_json(const struct request *r, const char *family, const struct
 
 static int add_tag(void *data, size_t line, const char *text)
 {
-    struct request *r = data;
+    struct plan_options *r = data;
     if (!ocv_reference_tag_valid(text))
         return ocv_error_set(r->err, OCV_ERR_DATA, "%s:%zu: not a tag (one a line, no repository)",
                              r->tags_file, line);
     return rules_tags_add(&r->tags, text, r->err);
 }
 
-static int read_tags(struct cli *cli, struct request *r, struct ocv_error *err)
+static int read_tags(struct cli *cli, struct plan_options *r, struct ocv_error *err)
 {
     if (r->tags_file)
         return tags_each_line(r->tags_file, add_tag, r, err);
@@ -162,7 +164,7 @@ static int read_tags(struct cli *cli, struct request *r, struct ocv_error *err)
     return status < 0 ? status : rules_list_tags(cli, r->reference, &r->tags, err);
 }
 
-static int check_doubts(const struct request *r, const struct ocv_tag_plan *plan,
+static int check_doubts(const struct plan_options *r, const struct ocv_tag_plan *plan,
                         struct ocv_error *err)
 {
     size_t n = 0;
@@ -174,7 +176,41 @@ static int check_doubts(const struct request *r, const struct ocv_tag_plan *plan
                          r->reference->name, n, n == 1 ? "" : "s");
 }
 
-static int run(struct cli *cli, struct request *r, struct ocv_error *err)
+#define NAMED_MAX 3u /* sets that a hint names */
+
+/* "1.0 (of 3 tags)" for the first sets, and how to make an index of the first of them. */
+static void hint_sets(const struct plan_options *r, const struct ocv_tag_plan *plan)
+{
+    size_t n = ocv_tag_plan_sets(plan);
+    const char *first = ocv_tag_plan_name(plan, 0);
+    fputs("hint: vpull and variantd take such tags as they are; to a publisher they say: ", stderr);
+    for (size_t i = 0; i < n && i < NAMED_MAX; i++)
+        fprintf(stderr, "%s%s (of %zu tags)", i ? ", " : "", ocv_tag_plan_name(plan, i),
+                ocv_tag_plan_members(plan, i));
+    if (n > NAMED_MAX)
+        fprintf(stderr, " and %zu more", n - NAMED_MAX);
+    fprintf(stderr, ". See 'variantctl index create --dry-run --from-tags \"%s-*\" %s:%s'\n", first,
+            r->reference->name, first);
+}
+
+/* Of a repository that no rule knows: what `index create --from-tags` would make of it. */
+static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *rules)
+{
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    bool added = false;
+    if (rules_load_authoring(rules, r->reference, &added, NULL) == OCV_OK && added &&
+        ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
+                         r->tags.n, &plan, NULL) == OCV_OK &&
+        ocv_tag_plan_sets(plan) > 0)
+        hint_sets(r, plan);
+    else
+        fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
+              "index create --from-tags' reads VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN and "
+              "-arm64 without\n",
+              stderr);
+}
+
+static int plan_tags(struct cli *cli, struct plan_options *r, struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
     ocv_auto(ocv_tag_plan) plan = NULL;
@@ -200,11 +236,8 @@ static int run(struct cli *cli, struct request *r, struct ocv_error *err)
         status = (r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err);
     if (status == OCV_OK)
         status = cli_print(out.data, out.len, err);
-    if (status == OCV_OK && !ocv_tag_family(tag) && !r->json)
-        fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
-              "index create --from-tags' reads VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN and -arm64 "
-              "without\n",
-              stderr);
+    if (status == OCV_OK && !ocv_tag_family(tag))
+        hint_publisher(r, rules);
     if (status == OCV_OK && r->wanted && ocv_tag_plan_sets(plan) == 0)
         cli_warn(cli, "the tags form no set named %s", r->wanted);
     return status < 0 ? status : check_doubts(r, plan, err);
@@ -213,28 +246,16 @@ static int run(struct cli *cli, struct request *r, struct ocv_error *err)
 int cmd_tags_plan(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct request r = {.err = &err};
-    const char *format = NULL;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        if (value == OPTION_TAGS_FILE)
-            r.tags_file = optarg;
-        else if (value == OPTION_RULES)
-            r.rules = optarg;
-        else if (value == OPTION_FORMAT && tags_format(optarg, &r.json))
-            format = optarg;
-        else
-            return cli_bad_option(cli, argv, value);
-    }
+    struct plan_options r = {.err = &err, .json = !isatty(STDOUT_FILENO)};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    (void)tags_format(format, &r.json);
-    if (argc - optind != 1) {
+    if (cli->n_arguments != 1) {
         ocv_error_set(&err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
         return cli_fail(cli, &err);
     }
-    r.text = argv[optind];
-    int status = run(cli, &r, &err);
+    r.text = *cli->arguments;
+    int status = plan_tags(cli, &r, &err);
     rules_tags_free(&r.tags);
     ocv_reference_free(r.reference);
     return status < 0 ? cli_fail(cli, &err) : 0;

@@ -28,12 +28,6 @@ int cmd_tags(struct cli *cli, int argc, char **argv)
     return verbs_run(cli, &verbs, argc, argv);
 }
 
-bool tags_format(const char *text, bool *json)
-{
-    *json = !text && !isatty(STDOUT_FILENO);
-    return !text || cli_format(text, json);
-}
-
 int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),
                    void *data, struct ocv_error *err)
 {
@@ -59,6 +53,8 @@ int tags_each_line(const char *path, int (*each)(void *data, size_t line, const 
 int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_properties *properties = ocv_tag_properties(tag);
+    if (ocv_tag_asks(tag, 0) && ocv_tag_refused(tag))
+        return ocv_buffer_printf(out, err, "(its configuration says: %s)", ocv_tag_asks(tag, 0));
     return ocv_properties_count(properties) ? ocv_properties_format(properties, out, err)
                                             : ocv_buffer_append(out, "-", 1, err);
 }

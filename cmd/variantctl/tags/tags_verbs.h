@@ -3,7 +3,7 @@
 #ifndef VARIANTCTL_TAGS_H
 #define VARIANTCTL_TAGS_H
 
-#include "cmd/common/rules.h"
+#include "cmd/common/image/rules.h"
 #include "cmd/variantctl/verbs.h"
 
 #define TAGS_OUTPUT_MAX (64u * 1024 * 1024)
@@ -13,8 +13,6 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv);
 int cmd_tags_plan(struct cli *cli, int argc, char **argv);
 int cmd_tags_check(struct cli *cli, int argc, char **argv);
 
-/** `--format json|table`, or by what standard output is. False: neither. */
-bool tags_format(const char *text, bool *json);
 /** Call `each` for every line that is neither empty nor a comment, with its number from 1. The
  *  first failure's status is returned, but all lines are visited while `each` returns OCV_OK. */
 int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl images: what is on this machine that has variants, and what is to be done about it. */
 #include "cmd/variantctl/verbs.h"
-#include "cmd/variantctl/verify/judge.h"
+#include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/format/json.h"
 #include "lib/base/text.h"
 
@@ -9,71 +9,74 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACES_MAX 64u
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
-enum { OPTION_FROM = 1, OPTION_FORMAT };
-
-static const struct option options[] = {{"from", required_argument, NULL, OPTION_FROM},
-                                        {"format", required_argument, NULL, OPTION_FORMAT},
-                                        CLI_HOST_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
-static const char help[] =
-    "Usage: variantctl images [OPTIONS]\n"
-    "\n"
-    "List the images of docker, podman, containerd and vpull's own layout that have\n"
-    "variants: name, label, whether it fits this machine now (fits; lesser: another\n"
-    "one of its index fits better; misfit; warning: a misfit by its own labels\n"
-    "alone; unknown), why, and what to do. An engine that does not answer is named\n"
-    "once on standard error. Exit 0 whatever is found: see 'verify' for a check.\n"
-    "\n"
-    "Options:\n"
-    "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
-    "  --format text|json       what is printed (text)\n" CLI_HOST_HELP CLI_COMMON_HELP "\n"
-    "Examples:\n"
-    "  variantctl images\n"
-    "  variantctl images --from oci:images\n"
-    "  variantctl images --json --profile h100.json --from oci:images\n";
-
-struct listing {
-    struct judge judge;
+struct image_report {
+    struct image_checker checker;
     json_t *images, *missed;
-    size_t n; /* images that were looked at */
+    size_t n, unrecorded; /* images that were looked at; of which nothing is known here */
+    struct ocv_option_list places;
+    bool json;
 };
+
+static const struct ocv_option options[] = {
+    {.name = "from",
+     .value = "PLACE",
+     .help = "docker, podman, containerd or oci:DIR; again for more",
+     OCV_OPTION_LIST(struct image_report, places)},
+    CLI_FORMAT(struct image_report, json, "what is printed (text)"),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl images [OPTIONS]\n"
+             "\n"
+             "List the images of docker, podman, containerd and vpull's own layout that have\n"
+             "variants: name, label, whether it fits this machine now (fits; lesser: another\n"
+             "one of its index fits better; misfit; warning: a misfit by its own labels\n"
+             "alone; unknown), why, and what to do. An engine that does not answer is named\n"
+             "once on standard error. Exit 0 whatever is found: see 'verify' for a check.\n",
+    .options = options,
+    .groups = CLI_HOST,
+    .complete = local_images_complete,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl images\n"
+           "  variantctl images --from oci:images\n"
+           "  variantctl images --json --profile h100.json --from oci:images\n"};
 
 /* ---- looking ---- */
 
-static const char *why_of(const struct judged *judged)
+static const char *why_of(const struct image_result *checked)
 {
-    const char *properties = judged->known.said.properties;
-    if (judged->reason && *judged->reason)
-        return judged->reason;
+    const char *properties = checked->known.said.properties;
+    if (checked->reason && *checked->reason)
+        return checked->reason;
     return properties && *properties ? properties : "the default entry";
 }
 
 static int add_image(void *data, const struct local_image *image)
 {
-    struct listing *l = data;
-    struct judged judged;
-    judge_image(&l->judge, image, &judged);
+    struct image_report *l = data;
+    struct image_result checked;
+    image_check(&l->checker, image, &checked);
     l->n++;
+    l->unrecorded += strcmp(checked.verdict, "none") == 0 && !checked.known.by;
     int status = OCV_OK;
-    if (strcmp(judged.verdict, "none") != 0 &&
+    if (strcmp(checked.verdict, "none") != 0 &&
         json_array_append_new(
-            l->images,
-            json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?}", "where", image->where, "image",
-                      image->name, "digest", judged.known.digest, "label", judged.known.said.label,
-                      "verdict", judged.verdict, "why", why_of(&judged), "do", judged.remedy)) < 0)
+            l->images, json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?}", "where", image->where,
+                                 "image", checked.name, "digest", checked.known.digest, "label",
+                                 checked.known.said.label, "verdict", checked.verdict, "why",
+                                 why_of(&checked), "do", checked.remedy)) < 0)
         status = OCV_ERR_NOMEM;
-    judged_free(&judged);
+    image_result_free(&checked);
     return status;
 }
 
-static int miss(struct listing *l, const char *where, const struct ocv_error *why)
+static int add_missed(struct image_report *l, const char *where, const struct ocv_error *why)
 {
-    cli_warn(l->judge.cli, "%s is not looked at: %s", where, why->message);
+    cli_warn(l->checker.cli, why->status == OCV_ERR_ENGINE ? "%s: %s" : "%s is not looked at: %s",
+             where, why->message);
     return json_array_append_new(l->missed,
                                  json_pack("{s:s, s:s}", "where", where, "why", why->message)) < 0
                ? OCV_ERR_NOMEM
@@ -81,7 +84,7 @@ static int miss(struct listing *l, const char *where, const struct ocv_error *wh
 }
 
 /* Where vpull puts images without an engine, if it ever did. */
-static int look_at_own(struct listing *l, struct ocv_error *err)
+static int look_at_own(struct image_report *l, struct ocv_error *err)
 {
     char place[4096] = "oci:";
     if (!cli_images_directory(place + 4, sizeof(place) - 4) || access(place + 4, F_OK) < 0)
@@ -89,7 +92,7 @@ static int look_at_own(struct listing *l, struct ocv_error *err)
     return local_images(place, add_image, l, err);
 }
 
-static int look_everywhere(struct listing *l, struct ocv_error *err)
+static int look_everywhere(struct image_report *l, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
     int status = OCV_OK;
@@ -97,9 +100,21 @@ static int look_everywhere(struct listing *l, struct ocv_error *err)
         struct ocv_error why = {0};
         status = local_images(engines[i], add_image, l, &why);
         if (status < 0 && status != OCV_ERR_NOMEM)
-            status = miss(l, engines[i], &why);
+            status = add_missed(l, engines[i], &why);
     }
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : look_at_own(l, err);
+}
+
+/* A place that was named has to answer. */
+static int look_at(struct image_report *l, const char *where, struct ocv_error *err)
+{
+    struct ocv_error why = {0};
+    int status = local_images(where, add_image, l, &why);
+    if (status == OCV_ERR_ENGINE)
+        return add_missed(l, where, &why);
+    if (status < 0 && err)
+        *err = why;
+    return status;
 }
 
 /* ---- showing ---- */
@@ -111,33 +126,33 @@ static const char *text_of(const json_t *image, const char *key, const char *oth
 }
 
 /* Widths of the columns before the last. */
-struct widths {
+struct image_widths {
     int where, image, label;
 };
 
-static void widen(int *width, const char *text)
+static void widen_to(int *width, const char *text)
 {
     int len = (int)strlen(text);
     *width = len > *width ? len : *width;
 }
 
-static struct widths measure(const json_t *images)
+static struct image_widths measure_widths(const json_t *images)
 {
-    struct widths w = {5, 5, 5};
+    struct image_widths w = {5, 5, 5};
     size_t i;
     const json_t *image;
     json_array_foreach(images, i, image)
     {
-        widen(&w.where, text_of(image, "where", ""));
-        widen(&w.image, text_of(image, "image", "(no name)"));
-        widen(&w.label, text_of(image, "label", "(default)"));
+        widen_to(&w.where, text_of(image, "where", ""));
+        widen_to(&w.image, text_of(image, "image", "(no name)"));
+        widen_to(&w.label, text_of(image, "label", "(default)"));
     }
     return w;
 }
 
-static int format_text(const struct listing *l, struct ocv_buffer *out, struct ocv_error *err)
+static int format_text(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct widths w = measure(l->images);
+    struct image_widths w = measure_widths(l->images);
     size_t i;
     const json_t *image;
     int status = OCV_OK;
@@ -154,12 +169,18 @@ static int format_text(const struct listing *l, struct ocv_buffer *out, struct o
             status = ocv_buffer_printf(out, err, "%*s  %s\n", w.where, "", remedy);
     }
     if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%zu of %zu images here have variants\n",
+        status = ocv_buffer_printf(out, err, "%zu of %zu images here have variants",
                                    json_array_size(l->images), l->n);
+    if (status == OCV_OK && l->unrecorded)
+        status = ocv_buffer_printf(out, err, "; of %zu no record here says whether it has%s",
+                                   l->unrecorded,
+                                   geteuid() ? " (only root's vpull and variantd record)" : "");
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, "\n", 1, err);
     return status;
 }
 
-static int format_json(const struct listing *l, struct ocv_buffer *out, struct ocv_error *err)
+static int format_json(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_json *root = json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
                                     "images", l->images, "notLookedAt", l->missed);
@@ -182,23 +203,22 @@ static void clean_lines(char *text)
     }
 }
 
-static int run(struct listing *l, struct cli *cli, const char *const *places, size_t n, bool json,
-               struct ocv_error *err)
+static int list_images(struct image_report *l, struct cli *cli, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
-    int status = judge_begin(&l->judge, cli, err);
+    int status = image_checker_begin(&l->checker, cli, err);
     l->images = json_array();
     l->missed = json_array();
     if (status == OCV_OK && (!l->images || !l->missed))
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && n == 0)
+    if (status == OCV_OK && l->places.n == 0)
         status = look_everywhere(l, err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = local_images(places[i], add_image, l, err);
+    for (size_t i = 0; i < l->places.n && status == OCV_OK; i++)
+        status = look_at(l, l->places.texts[i], err);
     if (status == OCV_OK)
-        status = json ? format_json(l, &out, err) : format_text(l, &out, err);
-    if (status == OCV_OK && !json)
+        status = l->json ? format_json(l, &out, err) : format_text(l, &out, err);
+    if (status == OCV_OK && !l->json)
         clean_lines(out.data);
     return status == OCV_OK ? cli_print(out.data, strlen(out.data), err) : status;
 }
@@ -206,25 +226,16 @@ static int run(struct listing *l, struct cli *cli, const char *const *places, si
 int cmd_images(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct listing l = {0};
-    const char *places[PLACES_MAX];
-    size_t n = 0;
-    bool json = false;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        if (value == OPTION_FROM && n < PLACES_MAX)
-            places[n++] = optarg;
-        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
-            return cli_bad_option(cli, argv, value);
-    }
+    struct image_report l = {0};
+    int code = cli_read(cli, &command, &l, argc, argv);
     if (code >= 0)
         return code;
-    if (optind < argc) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "images takes no argument, not '%s'", argv[optind]);
+    if (cli->n_arguments) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "images takes no argument, not '%s'", *cli->arguments);
         ocv_error_hint(&err, "variantctl index show IMAGE lists what an index holds");
         return cli_fail(cli, &err);
     }
-    int status = run(&l, cli, places, n, json, &err);
+    int status = list_images(&l, cli, &err);
     json_decref(l.images);
     json_decref(l.missed);
     return status < 0 ? cli_fail(cli, &err) : 0;

@@ -13,7 +13,7 @@
 #define REFERENCE_MAX 1600u
 #define ASK_MS 10000u /* it may have to ask a registry */
 
-void known_set_label(struct known *k, const char *label)
+void known_set_label(struct known_image *k, const char *label)
 {
     struct ocv_record said = k->said, copy;
     said.label = label;
@@ -24,9 +24,9 @@ void known_set_label(struct known *k, const char *label)
 }
 
 /* Without a name, all repositories that have the digest must say the same. */
-static int hear(void *data, const struct ocv_record *record)
+static int add_record(void *data, const struct ocv_record *record)
 {
-    struct known *k = data;
+    struct known_image *k = data;
     if (!record->properties)
         return OCV_OK;
     if (k->n++ == 0) {
@@ -42,17 +42,18 @@ static int hear(void *data, const struct ocv_record *record)
 /* Entries of an index that this node has resolved, though another image of it was chosen. */
 static int hear_index(void *data, struct ocv_record_index *kept)
 {
-    const struct known *k = data;
+    const struct known_image *k = data;
     ocv_auto_record said = {0};
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
         return OCV_OK;
     int status = ocv_entry_describe(kept->index, entry, &said, NULL);
     said.repository = kept->repository;
-    return status < 0 ? status : hear(data, &said);
+    said.reference = *kept->reference ? kept->reference : NULL;
+    return status < 0 ? status : add_record(data, &said);
 }
 
-void known_forget(struct known *k)
+void known_forget(struct known_image *k)
 {
     ocv_record_free(&k->said);
     k->n = 0;
@@ -62,11 +63,11 @@ void known_forget(struct known *k)
 
 /* True if one of them knows it; what repositories say that differ is nothing. */
 static bool look_up(const char *records, const char *repository, const char *digest, bool record,
-                    struct known *k)
+                    struct known_image *k)
 {
     known_forget(k);
     k->digest = digest;
-    int status = record ? ocv_record_walk(records, repository, digest, hear, k, NULL)
+    int status = record ? ocv_record_walk(records, repository, digest, add_record, k, NULL)
                         : ocv_record_index_walk(records, repository, digest, hear_index, k, NULL);
     if (status >= 0 && record && k->n && !repository) /* siblings must not say something else */
         status = ocv_record_index_walk(records, NULL, digest, hear_index, k, NULL);
@@ -82,12 +83,12 @@ static char *repository_of(const char *name)
     return named ? strdup(reference->name) : NULL;
 }
 
-void known_find(const char *records, const struct local_image *image, struct known *k)
+void known_find(const char *records, const struct local_image *image, struct known_image *k)
 {
     /* an id, or a layout's bare tag, names no repository */
     bool full = image->name && strpbrk(image->name, "/:");
     char *named = full ? repository_of(image->name) : NULL;
-    *k = (struct known){0};
+    *k = (struct known_image){0};
     for (size_t i = 0; i < 2 * image->n_digests; i++) {
         bool record = i < image->n_digests;
         size_t at = record ? i : i - image->n_digests;
@@ -109,7 +110,7 @@ void known_find(const char *records, const struct local_image *image, struct kno
         k->by = "labels";
 }
 
-void known_free(struct known *k)
+void known_free(struct known_image *k)
 {
     ocv_record_free(&k->said);
     free(k->repository);
@@ -118,8 +119,9 @@ void known_free(struct known *k)
 /* ---- is there a better one? --------------------------------------------------------------------
  */
 
-bool known_lesser(const char *records, const struct known *k, const struct ocv_profile *profile,
-                  const struct ocv_resolve_options *choose, struct ocv_buffer *reason)
+bool known_lesser(const char *records, const struct known_image *k,
+                  const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
+                  struct ocv_buffer *reason)
 {
     struct ocv_record_index kept;
     ocv_auto(ocv_decision) decision = NULL;
@@ -142,8 +144,24 @@ bool known_lesser(const char *records, const struct known *k, const struct ocv_p
     return lesser;
 }
 
+bool known_hopeless(const char *records, const struct known_image *k,
+                    const struct ocv_profile *profile, const struct ocv_resolve_options *choose)
+{
+    struct ocv_record_index kept;
+    ocv_auto(ocv_decision) decision = NULL;
+    if (!k->repository || !k->digest ||
+        ocv_record_find(records, k->repository, k->digest, &kept, NULL) < 0)
+        return false;
+    bool none = ocv_resolve(kept.index, profile, choose, &decision, NULL) == OCV_OK &&
+                !ocv_decision_selected(decision);
+    ocv_decision_free(decision);
+    decision = NULL;
+    ocv_record_index_free(&kept);
+    return none;
+}
+
 /* As variantd is asked: REPOSITORY:TAG, or REPOSITORY@DIGEST where the name has no tag. */
-static bool write_reference(const struct known *k, const char *name, char out[REFERENCE_MAX])
+static bool write_reference(const struct known_image *k, const char *name, char out[REFERENCE_MAX])
 {
     ocv_auto(ocv_reference) reference = NULL;
     const char *tag = NULL;
@@ -155,16 +173,16 @@ static bool write_reference(const struct known *k, const char *name, char out[RE
     return n > 0 && n < (int)REFERENCE_MAX;
 }
 
-const char *known_ask(const struct ocv_config *config, struct known *k, const char *name,
-                      struct ocv_buffer *reason, bool *answers)
+const char *known_ask(const struct ocv_config *config, struct known_image *k,
+                      const struct local_image *image, struct ocv_buffer *reason, bool *answers)
 {
     char reference[REFERENCE_MAX];
     struct ocv_verdict_answer said;
     const char *path = ocv_config_get(config, "socket");
-    if (!k->repository || !k->digest || !write_reference(k, name, reference))
+    if (!k->repository || !k->digest || !write_reference(k, image->name, reference))
         return NULL;
     const struct ocv_verdict_question question = {
-        .reference = reference, .digest = k->digest, .held = true};
+        .reference = reference, .digest = k->digest, .held = true, .given = image->given};
     int status =
         ocv_verdict_ask(path && *path ? path : OCV_PATH_SOCKET, &question, ASK_MS, &said, NULL);
     *answers = status != OCV_ERR_NOT_FOUND;

@@ -3,48 +3,32 @@
  * hosts; what they print as JSON is stable, their tables are not. */
 #include "cmd/variantctl/verify/verify_sources.h"
 
+#include "cmd/common/cli_complete.h"
+#include "cmd/variantctl/verify/client.h"
+#include "lib/base/format/json.h"
 #include "lib/base/nearest.h"
-#include "lib/base/spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_MAX (64u * 1024 * 1024)
 #define IDS_AT_ONCE 200u
+#define NAMES_MAX 32u
 #define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
 
-/* ---- running a client --------------------------------------------------------------------------
- */
-
-/* What the command prints; OCV_ERR_NOT_FOUND if it is not there or fails. */
-static int capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
+/* The first request to an engine: if it fails, the engine does not answer. */
+static int ask_first(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
 {
-    int fds[2], status = OCV_OK, code = 0;
-    char chunk[65536];
-    ssize_t got;
-    pid_t pid;
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
-    int failed = ocv_spawn(argv, -1, fds[1], -1, &pid);
-    close(fds[1]);
-    while (!failed &&
-           ((got = read(fds[0], chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR)))
-        if (got > 0 && status == OCV_OK)
-            status = ocv_buffer_append(out, chunk, (size_t)got, err);
-    close(fds[0]);
-    if (failed)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", argv[0], strerror(failed));
-    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
-        ;
-    if (status == OCV_OK && (!WIFEXITED(code) || WEXITSTATUS(code) != 0))
-        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s %s fails: does it answer here?", argv[0],
-                               argv[1]);
-    return status;
+    int status = client_capture(argv, out, err);
+    if (status != OCV_ERR_ENGINE)
+        return status;
+    if (err)
+        err->status = OCV_ERR_NOT_FOUND;
+    return OCV_ERR_NOT_FOUND;
 }
 
 /* Lines of a text, one after the other; the text is cut up. */
@@ -115,43 +99,129 @@ static int visit_inspected(const char *engine, const json_t *image, local_image_
                            void *data)
 {
     const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
-    const char *name = json_string_value(json_array_get(json_object_get(image, "RepoTags"), 0));
+    const json_t *tags = json_object_get(image, "RepoTags");
+    const char *name = json_string_value(json_array_get(tags, 0)), *names[NAMES_MAX];
+    size_t n_names = 0;
     struct known_by by;
+    while (n_names < NAMES_MAX && json_is_string(json_array_get(tags, n_names))) {
+        names[n_names] = json_string_value(json_array_get(tags, n_names));
+        n_names++;
+    }
     if (!json_is_object(labels))
         labels = json_object_get(image, "Labels");
     digests_of(image, &by);
+    json_t *environment = json_object_get(json_object_get(image, "Config"), "Env");
+    ocv_auto_json *config = json_pack("{s:{s:O?}}", "config", "Env", environment);
     const struct local_image found = {.where = engine,
                                       .name = name ? name : text_of(image, "Id"),
+                                      .names = names,
+                                      .n_names = n_names,
                                       .digests = by.digests,
                                       .repositories = by.repositories,
                                       .n_digests = by.n,
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
-                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
+                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                      .config = config};
     int status = visit(data, &found);
     free_known_by(&by);
     return status;
 }
 
-static int inspect(const char *engine, const char *const *ids, size_t n, local_image_visit visit,
-                   void *data, struct ocv_error *err)
+/* One engine that is asked. */
+struct engine_walk {
+    const char *engine;
+    local_image_visit visit;
+    void *data;
+    size_t unread; /* images of which it does not tell */
+    struct ocv_error why;
+};
+
+/* What it prints of some images, even where it fails in the end. */
+static int ask_about(const struct engine_walk *w, const char *const *ids, size_t n, json_t **list,
+                     struct ocv_error *err)
 {
-    const char *argv[IDS_AT_ONCE + 4] = {engine, "image", "inspect"};
+    const char *argv[IDS_AT_ONCE + 4] = {w->engine, "image", "inspect"};
     ocv_auto_buffer text;
-    size_t i;
-    json_t *image;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         argv[3 + i] = ids[i];
-    int status = capture(argv, &text, err);
-    json_t *list =
-        status == OCV_OK ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
-    if (status == OCV_OK && !json_is_array(list))
-        status = ocv_error_set(err, OCV_ERR_ENGINE, "%s image inspect prints no JSON", engine);
+    int status = client_capture(argv, &text, err);
+    *list = json_loadb(text.data ? text.data : "", text.len, 0, NULL);
+    if (status == OCV_OK && !json_is_array(*list))
+        status = ocv_error_set(err, OCV_ERR_ENGINE, "%s image inspect prints no JSON", w->engine);
+    return status;
+}
+
+static int visit_list(const struct engine_walk *w, const json_t *list)
+{
+    size_t i;
+    const json_t *image;
+    int status = OCV_OK;
     json_array_foreach(list, i, image)
     {
         if (status == OCV_OK)
-            status = visit_inspected(engine, image, visit, data);
+            status = visit_inspected(w->engine, image, w->visit, w->data);
     }
+    return status;
+}
+
+/* "sha256:HEX", or HEX alone as podman has it. */
+static const char *hex_of(const char *id)
+{
+    const char *colon = strchr(id, ':');
+    return colon ? colon + 1 : id;
+}
+
+static bool is_listed(const json_t *list, const char *id)
+{
+    size_t i;
+    const json_t *image;
+    json_array_foreach(list, i, image)
+    {
+        const char *own = text_of(image, "Id");
+        if (own && strcmp(hex_of(own), hex_of(id)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* One that is left out of what was printed of many. A manifest list that was made here and whose
+ * images are elsewhere is no image, nor is one that has gone since. */
+static int inspect_one(struct engine_walk *w, const char *id, struct ocv_error *err)
+{
+    static const char *const no_image[] = {"manifest list", "no such image", "No such image",
+                                           "image not known", "no such object"};
+    struct ocv_error why = {0};
+    json_t *list = NULL;
+    int status = ask_about(w, &id, 1, &list, &why);
+    if (status == OCV_OK)
+        status = visit_list(w, list);
+    json_decref(list);
+    if (status != OCV_ERR_ENGINE && status != OCV_ERR_NOT_FOUND)
+        return status < 0 && why.message[0] ? ocv_error_set(err, why.status, "%s", why.message)
+                                            : status;
+    for (size_t i = 0; i < sizeof(no_image) / sizeof(*no_image); i++)
+        if (strstr(why.message, no_image[i]))
+            return OCV_OK;
+    if (w->unread++ == 0)
+        w->why = why;
+    return OCV_OK;
+}
+
+static int inspect_images(struct engine_walk *w, const char *const *ids, size_t n,
+                          struct ocv_error *err)
+{
+    struct ocv_error why = {0};
+    json_t *list = NULL;
+    int status = ask_about(w, ids, n, &list, &why);
+    bool some = status == OCV_ERR_ENGINE || status == OCV_ERR_NOT_FOUND;
+    if (status == OCV_OK || some)
+        status = visit_list(w, list);
+    else
+        ocv_error_set(err, why.status, "%s", why.message);
+    for (size_t i = 0; some && i < n && status == OCV_OK; i++)
+        if (!is_listed(list, ids[i]))
+            status = inspect_one(w, ids[i], err);
     json_decref(list);
     return status;
 }
@@ -162,14 +232,15 @@ static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_erro
     const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
     const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
                                     "--filter", "dangling=true", NULL};
-    int status = capture(argv, text, err);
-    return status < 0 ? status : capture(nameless, text, err);
+    int status = ask_first(argv, text, err);
+    return status < 0 ? status : ask_first(nameless, text, err);
 }
 
 static int engine_images(const char *engine, local_image_visit visit, void *data,
                          struct ocv_error *err)
 {
     const char *ids[IDS_AT_ONCE];
+    struct engine_walk w = {.engine = engine, .visit = visit, .data = data};
     ocv_auto_buffer text;
     size_t n = 0;
     ocv_buffer_init(&text, OUTPUT_MAX);
@@ -180,11 +251,16 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
             continue; /* another name of an image before */
         ids[n++] = line;
         if (n == IDS_AT_ONCE) {
-            status = inspect(engine, ids, n, visit, data, err);
+            status = inspect_images(&w, ids, n, err);
             n = 0;
         }
     }
-    return status == OCV_OK && n ? inspect(engine, ids, n, visit, data, err) : status;
+    if (status == OCV_OK && n)
+        status = inspect_images(&w, ids, n, err);
+    if (status == OCV_OK && w.unread)
+        status = ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s",
+                               w.unread, w.why.message);
+    return status;
 }
 
 /* ---- containerd --------------------------------------------------------------------------------
@@ -203,14 +279,19 @@ static int visit_row(const char *where, char *line, local_image_visit visit, voi
     return visit(data, &found);
 }
 
-static int namespace_images(const char *ns, local_image_visit visit, void *data,
+/* `name` NULL: all of them. */
+static int namespace_images(const char *ns, const char *name, local_image_visit visit, void *data,
                             struct ocv_error *err)
 {
-    const char *const argv[] = {"ctr", "--namespace", ns, "images", "ls", NULL};
+    char filter[1100];
+    const char *const argv[] = {"ctr", "--namespace",        ns,  "images",
+                                "ls",  name ? filter : NULL, NULL};
+    if (name && snprintf(filter, sizeof(filter), "name==%s", name) >= (int)sizeof(filter))
+        return OCV_OK;
     char where[300];
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = capture(argv, &text, err);
+    int status = client_capture(argv, &text, err);
     char *rest = text.len ? text.data : NULL, *line;
     snprintf(where, sizeof(where), "containerd:%.250s", ns);
     while (status == OCV_OK && (line = next_line(&rest)))
@@ -218,15 +299,36 @@ static int namespace_images(const char *ns, local_image_visit visit, void *data,
     return status;
 }
 
+/* ctr waits ten seconds for a socket that is not there. */
+static int expect_containerd(struct ocv_error *err)
+{
+    const char *address = getenv("CONTAINERD_ADDRESS");
+    const char *socket = address && *address ? address : "/run/containerd/containerd.sock";
+    return access(socket, F_OK) == 0
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", socket, strerror(errno));
+}
+
+int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
+                       struct ocv_error *err)
+{
+    struct engine_walk w = {.engine = where, .visit = visit, .data = data};
+    if (strncmp(where, "containerd:", 11) != 0)
+        return inspect_one(&w, name, err);
+    return namespace_images(where + 11, name, visit, data, err);
+}
+
 static int containerd_images(local_image_visit visit, void *data, struct ocv_error *err)
 {
     const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
+    if (expect_containerd(err) < 0)
+        return OCV_ERR_NOT_FOUND;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = capture(argv, &text, err);
+    int status = ask_first(argv, &text, err);
     char *rest = text.len ? text.data : NULL, *line;
     while (status == OCV_OK && (line = next_line(&rest)))
-        status = namespace_images(line, visit, data, err);
+        status = namespace_images(line, NULL, visit, data, err);
     return status;
 }
 
@@ -285,6 +387,7 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
                                       .n_digests = 1,
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
                                       .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                      .config = config,
                                       .index = index};
     int status = walk->visit(walk->data, &found);
     ocv_index_free(index);
@@ -302,6 +405,18 @@ static int layout_images(const char *where, local_image_visit visit, void *data,
     return status < 0 ? status : ocv_layout_list(layout, visit_layout, &walk, err);
 }
 
+static const char *const places[] = {"docker", "podman", "containerd"};
+
+bool local_images_complete(struct ocv_completion *c, const char *kind)
+{
+    if (strcmp(kind, "PLACE") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+        ocv_complete_offer(c, places[i], NULL);
+    complete_layout(c, "");
+    return true;
+}
+
 int local_images(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
 {
     if (strncmp(where, "oci:", 4) == 0)
@@ -310,10 +425,10 @@ int local_images(const char *where, local_image_visit visit, void *data, struct 
         return containerd_images(visit, data, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
         return engine_images(where, visit, data, err);
-    static const char *const places[] = {"docker", "podman", "containerd"};
     char question[OCV_NEAREST_QUESTION_MAX];
     const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
-    return ocv_error_set(err, OCV_ERR_INVALID,
-                         "'%.100s' is not docker, podman, containerd or oci:DIR%s", where,
-                         ocv_nearest_question(meant, question));
+    return ocv_error_set(
+        err, OCV_ERR_INVALID,
+        "invalid value '%.100s' for --from: docker, podman, containerd or oci:DIR%s", where,
+        ocv_nearest_question(meant, question));
 }

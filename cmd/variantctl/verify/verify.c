@@ -1,56 +1,65 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
 #include "cmd/variantctl/verbs.h"
-#include "cmd/variantctl/verify/judge.h"
+#include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
+#include "lib/config/pod_devices.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES_MAX 64u
-
-enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL, OPTION_STRICT };
-
-static const struct option options[] = {{"from", required_argument, NULL, OPTION_FROM},
-                                        {"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"all", no_argument, NULL, OPTION_ALL},
-                                        {"strict", no_argument, NULL, OPTION_STRICT},
-                                        CLI_HOST_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
-
-static const char help[] =
-    "Usage: variantctl verify [OPTIONS]\n"
-    "\n"
-    "Check the images on this node against what it can run today, by the node's\n"
-    "records of what was resolved, else by config labels (which containerd's client\n"
-    "does not tell). Exit 5 if one does not fit any more; what only its labels say,\n"
-    "which images inherit, is a warning. One that fits, though another one of its\n"
-    "index fits better, is lesser. Each line says what pulls the right one. variantd\n"
-    "is asked about what is not known here, unless --profile names another machine.\n"
-    "\n"
-    "Options:\n"
-    "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
-    "                           (default: every engine that answers)\n"
-    "  --all                    show what fits and what cannot be judged, too\n"
-    "  --strict                 exit 5 for a lesser one, too\n"
-    "  --format text|json       what is printed (text)\n" CLI_HOST_HELP CLI_COMMON_HELP "\n"
-    "Examples:\n"
-    "  variantctl verify --from oci:images\n"
-    "  variantctl verify --all --from oci:images --json\n"
-    "  variantctl verify --strict --profile h100.json --from oci:images\n";
-
 struct verify {
     struct cli *cli;
-    struct judge judge;
+    struct image_checker checker;
     json_t *results;
+    struct ocv_option_list places;
+    bool json, all;
     bool strict; /* a lesser one is a failure */
-    size_t fits, lesser, misfits, warnings, unjudged, unrecorded;
+    bool unread; /* an engine that is here does not tell of all its images */
+    size_t fits, lesser, misfits, warnings, unchecked, unrecorded;
 };
 
-/* ---- judging -----------------------------------------------------------------------------------
+static const struct ocv_option options[] = {
+    {.name = "from",
+     .value = "PLACE",
+     .help = "docker, podman, containerd or oci:DIR; again for more\n"
+             "(default: every engine that answers)",
+     OCV_OPTION_LIST(struct verify, places)},
+    {.name = "all",
+     .help = "show what fits and what cannot be checked, too",
+     OCV_OPTION_FLAG(struct verify, all)},
+    {.name = "strict",
+     .help = "exit 5 for a lesser one, too",
+     OCV_OPTION_FLAG(struct verify, strict)},
+    CLI_FORMAT(struct verify, json, "what is printed (text)"),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl verify [OPTIONS]\n"
+             "\n"
+             "Check the images on this node against what it can run today. Each line says what\n"
+             "pulls the right one. Exit 5 if one does not fit any more.\n",
+    .details =
+        "They are checked by the node's records of what was resolved, else by config labels\n"
+        "(which containerd's client does not tell); what only its labels say, which images\n"
+        "inherit, is a warning. An image without variants is checked by the NVIDIA_REQUIRE_*\n"
+        "of its own configuration, as `config_policy` says. One that fits, though another one of "
+        "its index fits better,\n"
+        "is lesser. variantd is asked about what is not known here, unless --profile names\n"
+        "another machine. Exit 1 if an engine did not tell of all it has, though what it\n"
+        "told of fits.\n",
+    .options = options,
+    .groups = CLI_HOST,
+    .complete = local_images_complete,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl verify --from oci:images\n"
+           "  variantctl verify --all --from oci:images --json\n"
+           "  variantctl verify --strict --profile h100.json --from oci:images\n"};
+
+/* ---- checking -----------------------------------------------------------------------------------
  */
 
 static const char *text_of(const json_t *object, const char *key)
@@ -59,13 +68,13 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 static int add_result(struct verify *v, const struct local_image *image,
-                      const struct judged *judged, struct ocv_error *err)
+                      const struct image_result *checked, struct ocv_error *err)
 {
-    const struct known *k = &judged->known;
-    json_t *entry =
-        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
-                  image->name, "digest", k->digest, "label", k->said.label, "verdict",
-                  judged->verdict, "by", k->by, "reason", judged->reason, "remedy", judged->remedy);
+    const struct known_image *k = &checked->known;
+    json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where",
+                              image->where, "image", checked->name, "digest", k->digest, "label",
+                              k->said.label, "verdict", checked->verdict, "by", k->by, "reason",
+                              checked->reason, "remedy", checked->remedy);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
@@ -73,18 +82,46 @@ static int check_image(void *data, const struct local_image *image)
 {
     struct verify *v = data;
     struct ocv_error err = {0};
-    struct judged judged;
-    judge_image(&v->judge, image, &judged);
-    const char *verdict = judged.verdict;
+    struct image_result checked;
+    image_check(&v->checker, image, &checked);
+    const char *verdict = checked.verdict;
     v->fits += strcmp(verdict, "fits") == 0;
     v->lesser += strcmp(verdict, "lesser") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
     v->warnings += strcmp(verdict, "warning") == 0;
-    v->unjudged += strcmp(verdict, "unknown") == 0;
-    v->unrecorded += strcmp(verdict, "none") == 0 && !judged.known.by;
-    int status = add_result(v, image, &judged, &err);
-    judged_free(&judged);
+    v->unchecked += strcmp(verdict, "unknown") == 0;
+    v->unrecorded += strcmp(verdict, "none") == 0 && !checked.known.by;
+    int status = add_result(v, image, &checked, &err);
+    image_result_free(&checked);
     return status;
+}
+
+/* A container is judged by its own devices where its image's repository has `workload: devices`;
+ * elsewhere its image has been judged. */
+static int check_container(void *data, const struct local_image *image)
+{
+    struct verify *v = data;
+    ocv_auto(ocv_reference) reference = NULL;
+    if (!image->name || ocv_reference_parse(image->name, &reference, NULL) < 0 ||
+        ocv_config_workload(ocv_config_for_reference(v->cli->config, reference)) !=
+            OCV_WORKLOAD_DEVICES)
+        return OCV_OK;
+    return check_image(data, image);
+}
+
+static int check_place(struct verify *v, const char *where, struct ocv_error *err)
+{
+    int status = local_images(where, check_image, v, err);
+    if (status == OCV_OK && ocv_workload_anywhere(v->cli->config))
+        status = local_containers(where, check_container, v, err);
+    return status;
+}
+
+/* Those that it does tell of have been checked. */
+static void count_missed(struct verify *v, const char *where, const struct ocv_error *why)
+{
+    v->unread = true;
+    cli_warn(v->cli, "%s: %s", where, why->message);
 }
 
 /* Engines that do not answer are not a failure unless they were named. */
@@ -94,19 +131,31 @@ static int look_everywhere(struct verify *v, struct ocv_error *err)
     size_t answered = 0;
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct ocv_error why = {0};
-        int status = local_images(engines[i], check_image, v, &why);
-        if (status == OCV_OK)
-            answered++;
-        else if (status == OCV_ERR_NOT_FOUND)
+        int status = check_place(v, engines[i], &why);
+        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
+        if (status == OCV_ERR_NOT_FOUND)
             cli_say(v->cli, "%s: %s", engines[i], why.message);
-        else
-            cli_warn(v->cli, "%s", why.message);
+        else if (status < 0)
+            count_missed(v, engines[i], &why);
     }
     if (answered)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
     ocv_error_hint(err, "--from oci:DIR, or -v to see why");
     return OCV_ERR_NOT_FOUND;
+}
+
+static int look_at(struct verify *v, const char *where, struct ocv_error *err)
+{
+    struct ocv_error why = {0};
+    int status = check_place(v, where, &why);
+    if (status == OCV_ERR_ENGINE) {
+        count_missed(v, where, &why);
+        return OCV_OK;
+    }
+    if (status < 0 && err)
+        *err = why;
+    return status;
 }
 
 /* ---- showing -----------------------------------------------------------------------------------
@@ -129,7 +178,7 @@ static int print_row(const json_t *r, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int print_table(const struct verify *v, bool all, struct ocv_error *err)
+static int print_table(const struct verify *v, struct ocv_error *err)
 {
     size_t i;
     int status = OCV_OK;
@@ -139,21 +188,22 @@ static int print_table(const struct verify *v, bool all, struct ocv_error *err)
         const char *verdict = text_of(r, "verdict");
         bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "lesser") == 0 ||
                        strcmp(verdict, "warning") == 0;
-        if ((trouble || all) && status == OCV_OK)
+        if ((trouble || v->all) && status == OCV_OK)
             status = print_row(r, err);
     }
     size_t n = json_array_size(v->results);
-    size_t judged = v->fits + v->lesser + v->misfits + v->warnings + v->unjudged;
-    printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
+    size_t checked = v->fits + v->lesser + v->misfits + v->warnings + v->unchecked;
+    printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels or configuration, %zu cannot "
+           "be checked, "
            "%zu have no variants, %zu have no record here, %zu could be better\n",
-           n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unjudged,
-           n - judged - v->unrecorded, v->unrecorded, v->lesser);
+           n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unchecked,
+           n - checked - v->unrecorded, v->unrecorded, v->lesser);
     return status;
 }
 
-static int show(const struct verify *v, bool json, bool all, struct ocv_error *err)
+static int print_results(const struct verify *v, struct ocv_error *err)
 {
-    if (json) {
+    if (v->json) {
         json_t *root = json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1", "images",
                                  v->results, "ok", v->misfits == 0 && !(v->strict && v->lesser));
         char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
@@ -162,21 +212,22 @@ static int show(const struct verify *v, bool json, bool all, struct ocv_error *e
             return ocv_error_nomem(err);
         puts(text);
         free(text);
-    } else if (print_table(v, all, err) < 0) {
+    } else if (print_table(v, err) < 0) {
         return OCV_ERR_NOMEM;
     }
     return cli_print("", 0, err);
 }
 
-static int run(struct verify *v, const char *const *places, size_t n, struct ocv_error *err)
+static int verify_images(struct verify *v, struct ocv_error *err)
 {
-    int status = judge_begin(&v->judge, v->cli, err);
+    int status = image_checker_begin(&v->checker, v->cli, err);
+    v->checker.configs = true;
     if (status == OCV_OK && !(v->results = json_array()))
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && n == 0)
+    if (status == OCV_OK && v->places.n == 0)
         return look_everywhere(v, err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = local_images(places[i], check_image, v, err);
+    for (size_t i = 0; i < v->places.n && status == OCV_OK; i++)
+        status = look_at(v, v->places.texts[i], err);
     return status;
 }
 
@@ -184,32 +235,21 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct verify v = {.cli = cli};
-    const char *places[PLACES_MAX];
-    size_t n = 0;
-    bool json = false, all = false;
-    int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
-        if (value == OPTION_FROM && n < PLACES_MAX)
-            places[n++] = optarg;
-        else if (value == OPTION_ALL)
-            all = true;
-        else if (value == OPTION_STRICT)
-            v.strict = true;
-        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
-            return cli_bad_option(cli, argv, value);
-    }
+    int code = cli_read(cli, &command, &v, argc, argv);
     if (code >= 0)
         return code;
-    if (optind < argc) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", argv[optind]);
+    if (cli->n_arguments) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", *cli->arguments);
         ocv_error_hint(&err, "--from docker, podman, containerd or oci:DIR");
         return cli_fail(cli, &err);
     }
-    int status = run(&v, places, n, &err);
+    int status = verify_images(&v, &err);
     if (status == OCV_OK)
-        status = show(&v, json, all, &err);
+        status = print_results(&v, &err);
     json_decref(v.results);
     if (status < 0)
         return cli_fail(cli, &err);
-    return v.misfits || (v.strict && v.lesser) ? 5 : 0;
+    if (v.misfits || (v.strict && v.lesser))
+        return 5;
+    return v.unread ? 1 : 0;
 }

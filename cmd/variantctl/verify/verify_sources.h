@@ -5,10 +5,14 @@
 
 #include "cmd/common/cli.h"
 
+#include <jansson.h>
+
 /** One image somewhere. Borrowed for the call. */
 struct local_image {
-    const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
-    const char *name;  /**< as the engine shows it, or NULL */
+    const char *where;        /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
+    const char *name;         /**< as the engine shows it, or NULL */
+    const char *const *names; /**< all that it has, the same among them; may be NULL */
+    size_t n_names;
     /** Every digest that the engine knows it by, its manifest's first; none where it does not tell.
      *  Each with the repository that it came from, or NULL where only the image's name tells. */
     const char *const *digests;
@@ -16,14 +20,32 @@ struct local_image {
     size_t n_digests;
     const char *label; /**< config labels of DESIGN's two keys, or NULL */
     const char *properties;
+    const json_t *config; /**< the image's configuration, {"config": {"Env": ...}} at least, or NULL
+                             where its place does not tell by itself */
+    const char
+        *given; /**< of a container: its devices (lib/records/container_devices.h), or NULL */
     const struct ocv_index *index; /**< a layout's image index, with variants, or NULL */
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 
-/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces), "oci:DIR".
- *  Its client is not installed or nobody answers: OCV_ERR_NOT_FOUND. A non-zero return of `visit`
- *  stops and is returned. */
+/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces),
+ * "oci:DIR". OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer.
+ * OCV_ERR_ENGINE: some images could not be read; the others have been visited. Messages quote the
+ * client. A non-zero return of `visit` stops and is returned. */
 int local_images(const char *where, local_image_visit visit, void *data,
                  struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Visit the images of one engine that the text names ("docker", "podman": ids, one a line; "ctr"'s
+ *  namespace NS as "containerd:NS": one name). */
+int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Visit the images of containers that run, by the same places, each with what the container was
+ *  given; `where` is "PLACE, container NAME". A layout has none. What cannot be read of one is left
+ *  out. */
+int local_containers(const char *where, local_image_visit visit, void *data,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** The hook of struct cli_command for PLACE. */
+bool local_images_complete(struct ocv_completion *c, const char *kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading is for everyone on the node: a profile says nothing that sysfs does not. What the
+/* Every user of the node may read: a profile has nothing that sysfs does not show. What the
  * daemon's credentials can read is shown to root and the group `ocivariant` only. */
 #include "cmd/variantd/api/api.h"
 
@@ -25,8 +25,9 @@ struct call {
     struct current *current;
     struct MHD_Connection *connection;
     struct httpd_suspended suspended;
-    char *reference, *digest, *label, *properties;
-    bool verdict; /* /v1/verdict, else /v1/resolve */
+    char *reference, *digest, *label, *properties, *config, *devices, *given;
+    bool verdict;    /* /v1/verdict */
+    bool registries; /* /v1/registries; else /v1/resolve */
     bool trusted;
     uid_t user;
     bool held;        /* the image is on the node */
@@ -38,8 +39,8 @@ struct call {
 /* ---- answers -----------------------------------------------------------------------------------
  */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
-                              struct MHD_Response *response)
+static enum MHD_Result queue_answer(struct MHD_Connection *connection, unsigned status,
+                                    const char *type, struct MHD_Response *response)
 {
     if (!response)
         return MHD_NO;
@@ -55,9 +56,9 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 static enum MHD_Result answer_copy(struct MHD_Connection *connection, unsigned status,
                                    const char *type, const char *text, size_t len)
 {
-    return answer(connection, status, type,
-                  MHD_create_response_from_buffer(len, (char *)(uintptr_t)(len ? text : ""),
-                                                  MHD_RESPMEM_MUST_COPY));
+    return queue_answer(connection, status, type,
+                        MHD_create_response_from_buffer(len, (char *)(uintptr_t)(len ? text : ""),
+                                                        MHD_RESPMEM_MUST_COPY));
 }
 
 static void error_json(const char *message, const char *hint, struct ocv_buffer *out)
@@ -96,6 +97,7 @@ static unsigned http_status(int status)
     case OCV_ERR_NOMEM:
         return MHD_HTTP_SERVICE_UNAVAILABLE;
     case OCV_ERR_NETWORK:
+    case OCV_ERR_TLS:
     case OCV_ERR_DATA:
     case OCV_ERR_MISMATCH:
         return MHD_HTTP_BAD_GATEWAY;
@@ -104,7 +106,7 @@ static unsigned http_status(int status)
     }
 }
 
-static void *resolve(void *data)
+static void *resolve_on_thread(void *data)
 {
     struct call *call = data;
     struct ocv_error err = {0};
@@ -116,10 +118,14 @@ static void *resolve(void *data)
                                           .label = call->label,
                                           .properties = call->properties,
                                           .trusted = call->trusted,
+                                          .config = call->config,
+                                          .devices = call->devices,
+                                          .given = call->given,
                                           .held = call->held};
-    int status = call->verdict ? fit_answer(instance, &question, &call->body, &err)
-                               : mirror_resolve(instance->mirror, call->reference, call->trusted,
-                                                &call->body, &err);
+    int status = call->registries ? mirror_registries(instance->mirror, trusted, &call->body, &err)
+                 : call->verdict  ? fit_answer(instance, &question, &call->body, &err)
+                                  : mirror_resolve(instance->mirror, call->reference, call->trusted,
+                                                   &call->body, &err);
     current_return(call->current, instance);
     call->status = status == OCV_OK ? MHD_HTTP_OK : http_status(status);
     if (status < 0) {
@@ -148,7 +154,7 @@ static enum MHD_Result start_resolve(struct call *call)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attributes, resolve, call);
+    int failed = pthread_create(&thread, &attributes, resolve_on_thread, call);
     pthread_attr_destroy(&attributes);
     if (failed) {
         api_thread_give(call->trusted, call->user);
@@ -166,6 +172,9 @@ static void free_call(struct call *call)
     free(call->digest);
     free(call->label);
     free(call->properties);
+    free(call->config);
+    free(call->devices);
+    free(call->given);
     ocv_buffer_free(&call->body);
     free(call);
 }
@@ -190,6 +199,21 @@ static enum MHD_Result look_for_nul(void *found, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
+static enum MHD_Result handle_registries(struct current *current, struct MHD_Connection *connection,
+                                         struct call **out)
+{
+    struct call *call = calloc(1, sizeof(*call));
+    if (!call)
+        return MHD_NO;
+    ocv_buffer_init(&call->body, 1024u * 1024);
+    call->current = current;
+    call->connection = connection;
+    call->registries = true;
+    call->trusted = api_trusted(connection, &call->user);
+    *out = call;
+    return start_resolve(call);
+}
+
 static enum MHD_Result handle_question(struct current *current, struct MHD_Connection *connection,
                                        bool verdict, struct call **out)
 {
@@ -204,11 +228,15 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     if (!copy_argument(connection, "ref", &call->reference) ||
         !copy_argument(connection, "digest", &call->digest) ||
         !copy_argument(connection, "label", &call->label) ||
-        !copy_argument(connection, "properties", &call->properties)) {
+        !copy_argument(connection, "properties", &call->properties) ||
+        !copy_argument(connection, "config", &call->config) ||
+        !copy_argument(connection, "devices", &call->devices) ||
+        !copy_argument(connection, "given", &call->given)) {
         free_call(call);
         return MHD_NO;
     }
-    bool enough = call->reference || (verdict && (call->digest || call->properties));
+    bool enough =
+        call->reference || (verdict && (call->digest || call->properties || call->config));
     if (!enough) {
         free_call(call);
         return answer_error(connection, MHD_HTTP_BAD_REQUEST,
@@ -243,7 +271,7 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
         snapshot->json.len, snapshot->json.data, put_snapshot, (void *)(uintptr_t)snapshot);
     if (!response)
         node_put(snapshot);
-    return answer(connection, MHD_HTTP_OK, "application/json", response);
+    return queue_answer(connection, MHD_HTTP_OK, "application/json", response);
 }
 
 /* Metrics that are open to the network do not show the names of registries. */
@@ -271,6 +299,9 @@ static enum MHD_Result handle_health(struct current *current, struct MHD_Connect
         ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
         (int)(strrchr(address, ':') - address), address, current->port, (unsigned)geteuid());
     if (status == OCV_OK && full)
+        status = ocv_buffer_printf(&text, NULL, ",\"choose\":\"%s\"",
+                                   ocv_choose_name(ocv_config_choose(instance->settings->config)));
+    if (status == OCV_OK && full)
         status = format_registries(instance->settings, &text);
     if (status == OCV_OK)
         status = ocv_buffer_append(&text, "}\n", 2, NULL);
@@ -292,8 +323,9 @@ static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connec
                        text.data, text.len);
 }
 
-static enum MHD_Result route(struct current *current, struct MHD_Connection *connection,
-                             const char *url, const char *method, bool full, struct call **call)
+static enum MHD_Result route_request(struct current *current, struct MHD_Connection *connection,
+                                     const char *url, const char *method, bool full,
+                                     struct call **call)
 {
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
@@ -305,12 +337,14 @@ static enum MHD_Result route(struct current *current, struct MHD_Connection *con
         return handle_profile(current, connection);
     if (full && strcmp(url, "/v1/resolve") == 0)
         return handle_question(current, connection, false, call);
+    if (full && strcmp(url, "/v1/registries") == 0)
+        return handle_registries(current, connection, call);
     if (full && strcmp(url, "/v1/verdict") == 0)
         return handle_question(current, connection, true, call);
     return answer_error(
         connection, MHD_HTTP_NOT_FOUND,
-        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/healthz and "
-               "/metrics"
+        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "
+               "and /metrics"
              : "there are /metrics and /v1/healthz");
 }
 
@@ -337,10 +371,10 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
         body->len, body->data ? body->data : (char *)body, give_body, body);
     if (!response)
         give_body(body);
-    return answer(connection, call->status, "application/json", response);
+    return queue_answer(connection, call->status, "application/json", response);
 }
 
-/* What is opened to the network for /metrics alone has whatever names that has. */
+/* An address opened to the network for /metrics alone accepts any Host header. */
 static bool is_foreign(struct current *current, struct MHD_Connection *connection)
 {
     struct instance *instance = current_borrow(current);
@@ -349,9 +383,9 @@ static bool is_foreign(struct current *current, struct MHD_Connection *connectio
     return foreign;
 }
 
-static enum MHD_Result handle(struct current *current, struct MHD_Connection *connection,
-                              const char *url, const char *method, bool full, size_t upload,
-                              void **context)
+static enum MHD_Result handle_request(struct current *current, struct MHD_Connection *connection,
+                                      const char *url, const char *method, bool full, size_t upload,
+                                      void **context)
 {
     struct call *call = *context;
     if (!call)
@@ -361,7 +395,7 @@ static enum MHD_Result handle(struct current *current, struct MHD_Connection *co
     if (!call && full && is_foreign(current, connection))
         return foreign_refuse(connection, current->metrics, "api");
     if (!call)
-        return route(current, connection, url, method, full, (struct call **)context);
+        return route_request(current, connection, url, method, full, (struct call **)context);
     if (!atomic_load(&call->done))
         return MHD_YES;
     return answer_call(connection, call);
@@ -372,7 +406,7 @@ static enum MHD_Result handle_full(void *cls, struct MHD_Connection *connection,
                                    size_t *upload_size, void **context)
 {
     (void)version, (void)upload;
-    return handle(cls, connection, url, method, true, *upload_size, context);
+    return handle_request(cls, connection, url, method, true, *upload_size, context);
 }
 
 static enum MHD_Result handle_some(void *cls, struct MHD_Connection *connection, const char *url,
@@ -380,11 +414,11 @@ static enum MHD_Result handle_some(void *cls, struct MHD_Connection *connection,
                                    size_t *upload_size, void **context)
 {
     (void)version, (void)upload;
-    return handle(cls, connection, url, method, false, *upload_size, context);
+    return handle_request(cls, connection, url, method, false, *upload_size, context);
 }
 
-static void completed(void *cls, struct MHD_Connection *connection, void **context,
-                      enum MHD_RequestTerminationCode why)
+static void request_completed(void *cls, struct MHD_Connection *connection, void **context,
+                              enum MHD_RequestTerminationCode why)
 {
     struct call *call = *context;
     (void)cls, (void)why;
@@ -398,7 +432,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 int api_start(struct current *current, int fd, bool full, struct connections *peers,
               struct httpd **out, struct ocv_error *err)
 {
-    const struct httpd_calls calls = {full ? handle_full : handle_some, completed,
+    const struct httpd_calls calls = {full ? handle_full : handle_some, request_completed,
                                       connections_notify, current, peers};
     const struct httpd_limits limits = {1, (unsigned)peers->max, STALL_S, HTTPD_HEAD_MAX};
     int status = httpd_new(fd, &calls, &limits, out, err);

@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 #define API_TRUSTED_MAX 128u /**< at once, of peers that are trusted */
-/** Of all others, of whom one user has less than half of what the rest leave. */
+/** Of all other users; one user gets less than half of the places that the others leave. */
 #define API_OTHERS_MAX 128u
 
-/** False: there are too many. Counted until it is given back; of all servers of the process, which
- *  is one, but for tests. Any thread. */
+/** False: too many are running. Counted until it is given back, over all servers of the process
+ * (only tests have more than one). Any thread. */
 bool api_thread_take(bool trusted, uid_t user);
 void api_thread_give(bool trusted, uid_t user);
 /** Is any of them left? */

@@ -13,7 +13,7 @@ static size_t taken, waiting;
 static size_t coming[WORKERS_UPSTREAMS_MAX], waiting_for[WORKERS_UPSTREAMS_MAX];
 
 /* With the lock held. */
-static void give(size_t bytes)
+static void release_bytes(size_t bytes)
 {
     taken -= bytes;
     if (waiting)
@@ -32,7 +32,7 @@ bool budget_acquire(size_t bytes)
 void budget_release(size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    give(bytes);
+    release_bytes(bytes);
     pthread_mutex_unlock(&lock);
 }
 
@@ -67,7 +67,7 @@ void budget_arrived(size_t upstream, size_t bytes, size_t kept)
 {
     pthread_mutex_lock(&lock);
     coming[upstream] -= bytes;
-    give(bytes - kept);
+    release_bytes(bytes - kept);
     pthread_mutex_unlock(&lock);
 }
 

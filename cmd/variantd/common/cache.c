@@ -10,9 +10,9 @@
 
 #define SHARDS 8u
 
-struct entry {
-    struct entry *next; /* in its bucket */
-    struct entry *older, *newer;
+struct cache_entry {
+    struct cache_entry *next; /* in its bucket */
+    struct cache_entry *older, *newer;
     uint64_t hash;
     struct refcounted *item;
     size_t bytes, key_len;
@@ -21,8 +21,8 @@ struct entry {
 
 struct shard {
     pthread_mutex_t lock;
-    struct entry **buckets;
-    struct entry *oldest, *newest;
+    struct cache_entry **buckets;
+    struct cache_entry *oldest, *newest;
     size_t n, bytes;
 };
 
@@ -65,7 +65,7 @@ void key_begin(struct key *key)
     key->len = 0;
 }
 
-static bool add(struct key *key, const void *bytes, size_t len)
+static bool add_to_key(struct key *key, const void *bytes, size_t len)
 {
     if (len > sizeof(key->bytes) - key->len) {
         key->len = sizeof(key->bytes) + 1; /* stays too long */
@@ -81,19 +81,19 @@ bool key_add(struct key *key, const char *text)
     if (key->len > sizeof(key->bytes))
         return false;
     if (!text) /* a text that begins alike has that byte twice */
-        return add(key, "\1", 2);
-    return (*text != '\1' || add(key, "\1", 1)) && add(key, text, strlen(text) + 1);
+        return add_to_key(key, "\1", 2);
+    return (*text != '\1' || add_to_key(key, "\1", 1)) && add_to_key(key, text, strlen(text) + 1);
 }
 
 bool key_add_number(struct key *key, uint64_t number)
 {
-    return key->len <= sizeof(key->bytes) && add(key, &number, sizeof(number));
+    return key->len <= sizeof(key->bytes) && add_to_key(key, &number, sizeof(number));
 }
 
 /* ---- the table ----------------------------------------------------------------------------------
  */
 
-static uint64_t mix(uint64_t h)
+static uint64_t mix_bits(uint64_t h)
 {
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
@@ -102,17 +102,17 @@ static uint64_t mix(uint64_t h)
     return h ^ (h >> 32);
 }
 
-static uint64_t hash(const struct cache *memory, const struct key *key)
+static uint64_t hash_key(const struct cache *memory, const struct key *key)
 {
     uint64_t h = memory->seed ^ key->len, word;
     size_t i = 0;
     for (; i + sizeof(word) <= key->len; i += sizeof(word)) {
         memcpy(&word, key->bytes + i, sizeof(word));
-        h = mix(h ^ word);
+        h = mix_bits(h ^ word);
     }
     word = 0;
     memcpy(&word, key->bytes + i, key->len - i);
-    return mix(h ^ word);
+    return mix_bits(h ^ word);
 }
 
 int cache_new(size_t items, size_t bytes, struct cache **out, struct ocv_error *err)
@@ -129,7 +129,7 @@ int cache_new(size_t items, size_t bytes, struct cache **out, struct ocv_error *
         memory->seed = (uint64_t)(uintptr_t)memory;
     for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_init(&memory->shards[i].lock, NULL);
-        memory->shards[i].buckets = calloc(memory->n_buckets, sizeof(struct entry *));
+        memory->shards[i].buckets = calloc(memory->n_buckets, sizeof(struct cache_entry *));
         if (!memory->shards[i].buckets) {
             cache_free(memory);
             return ocv_error_nomem(err);
@@ -139,13 +139,13 @@ int cache_new(size_t items, size_t bytes, struct cache **out, struct ocv_error *
     return OCV_OK;
 }
 
-static void unlink_age(struct shard *shard, struct entry *entry)
+static void unlink_age(struct shard *shard, struct cache_entry *entry)
 {
     *(entry->older ? &entry->older->newer : &shard->oldest) = entry->newer;
     *(entry->newer ? &entry->newer->older : &shard->newest) = entry->older;
 }
 
-static void link_newest(struct shard *shard, struct entry *entry)
+static void link_newest(struct shard *shard, struct cache_entry *entry)
 {
     entry->newer = NULL;
     entry->older = shard->newest;
@@ -153,19 +153,19 @@ static void link_newest(struct shard *shard, struct entry *entry)
     shard->newest = entry;
 }
 
-static struct entry **place(const struct cache *memory, struct shard *shard, uint64_t h,
-                            const struct key *key)
+static struct cache_entry **find_place(const struct cache *memory, struct shard *shard, uint64_t h,
+                                       const struct key *key)
 {
-    struct entry **at = &shard->buckets[(h / SHARDS) & (memory->n_buckets - 1)];
+    struct cache_entry **at = &shard->buckets[(h / SHARDS) & (memory->n_buckets - 1)];
     while (*at && ((*at)->hash != h || (*at)->key_len != key->len ||
                    memcmp((*at)->key, key->bytes, key->len) != 0))
         at = &(*at)->next;
     return at;
 }
 
-static void drop(struct shard *shard, struct entry **at)
+static void drop_entry(struct shard *shard, struct cache_entry **at)
 {
-    struct entry *entry = *at;
+    struct cache_entry *entry = *at;
     *at = entry->next;
     unlink_age(shard, entry);
     shard->n--;
@@ -176,22 +176,22 @@ static void drop(struct shard *shard, struct entry **at)
 
 static void drop_oldest(const struct cache *memory, struct shard *shard)
 {
-    struct entry *oldest = shard->oldest;
-    struct entry **at = &shard->buckets[(oldest->hash / SHARDS) & (memory->n_buckets - 1)];
+    struct cache_entry *oldest = shard->oldest;
+    struct cache_entry **at = &shard->buckets[(oldest->hash / SHARDS) & (memory->n_buckets - 1)];
     while (*at != oldest)
         at = &(*at)->next;
-    drop(shard, at);
+    drop_entry(shard, at);
 }
 
 void *cache_find(struct cache *memory, const struct key *key)
 {
     if (key->len > sizeof(key->bytes))
         return NULL;
-    uint64_t h = hash(memory, key);
+    uint64_t h = hash_key(memory, key);
     struct shard *shard = &memory->shards[h % SHARDS];
     void *found = NULL;
     pthread_mutex_lock(&shard->lock);
-    struct entry *entry = *place(memory, shard, h, key);
+    struct cache_entry *entry = *find_place(memory, shard, h, key);
     if (entry) {
         if (shard->newest != entry) {
             unlink_age(shard, entry);
@@ -203,12 +203,12 @@ void *cache_find(struct cache *memory, const struct key *key)
     return found;
 }
 
-static struct entry *make(uint64_t h, const struct key *key, void *item, size_t bytes)
+static struct cache_entry *make_entry(uint64_t h, const struct key *key, void *item, size_t bytes)
 {
-    struct entry *entry = malloc(sizeof(*entry) + key->len);
+    struct cache_entry *entry = malloc(sizeof(*entry) + key->len);
     if (!entry)
         return NULL;
-    *entry = (struct entry){
+    *entry = (struct cache_entry){
         .hash = h, .item = refcounted_ref(item), .bytes = bytes, .key_len = key->len};
     memcpy(entry->key, key->bytes, key->len);
     return entry;
@@ -218,18 +218,18 @@ void cache_keep(struct cache *memory, const struct key *key, void *item, size_t 
 {
     if (key->len > sizeof(key->bytes))
         return;
-    uint64_t h = hash(memory, key);
+    uint64_t h = hash_key(memory, key);
     struct shard *shard = &memory->shards[h % SHARDS];
-    bytes += sizeof(struct entry) + key->len;
-    struct entry *entry = bytes <= memory->max_bytes ? make(h, key, item, bytes) : NULL;
+    bytes += sizeof(struct cache_entry) + key->len;
+    struct cache_entry *entry = bytes <= memory->max_bytes ? make_entry(h, key, item, bytes) : NULL;
     pthread_mutex_lock(&shard->lock);
-    struct entry **at = place(memory, shard, h, key);
+    struct cache_entry **at = find_place(memory, shard, h, key);
     if (*at)
-        drop(shard, at);
+        drop_entry(shard, at);
     if (entry) {
         while (shard->n && (shard->n >= memory->max_n || shard->bytes + bytes > memory->max_bytes))
             drop_oldest(memory, shard);
-        at = place(memory, shard, h, key);
+        at = find_place(memory, shard, h, key);
         entry->next = *at;
         *at = entry;
         link_newest(shard, entry);
@@ -243,12 +243,12 @@ void cache_forget(struct cache *memory, const struct key *key)
 {
     if (key->len > sizeof(key->bytes))
         return;
-    uint64_t h = hash(memory, key);
+    uint64_t h = hash_key(memory, key);
     struct shard *shard = &memory->shards[h % SHARDS];
     pthread_mutex_lock(&shard->lock);
-    struct entry **at = place(memory, shard, h, key);
+    struct cache_entry **at = find_place(memory, shard, h, key);
     if (*at)
-        drop(shard, at);
+        drop_entry(shard, at);
     pthread_mutex_unlock(&shard->lock);
 }
 

@@ -19,8 +19,8 @@ static struct {
     bool json, verbose, access, journal, timed;
 } settings;
 
-/* Who starts programs from a service has its JOURNAL_STREAM in their environment, too: it names the
- * stream (systemd.exec(5)). */
+/* A program that a service starts inherits JOURNAL_STREAM, so compare the stream that it names
+ * (systemd.exec(5)) with ours. */
 static bool is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -54,7 +54,7 @@ static void write_line(const char *line, size_t len)
     (void)written;
 }
 
-static void timestamp(char out[40])
+static void format_timestamp(char out[40])
 {
     struct timespec now;
     struct tm tm;
@@ -126,7 +126,7 @@ void log_line(enum log_level level, const char *format, ...)
     va_end(args);
     log_clean(text);
     if (settings.timed)
-        timestamp(now);
+        format_timestamp(now);
     if (settings.json)
         write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
                              text, strlen(text)));
@@ -135,8 +135,8 @@ void log_line(enum log_level level, const char *format, ...)
 }
 
 /* A quoted field: what a client sent, without quotes, backslashes and control characters, and as
- * UTF-8: a line of JSON that cannot be made would hide a request. */
-static const char *field(const char *text, char *out, size_t size)
+ * UTF-8, since a line that cannot be encoded as JSON would be missing from the log. */
+static const char *clean_field(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     for (const char *p = text ? text : "-"; *p && n + 1 < size; p++)
@@ -146,15 +146,23 @@ static const char *field(const char *text, char *out, size_t size)
     return out;
 }
 
+/* A kubelet asks every few seconds whether the mirror answers, which would be most of the log. */
+static bool is_probe(const struct log_request *r)
+{
+    static const char agent[] = "kube-probe/";
+    return r->outcome == OUTCOME_BASE && r->user_agent &&
+           strncmp(r->user_agent, agent, sizeof(agent) - 1) == 0;
+}
+
 void log_request(const struct log_request *r)
 {
     char now[40], url[1024], agent[256], method[32], line[LINE_MAX_BYTES];
-    if (!settings.access)
+    if (!settings.access || is_probe(r))
         return;
-    timestamp(now);
-    field(r->url, url, sizeof(url));
-    field(r->user_agent, agent, sizeof(agent));
-    field(r->method, method, sizeof(method));
+    format_timestamp(now);
+    clean_field(r->url, url, sizeof(url));
+    clean_field(r->user_agent, agent, sizeof(agent));
+    clean_field(r->method, method, sizeof(method));
     if (settings.json) {
         write_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s?, s:I, s:f, s:s}", "time",
                              now, "level", "info", "peer", r->peer, "method", method, "url", url,

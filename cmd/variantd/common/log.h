@@ -14,9 +14,8 @@ enum log_level {
     LOG_LEVEL_DEBUG = 7
 };
 
-/** Set once before threads start. Lines before have no time: they are for whoever typed the
- * command.
- */
+/** Set once before threads start. Lines before have no time: they go to the terminal of whoever
+ * started the program. */
 void log_setup(bool json, bool verbose, bool access);
 /** Control characters of a text from outside must not make lines or move a terminal's cursor, nor
  *  bytes that are not UTF-8 become '?'. */

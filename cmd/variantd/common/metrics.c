@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters are relaxed atomics. Names that come from outside (labels, registries) stand in small
- * tables, bounded so that no client can make the page grow. A table only grows, and a name is whole
- * before it is counted in: raising one that is there takes no lock. */
+/* Counters are relaxed atomics. Names from outside (labels, registries) are kept in small tables of
+ * bounded size, so that clients cannot make the page grow without limit. A table only grows, and a
+ * name is complete before it is counted in, so raising an existing counter takes no lock. */
 #include "cmd/variantd/common/metrics_internal.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static bool is_name(const char name[NAME_BYTES], const char *text)
     return strncmp(name, text, NAME_BYTES - 1) == 0;
 }
 
-static struct named *find(struct family *f, const char *first, const char *second)
+static struct named_counter *find_named(struct family *f, const char *first, const char *second)
 {
     size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
     for (size_t i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void copy_name(char out[NAME_BYTES], const char *text)
 }
 
 /* With the lock held, which keeps other new names out. */
-static struct named *add(struct family *f, const char *first, const char *second)
+static struct named_counter *add_named(struct family *f, const char *first, const char *second)
 {
     size_t n = atomic_load_explicit(&f->n, memory_order_relaxed);
     if (n > NAMES_MAX) /* the last one counts for all that found no place */
@@ -98,12 +98,12 @@ static struct named *add(struct family *f, const char *first, const char *second
 static void raise_named_by(struct metrics *m, struct family *f, const char *first,
                            const char *second, uint64_t n)
 {
-    struct named *item = find(f, first, second);
+    struct named_counter *item = find_named(f, first, second);
     if (!item) {
         pthread_mutex_lock(&m->lock);
-        item = find(f, first, second); /* another thread may have been quicker */
+        item = find_named(f, first, second); /* another thread may have been quicker */
         if (!item)
-            item = add(f, first, second);
+            item = add_named(f, first, second);
         pthread_mutex_unlock(&m->lock);
     }
     atomic_fetch_add_explicit(&item->count, n, memory_order_relaxed);
@@ -158,6 +158,11 @@ void metrics_usurped(struct metrics *m, bool usurped)
     atomic_store_explicit(&m->usurped, usurped, memory_order_relaxed);
 }
 
+void metrics_not_configured(struct metrics *m, bool missing)
+{
+    atomic_store_explicit(&m->not_configured, missing, memory_order_relaxed);
+}
+
 void metrics_unknown_names(struct metrics *m, uint64_t n)
 {
     atomic_store_explicit(&m->unknown_names, n, memory_order_relaxed);
@@ -183,6 +188,11 @@ void metrics_lesser(struct metrics *m, uint64_t n)
 void metrics_provider_failed(struct metrics *m, const char *provider)
 {
     raise_named(m, &m->failures, provider, "");
+}
+
+void metrics_credential_provider(struct metrics *m, const char *provider, const char *how)
+{
+    raise_named(m, &m->credentials, provider, how);
 }
 
 void metrics_foreign(struct metrics *m, const char *where)

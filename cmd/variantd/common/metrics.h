@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4). Their names,
- * and how a request may end, stand in schema/daemon-metrics.yaml. */
+/* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4).
+ * schema/daemon-metrics.yaml lists their names and the outcomes of a request. */
 #ifndef VARIANTD_METRICS_H
 #define VARIANTD_METRICS_H
 
@@ -24,7 +24,7 @@ void metrics_shadow(struct metrics *metrics, enum outcome outcome, const char *l
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
 /** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */
 void metrics_upstream(struct metrics *metrics, const char *what);
-/** A client was cut that took next to nothing of a blob while others waited for its place. */
+/** A very slow client of a blob was disconnected because others waited for its place. */
 void metrics_slow_reader(struct metrics *metrics);
 /** The node was probed at `now_ms` (monotonic) in `took_ms`. */
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
@@ -36,12 +36,16 @@ void metrics_foreign(struct metrics *metrics, const char *where);
 void metrics_misfits(struct metrics *metrics, uint64_t n);
 /** Another program answers at the mirror's address, or no longer does. */
 void metrics_usurped(struct metrics *metrics, bool usurped);
+/** No engine of this node asks the mirror, says the report of the set-up. */
+void metrics_not_configured(struct metrics *metrics, bool missing);
 /** So many images here are not the best that this node could have. */
 void metrics_lesser(struct metrics *metrics, uint64_t n);
 /** So many names of the configuration are not known on this node. */
 void metrics_unknown_names(struct metrics *metrics, uint64_t n);
 /** The configuration was read, at the start or again: is it valid, so that it is in force now? */
 void metrics_config_read(struct metrics *metrics, bool valid);
+/** A credential provider was run; `how`: "ok", "failed", "timeout". */
+void metrics_credential_provider(struct metrics *metrics, const char *provider, const char *how);
 /** A provider failed in a probe. */
 void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */

@@ -20,13 +20,13 @@ struct latency_bucket {
 extern const struct latency_bucket latency_buckets[];
 
 /* A counter with one or two labels of free text. */
-struct named {
+struct named_counter {
     char first[NAME_BYTES], second[NAME_BYTES];
     atomic_uint_fast64_t count;
 };
 
 struct family {
-    struct named items[NAMES_MAX + 1];
+    struct named_counter items[NAMES_MAX + 1];
     atomic_size_t n;
 };
 
@@ -37,11 +37,12 @@ struct metrics {
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
     atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
+    atomic_uint_fast64_t not_configured;
     atomic_uint_fast64_t config_valid;
     atomic_int_fast64_t config_read_ms; /* Unix time */
     int64_t started_ms;                 /* likewise, never changed */
     pthread_mutex_t lock;               /* new names of what follows */
-    struct family chosen, shadow, errors, upstream, failures, foreign;
+    struct family chosen, shadow, errors, upstream, failures, foreign, credentials;
 };
 
 #endif

@@ -7,7 +7,7 @@ static const struct {
     const char *name, *type, *labels[2], *help;
 } infos[METRIC_COUNT] = {METRIC_TABLE};
 
-struct page {
+struct metrics_page {
     struct ocv_buffer *out;
     int status;
     struct ocv_error *err;
@@ -19,26 +19,26 @@ struct page {
             (p)->status = ocv_buffer_printf((p)->out, (p)->err, __VA_ARGS__); \
     } while (0)
 
-static void print_head(struct page *p, enum metric metric)
+static void print_head(struct metrics_page *p, enum metric metric)
 {
     const char *name = infos[metric].name;
     PRINT(p, "# HELP %s %s\n# TYPE %s %s\n", name, infos[metric].help, name, infos[metric].type);
 }
 
-static void print_count(struct page *p, enum metric metric, uint64_t count)
+static void print_count(struct metrics_page *p, enum metric metric, uint64_t count)
 {
     print_head(p, metric);
     PRINT(p, "%s %llu\n", infos[metric].name, (unsigned long long)count);
 }
 
-static void print_seconds(struct page *p, enum metric metric, double seconds)
+static void print_seconds(struct metrics_page *p, enum metric metric, double seconds)
 {
     print_head(p, metric);
     PRINT(p, "%s %.3f\n", infos[metric].name, seconds);
 }
 
 /* A label's value: backslash, quote and newline are escaped (text format 0.0.4). */
-static void print_value(struct page *p, const char *text)
+static void print_value(struct metrics_page *p, const char *text)
 {
     for (const char *c = text; *c; c++)
         if (*c == '\\' || *c == '"')
@@ -49,12 +49,12 @@ static void print_value(struct page *p, const char *text)
             PRINT(p, "%c", *c);
 }
 
-static uint64_t get(const atomic_uint_fast64_t *counter)
+static uint64_t read_counter(const atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void print_family(struct page *p, enum metric metric, const struct family *f)
+static void print_family(struct metrics_page *p, enum metric metric, const struct family *f)
 {
     size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
     const char *const *labels = infos[metric].labels;
@@ -66,54 +66,55 @@ static void print_family(struct page *p, enum metric metric, const struct family
             PRINT(p, "\",%s=\"", labels[1]);
             print_value(p, f->items[i].second);
         }
-        PRINT(p, "\"} %llu\n", (unsigned long long)get(&f->items[i].count));
+        PRINT(p, "\"} %llu\n", (unsigned long long)read_counter(&f->items[i].count));
     }
 }
 
-static void print_latency(struct page *p, const struct metrics *m)
+static void print_latency(struct metrics_page *p, const struct metrics *m)
 {
     const char *name = infos[METRIC_REQUEST_DURATION_SECONDS].name;
     unsigned long long total = 0;
     print_head(p, METRIC_REQUEST_DURATION_SECONDS);
     for (size_t i = 0; i <= LATENCY_BUCKETS; i++) {
-        total += get(&m->latency[i]);
+        total += read_counter(&m->latency[i]);
         PRINT(p, "%s_bucket{le=\"%s\"} %llu\n", name,
               i < LATENCY_BUCKETS ? latency_buckets[i].le : "+Inf", total);
     }
-    PRINT(p, "%s_sum %.6f\n", name, (double)get(&m->latency_us) / 1e6);
+    PRINT(p, "%s_sum %.6f\n", name, (double)read_counter(&m->latency_us) / 1e6);
     PRINT(p, "%s_count %llu\n", name, total);
 }
 
-static void print_requests(struct page *p, const struct metrics *m)
+static void print_requests(struct metrics_page *p, const struct metrics *m)
 {
     print_head(p, METRIC_REQUESTS_TOTAL);
     for (size_t i = 0; i < OUTCOME_COUNT; i++)
         PRINT(p, "%s{%s=\"%s\"} %llu\n", infos[METRIC_REQUESTS_TOTAL].name,
               infos[METRIC_REQUESTS_TOTAL].labels[0], metrics_outcome_name((enum outcome)i),
-              (unsigned long long)get(&m->outcomes[i]));
+              (unsigned long long)read_counter(&m->outcomes[i]));
     print_latency(p, m);
-    print_count(p, METRIC_SENT_BYTES_TOTAL, get(&m->bytes));
-    print_count(p, METRIC_SLOW_READERS_TOTAL, get(&m->slow_readers));
+    print_count(p, METRIC_SENT_BYTES_TOTAL, read_counter(&m->bytes));
+    print_count(p, METRIC_SLOW_READERS_TOTAL, read_counter(&m->slow_readers));
 }
 
-static void print_node(struct page *p, const struct metrics *m, int64_t now_ms)
+static void print_node(struct metrics_page *p, const struct metrics *m, int64_t now_ms)
 {
     int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
     int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
     int64_t read = atomic_load_explicit(&m->config_read_ms, memory_order_relaxed);
     print_seconds(p, METRIC_PROBE_AGE_SECONDS, at ? (double)(now_ms - at) / 1e3 : 0.0);
     print_seconds(p, METRIC_PROBE_DURATION_SECONDS, (double)took / 1e3);
-    print_count(p, METRIC_PROBES_TOTAL, get(&m->probes));
-    print_count(p, METRIC_PROFILE_CHANGES_TOTAL, get(&m->profile_changes));
-    print_count(p, METRIC_MISFIT_IMAGES, get(&m->misfits));
-    print_count(p, METRIC_FOREIGN_LISTENER, get(&m->usurped));
-    print_count(p, METRIC_LESSER_IMAGES, get(&m->lesser));
-    print_count(p, METRIC_CONFIG_UNKNOWN_NAMES, get(&m->unknown_names));
-    print_count(p, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, get(&m->config_valid));
+    print_count(p, METRIC_PROBES_TOTAL, read_counter(&m->probes));
+    print_count(p, METRIC_PROFILE_CHANGES_TOTAL, read_counter(&m->profile_changes));
+    print_count(p, METRIC_MISFIT_IMAGES, read_counter(&m->misfits));
+    print_count(p, METRIC_FOREIGN_LISTENER, read_counter(&m->usurped));
+    print_count(p, METRIC_LESSER_IMAGES, read_counter(&m->lesser));
+    print_count(p, METRIC_ENGINE_NOT_CONFIGURED, read_counter(&m->not_configured));
+    print_count(p, METRIC_CONFIG_UNKNOWN_NAMES, read_counter(&m->unknown_names));
+    print_count(p, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, read_counter(&m->config_valid));
     print_seconds(p, METRIC_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (double)read / 1e3);
 }
 
-static void print_process(struct page *p, const struct metrics *m)
+static void print_process(struct metrics_page *p, const struct metrics *m)
 {
     struct process facts;
     process_look(&facts);
@@ -128,7 +129,7 @@ static void print_process(struct page *p, const struct metrics *m)
 
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct page page = {out, OCV_OK, err}, *p = &page;
+    struct metrics_page page = {out, OCV_OK, err}, *p = &page;
     print_head(p, METRIC_BUILD_INFO);
     PRINT(p, "%s{%s=\"%s\"} 1\n", infos[METRIC_BUILD_INFO].name, infos[METRIC_BUILD_INFO].labels[0],
           ocv_version());
@@ -140,6 +141,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->errors);
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->failures);
     print_family(p, METRIC_FOREIGN_REQUESTS_TOTAL, &m->foreign);
+    print_family(p, METRIC_CREDENTIAL_PROVIDER_RUNS_TOTAL, &m->credentials);
     print_process(p, m);
     return page.status;
 }

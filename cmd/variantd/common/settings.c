@@ -144,16 +144,16 @@ static int copy_text(char **out, const char *text, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-static const char *get(const struct settings *s, const char *key, const char *otherwise)
+static const char *text_setting(const struct settings *s, const char *key, const char *otherwise)
 {
     const char *text = ocv_config_get(s->config, key);
     return text && *text ? text : otherwise;
 }
 
-static int duration(const struct settings *s, const char *key, const char *otherwise, int64_t *out,
-                    struct ocv_error *err)
+static int duration_setting(const struct settings *s, const char *key, const char *otherwise,
+                            int64_t *out, struct ocv_error *err)
 {
-    if (ocv_duration_parse(get(s, key, otherwise), out))
+    if (ocv_duration_parse(text_setting(s, key, otherwise), out))
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_CONFIG, "%s: not " OCV_DURATION_FORM, key);
 }
@@ -178,8 +178,8 @@ static int add_registry(struct settings *s, const char *text, struct ocv_error *
     return status < 0 ? ocv_error_prefix(err, "--registry") : OCV_OK;
 }
 
-/* A layout whose images have full names says itself which registries it stands for. */
-struct naming {
+/* A layout whose images have full names determines its registries itself. */
+struct layout_names {
     struct settings *settings;
     const char *layout;
     struct ocv_error *err;
@@ -189,7 +189,7 @@ struct naming {
 static int name_layout(void *data, const char *tag, const char *image_name,
                        const struct ocv_descriptor *descriptor)
 {
-    struct naming *naming = data;
+    struct layout_names *naming = data;
     ocv_auto(ocv_reference) reference = NULL;
     (void)descriptor;
     if (image_name && ocv_reference_parse(image_name, &reference, NULL) == OCV_OK)
@@ -198,18 +198,19 @@ static int name_layout(void *data, const char *tag, const char *image_name,
     return OCV_OK;
 }
 
-/* Every --layout stands in for the registries that its images name, else for those of --registry:
- * one layout and one registry is the usual case. */
+/* Every --layout replaces the registries that its images name, else those of --registry. Usually
+ * there is one layout and one registry. */
 static int add_layout(struct settings *s, const char *dir, const char *const *registries,
                       size_t n_registries, struct ocv_error *err)
 {
     ocv_auto(ocv_layout) layout = NULL;
-    struct naming naming = {.settings = s, .layout = dir, .err = err};
+    struct layout_names naming = {.settings = s, .layout = dir, .err = err};
     int status = ocv_layout_open(dir, 0, &layout, err);
     for (size_t i = 0; status == OCV_OK && i < n_registries; i++) {
         char name[300];
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(registries[i], "="), registries[i]);
-        if (!strchr(registries[i], '=')) /* one with a URL is a real registry beside it */
+        if (!strchr(registries[i], '=')) /* one with a URL is a real registry, which no layout
+                                          * replaces */
             status = add_upstream(s, name, dir, err);
     }
     if (status == OCV_OK && n_registries == 0)
@@ -246,49 +247,68 @@ static enum mode mode_of(const char *text)
 
 static int read_values(struct settings *s, struct ocv_error *err)
 {
-    const char *listen = get(s, "listen", NULL);
+    const char *listen = text_setting(s, "listen", NULL);
     s->listen_default = !listen;
     int status = copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err);
     if (status == OCV_OK)
-        status = copy_text(&s->socket_path, get(s, "socket", OCV_PATH_SOCKET), err);
+        status = copy_text(&s->socket_path, text_setting(s, "socket", OCV_PATH_SOCKET), err);
     if (status == OCV_OK)
-        status = copy_text(&s->metrics_listen, get(s, "metrics_listen", NULL), err);
+        status = copy_text(&s->metrics_listen, text_setting(s, "metrics_listen", NULL), err);
     if (status == OCV_OK)
-        status = copy_text(&s->authfile, get(s, "credentials", NULL), err);
+        status = copy_text(&s->authfile, text_setting(s, "credentials", NULL), err);
     if (status == OCV_OK)
-        status = duration(s, "tag_ttl", "0", &s->tag_ttl_ms, err);
+        status = copy_text(&s->provider_config,
+                           text_setting(s, "image_credential_provider_config", NULL), err);
     if (status == OCV_OK)
-        status = duration(s, "probe_interval", DEFAULT_PROBE_INTERVAL, &s->probe_interval_ms, err);
-    s->mode = mode_of(get(s, "mode", "auto"));
-    s->serve_private = !strcmp(get(s, "serve_private", "false"), "true");
+        status = copy_text(&s->provider_bin_dir,
+                           text_setting(s, "image_credential_provider_bin_dir", NULL), err);
+    if (status == OCV_OK)
+        status = duration_setting(s, "tag_ttl", "0", &s->tag_ttl_ms, err);
+    if (status == OCV_OK)
+        status = duration_setting(s, "probe_interval", DEFAULT_PROBE_INTERVAL,
+                                  &s->probe_interval_ms, err);
+    s->mode = mode_of(text_setting(s, "mode", "auto"));
+    s->serve_private = !strcmp(text_setting(s, "serve_private", "false"), "true");
     s->tag_rules = rules_on(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
-    s->log_json = !strcmp(get(s, "log", "text"), "json");
-    s->access_log = !strcmp(get(s, "access_log", "on"), "on");
+    s->log_json = !strcmp(text_setting(s, "log", "text"), "json");
+    s->access_log = !strcmp(text_setting(s, "access_log", "on"), "on");
     return status;
 }
 
-static int check(const struct settings *s, struct ocv_error *err)
+/* A file's mistakes are told with their line. */
+static int config_fault(const struct settings *s, const char *key, struct ocv_error *err,
+                        const char *what, const char *more)
+{
+    const char *origin = ocv_config_origin(s->config, key);
+    bool line = origin && origin[0] == '/';
+    return ocv_error_set(err, OCV_ERR_CONFIG, "%s%s%s: %.200s%s", line ? origin : "",
+                         line ? ": " : "", key, what, more);
+}
+
+static int check_settings(const struct settings *s, struct ocv_error *err)
 {
     struct sockaddr_storage address;
     socklen_t len;
     if (!ocv_address_parse(s->listen_address, &address, &len))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "listen: not " OCV_ADDRESS_FORM);
+        return config_fault(s, "listen", err, "not " OCV_ADDRESS_FORM, "");
     if (!is_loopback(&address)) {
-        ocv_error_set(err, OCV_ERR_CONFIG, "listen: %s is not a loopback address",
-                      s->listen_address);
+        config_fault(s, "listen", err, s->listen_address, " is not a loopback address");
         ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
         return OCV_ERR_CONFIG;
     }
     if (s->authfile && s->authfile[0] != '/')
         return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: '%.100s' is not an absolute path",
                              s->authfile);
+    if (!s->provider_config != !s->provider_bin_dir)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "image_credential_provider_%s is missing",
+                             s->provider_config ? "bin_dir" : "config");
     return settings_check_files(s, err);
 }
 
 static int place_records(struct settings *s, const struct settings_flags *flags,
                          struct ocv_error *err)
 {
-    const char *state = get(s, "state_dir", NULL);
+    const char *state = text_setting(s, "state_dir", NULL);
     if (!state)
         return copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err);
     char path[4096];
@@ -305,6 +325,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     }
     s->config = config;
     s->once = flags->once;
+    s->whole_node = flags->whole_node;
     s->datadir = flags->datadir;
     int status = copy_text(&s->profile_file, flags->profile_file, err);
     if (status == OCV_OK)
@@ -314,7 +335,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     if (status == OCV_OK)
         status = read_values(s, err);
     if (status == OCV_OK)
-        status = check(s, err);
+        status = check_settings(s, err);
     if (status < 0) {
         settings_free(s);
         return status;
@@ -341,6 +362,8 @@ void settings_free(struct settings *s)
     free(s->metrics_listen);
     free(s->profile_file);
     free(s->authfile);
+    free(s->provider_config);
+    free(s->provider_bin_dir);
     free(s->records);
     ocv_config_free(s->config);
     free(s);

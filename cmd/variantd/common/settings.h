@@ -19,7 +19,7 @@ enum mode { MODE_AUTO, MODE_RESOLVER, MODE_PROXY };
 struct upstream {
     const char *name;    /**< as in references and `?ns=`: "docker.io", "registry:5000" */
     const char *segment; /**< the same as first component of a path: "registry--5000" */
-    const char *layout;  /**< directory that stands in for it, or NULL */
+    const char *layout;  /**< directory with the layout that replaces it, or NULL */
 };
 
 struct settings {
@@ -28,15 +28,18 @@ struct settings {
     char *listen_address; /**< "127.0.0.1:340", "[::1]:5050" */
     bool listen_default;  /**< it was not configured */
     char *socket_path;
-    char *metrics_listen; /**< metrics on TCP, too, or NULL */
-    char *profile_file;   /**< --profile: never probed, or NULL */
-    char *authfile;       /**< `credentials`: the daemon's own docker config, or NULL: none */
-    bool serve_private;   /**< a GET may answer with what needed the daemon's credentials */
-    bool tag_rules;       /**< for any repository */
-    bool log_json;        /**< access log and messages as JSON lines */
+    char *metrics_listen;   /**< metrics on TCP, too, or NULL */
+    char *profile_file;     /**< --profile: never probed, or NULL */
+    char *authfile;         /**< `credentials`: the daemon's own docker config, or NULL: none */
+    char *provider_config;  /**< `image_credential_provider_config`, or NULL: none */
+    char *provider_bin_dir; /**< `image_credential_provider_bin_dir`, where that is set */
+    bool serve_private;     /**< a GET may answer with what needed the daemon's credentials */
+    bool tag_rules;         /**< for any repository */
+    bool log_json;          /**< access log and messages as JSON lines */
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
     bool once;                  /**< --once: probe at start, then never again */
+    bool whole_node;            /**< --whole-node: see struct ocv_probe_options */
     char *records;              /**< directory of what was resolved on this node */
     const char *datadir;        /**< data directory, or NULL for the installed one; borrowed */
     int64_t probe_interval_ms;  /**< 0: only on events */

@@ -32,6 +32,23 @@ static int check_credentials(const struct settings *s, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* Read again by those who use it. */
+static int check_providers(const struct settings *s, struct ocv_error *err)
+{
+    ocv_auto(ocv_credential_providers) providers = NULL;
+    const struct ocv_credential_providers_options options = {.config = s->provider_config,
+                                                             .bin_dir = s->provider_bin_dir};
+    int status =
+        s->provider_config ? ocv_credential_providers_new(&options, &providers, err) : OCV_OK;
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        ocv_error_prefix(err, "image_credential_provider_config");
+        status = OCV_ERR_CONFIG;
+        if (err)
+            err->status = OCV_ERR_CONFIG;
+    }
+    return status;
+}
+
 /* ---- certificates ------------------------------------------------------------------------------
  */
 
@@ -73,6 +90,8 @@ static int check_registry(const struct settings *s, const struct ocv_registry_co
 int settings_check_files(const struct settings *s, struct ocv_error *err)
 {
     int status = check_credentials(s, err);
+    if (status == OCV_OK)
+        status = check_providers(s, err);
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
     for (size_t i = 0; status == OCV_OK && i < n; i++)

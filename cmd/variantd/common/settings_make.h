@@ -14,7 +14,7 @@ struct settings_flags {
     const char *profile_file;
     const char *datadir; /**< kept by the settings */
     const char *records; /**< where the configuration has no `state_dir`; borrowed */
-    bool once;
+    bool once, whole_node;
 };
 
 /** Takes `config` over, also on failure. OCV_ERR_CONFIG for what makes no sense. */

@@ -13,7 +13,7 @@
 #define IDLE_S 10                 /* a thread without work ends after it */
 
 /* Jobs at work: all, for each registry, for each client, and for both. */
-struct shares {
+struct job_counts {
     size_t all, upstream[WORKERS_UPSTREAMS_MAX], client[WORKERS_CLIENTS_MAX];
     uint16_t both[WORKERS_UPSTREAMS_MAX][WORKERS_CLIENTS_MAX];
 };
@@ -24,7 +24,7 @@ struct workers {
     pthread_cond_t gone; /* a thread has ended */
     struct job *first, **last;
     size_t queued, queued_for[WORKERS_CLIENTS_MAX], running, threads, idle;
-    struct shares at_work[WORK_COUNT];
+    struct job_counts at_work[WORK_COUNT];
     bool stopping;
     pthread_t ended; /* the thread that ended last, to be joined by the next one */
     bool any_ended;
@@ -62,7 +62,7 @@ static bool within_half(size_t mine, size_t all, size_t limit)
 
 static bool may_run(const struct workers *w, const struct job *job)
 {
-    const struct shares *s = &w->at_work[job->work];
+    const struct job_counts *s = &w->at_work[job->work];
     size_t limit = most[job->work], each = most_each[job->work];
     size_t for_it = s->upstream[job->upstream];
     if (s->all >= limit || for_it >= each || !within_half(for_it, s->all, limit))
@@ -73,7 +73,7 @@ static bool may_run(const struct workers *w, const struct job *job)
 }
 
 /* The oldest job that may run now, taken off the queue. */
-static struct job *take(struct workers *w)
+static struct job *take_job(struct workers *w)
 {
     for (struct job **at = &w->first; *at; at = &(*at)->next) {
         struct job *job = *at;
@@ -91,9 +91,9 @@ static struct job *take(struct workers *w)
     return NULL;
 }
 
-static void count(struct workers *w, const struct job *job, int by)
+static void count_job(struct workers *w, const struct job *job, int by)
 {
-    struct shares *s = &w->at_work[job->work];
+    struct job_counts *s = &w->at_work[job->work];
     w->running += (size_t)by;
     s->all += (size_t)by;
     s->upstream[job->upstream] += (size_t)by;
@@ -106,13 +106,13 @@ static void count(struct workers *w, const struct job *job, int by)
 static void work_on(struct workers *w, struct job *job)
 {
     const struct job counted = *job;
-    count(w, &counted, 1);
+    count_job(w, &counted, 1);
     if (w->queued && w->idle)
         pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
     job->run(job);
     pthread_mutex_lock(&w->lock);
-    count(w, &counted, -1);
+    count_job(w, &counted, -1);
 }
 
 static void *main_of_thread(void *data)
@@ -121,7 +121,7 @@ static void *main_of_thread(void *data)
     pthread_setname_np(pthread_self(), "upstream");
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        struct job *job = take(w);
+        struct job *job = take_job(w);
         if (job) {
             work_on(w, job);
             continue;

@@ -3,17 +3,19 @@
  * chose, the indexes it has kept, the index at the reference, the image's own labels. A registry is
  * asked only where the node's own memory says nothing, or to tell what would fit instead.
  *
- * Memory speaks for the repository in which it was learnt. Anybody who can publish somewhere, and
- * ask the mirror for it, puts a digest of somebody else's next to properties of his own: that is no
- * word about the image in its own repository. Only what an index is by its own digest holds
- * everywhere. Where no repository is known, siblings that nobody chose say nothing.
+ * A fact counts only for the repository in which it was learnt: anyone who can publish somewhere
+ * can list another publisher's digest with properties of their choice. Only an index identified by
+ * its own digest counts everywhere. Where no repository is known, entries that were not chosen are
+ * ignored.
  *
- * Who may not know what the daemon's credentials can read is told "fits" or "misfit" of an image
- * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
+ * A client that may not see what the daemon's credentials can read learns only "fits" or "misfit"
+ * of an image that was chosen here (HEAD of a tag gives its digest anyway), and nothing of other
+ * entries. */
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/local_images.h"
+#include "lib/records/daemon_verdict.h"
 #include "lib/records/records.h"
 
 #include <jansson.h>
@@ -21,16 +23,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool says(const struct answer *answer, const char *verdict)
+static bool has_verdict(const struct fit_answer *answer, const char *verdict)
 {
     return answer->verdict && strcmp(answer->verdict, verdict) == 0;
 }
 
 /* It runs; but would this node get something else? */
-static void weigh(const struct mirror_entry *entry, const char *digest, struct answer *out)
+static void weigh_entry(const struct mirror_entry *entry, const char *digest,
+                        struct fit_answer *out)
 {
-    const char *better = entry->fit[0] ? entry->fit : "the default entry";
-    if (!says(out, "fits") || !digest || !entry->fit_digest[0] ||
+    const char *better =
+        entry->fit[0] && strcmp(entry->fit, "null") != 0 ? entry->fit : "the default entry";
+    if (!has_verdict(out, "fits") || out->each_pod || !digest || !entry->fit_digest[0] ||
         strcmp(entry->fit_digest, digest) == 0)
         return;
     out->verdict = "lesser";
@@ -39,18 +43,18 @@ static void weigh(const struct mirror_entry *entry, const char *digest, struct a
 }
 
 /* An engine that asked the registry itself takes the default entry. */
-static void take_default(const struct mirror_entry *entry, struct answer *out)
+static void take_default(const struct mirror_entry *entry, struct fit_answer *out)
 {
     out->verdict = "fits";
-    weigh(entry, entry->default_digest, out);
+    weigh_entry(entry, entry->default_digest, out);
 }
 
 /* What an index says of the digest. Of an answer that is there, only what would fit is wanted. */
 static void take_entry(const struct instance *instance, const struct fit_question *q,
-                       const struct mirror_entry *entry, const char *where, struct answer *out)
+                       const struct mirror_entry *entry, const char *where, struct fit_answer *out)
 {
-    if (says(out, "fits")) {
-        weigh(entry, q->digest, out);
+    if (has_verdict(out, "fits")) {
+        weigh_entry(entry, q->digest, out);
     } else if (out->verdict) {
         if (strcmp(entry->fit, out->label) != 0)
             snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
@@ -69,16 +73,16 @@ static void take_entry(const struct instance *instance, const struct fit_questio
                  q->digest ? q->digest : "it", where);
     } else {
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        fit_by_properties(instance, q->reference ? q->reference : where, entry->said.label,
-                          entry->said.properties, entry->said.statics, out);
+        fit_by_properties(instance, q->reference ? q->reference : where, q->given,
+                          entry->said.label, entry->said.properties, entry->said.statics, out);
         if (q->digest)
-            weigh(entry, q->digest, out);
+            weigh_entry(entry, q->digest, out);
     }
 }
 
 /* By an index that was resolved here. True if one knows the digest. */
 static bool fit_by_kept_index(const struct instance *instance, const struct fit_question *q,
-                              const char *repository, struct answer *out)
+                              const char *repository, struct fit_answer *out)
 {
     struct ocv_record_index kept;
     struct mirror_entry entry = {0};
@@ -98,7 +102,7 @@ static bool fit_by_kept_index(const struct instance *instance, const struct fit_
 }
 
 static void fit_in_index(const struct instance *instance, const struct fit_question *q,
-                         const char *reference, struct answer *out)
+                         const char *reference, struct fit_answer *out)
 {
     struct mirror_entry entry = {0};
     struct ocv_error err = {0};
@@ -114,28 +118,28 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
 
 /* By the config's labels of the image itself: a hint, since images inherit them. */
 static void fit_by_labels(const struct instance *instance, const struct fit_question *q,
-                          const char *reference, struct answer *out)
+                          const char *reference, struct fit_answer *out)
 {
     struct mirror_entry entry = {0};
-    struct answer by_labels = {.labels_only = true};
+    struct fit_answer by_labels = {.labels_only = true};
     if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
         entry.found &&
-        fit_by_properties(instance, reference, entry.said.label, entry.said.properties, NULL,
-                          &by_labels) == OCV_OK)
+        fit_by_properties(instance, reference, q->given, entry.said.label, entry.said.properties,
+                          NULL, &by_labels) == OCV_OK)
         *out = by_labels;
     mirror_entry_free(&entry);
 }
 
-/* The reference's two names, where it has them: "NAME:TAG" beside a digest, and "NAME@DIGEST" of
- * the digest that is asked about. */
-struct names {
+/* The names of the reference, as far as it has them: "NAME:TAG", and "NAME@DIGEST" where the digest
+ * is the one in question. */
+struct reference_names {
     char tagged[1024], pinned[1024];
 };
 
-static void find_names(const char *text, const char *digest, struct names *out)
+static void find_names(const char *text, const char *digest, struct reference_names *out)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    *out = (struct names){0};
+    *out = (struct reference_names){0};
     if (!text || ocv_reference_parse(text, &reference, NULL) < 0)
         return;
     if (reference->tag && reference->digest)
@@ -146,23 +150,25 @@ static void find_names(const char *text, const char *digest, struct names *out)
 
 /* The node knows nothing: ask the registry. */
 static void fit_by_upstream(const struct instance *instance, const struct fit_question *q,
-                            const char *reference, struct answer *out)
+                            const char *reference, struct fit_answer *out)
 {
-    struct names names;
+    struct reference_names names;
     find_names(reference, q->digest, &names);
     if (names.tagged[0] && q->digest) {
         fit_in_index(instance, q, names.tagged, out);
-        if (says(out, "fits") || says(out, "lesser") || says(out, "misfit") || says(out, "index"))
+        if (has_verdict(out, "fits") || has_verdict(out, "lesser") || has_verdict(out, "misfit") ||
+            has_verdict(out, "index"))
             return;
-        *out = (struct answer){0}; /* that tag leads elsewhere now */
+        *out = (struct fit_answer){0}; /* that tag leads elsewhere now */
     }
     fit_in_index(instance, q, reference, out);
     if (!names.pinned[0])
         return;
-    if (says(out, "unknown")) { /* not where the tag leads now, or an index of its own */
-        struct answer again = {0};
+    if (has_verdict(out, "unknown")) { /* the tag now names another image, or this is an index */
+        struct fit_answer again = {0};
         fit_in_index(instance, q, names.pinned, &again);
-        if (says(&again, "index") || (q->held && (says(&again, "fits") || says(&again, "lesser"))))
+        if (has_verdict(&again, "index") ||
+            (q->held && (has_verdict(&again, "fits") || has_verdict(&again, "lesser"))))
             *out = again;
     } else if (out->alone) {
         fit_by_labels(instance, q, names.pinned, out);
@@ -170,16 +176,16 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
 }
 
 static void find_answer(const struct instance *instance, const struct fit_question *q,
-                        const struct ocv_reference *name, struct answer *out)
+                        const struct ocv_reference *name, struct fit_answer *out)
 {
     char recorded[1024] = "";
     bool kept = false;
     const char *repository = name ? name->name : NULL;
     if (q->properties)
-        fit_by_properties(instance, q->reference, q->label, q->properties, NULL, out);
+        fit_by_properties(instance, q->reference, q->given, q->label, q->properties, NULL, out);
     else if (q->digest)
-        fit_by_record(instance, repository, q->digest, q->trusted, out, recorded, sizeof(recorded));
-    bool ours = says(out, "misfit") || (says(out, "fits") && repository);
+        fit_by_record(instance, repository, q, out, recorded, sizeof(recorded));
+    bool ours = has_verdict(out, "misfit") || (has_verdict(out, "fits") && repository);
     if (q->digest && (!out->verdict || ours))
         kept = fit_by_kept_index(instance, q, repository, out);
     const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
@@ -187,45 +193,47 @@ static void find_answer(const struct instance *instance, const struct fit_questi
         out->verdict = "none";
     if (!out->verdict && reference)
         fit_by_upstream(instance, q, reference, out);
-    if (kept || !says(out, "misfit") || out->fit[0])
+    if (kept || !has_verdict(out, "misfit") || out->fit[0])
         return;
     if (reference) /* what would fit */
         fit_in_index(instance, q, reference, out);
-    /* pinned, or under a tag of its own: that stands where it was resolved */
+    /* pinned, or under its own tag: use the name that was resolved */
     if (!out->fit[0] && recorded[0] && reference != recorded)
         fit_in_index(instance, q, recorded, out);
 }
 
 /* Under `warn` nothing else reports it: runtimes discard the output of hooks that succeed.
  * Only for trusted clients: others could fill the log. */
-static void log_trouble(const struct fit_question *q, const struct answer *answer, bool news)
+static void log_trouble(const struct fit_question *q, const struct fit_answer *answer, bool news)
 {
     char line[2048];
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
-    bool index = says(answer, "index"), lesser = says(answer, "lesser");
+    bool index = has_verdict(answer, "index"), lesser = has_verdict(answer, "lesser");
     bool fit = answer->fit[0] && !lesser;
-    if (!q->trusted || (!index && !says(answer, "misfit") && !(lesser && news)))
+    if (!q->trusted || (!index && !has_verdict(answer, "misfit") && !(lesser && news)))
         return;
     snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
              answer->label, answer->label[0] ? ")" : "",
              index    ? "is an "
              : lesser ? "is not the best for this node: "
                       : "does not fit this node: ",
-             answer->reason, fit ? "; what would fit: " : "", fit ? answer->fit : "");
+             answer->reason, fit ? "; what would fit: " : "",
+             fit ? ocv_verdict_fit_words(answer->fit) : "");
     log_clean(line);
     log_line(LOG_LEVEL_WARNING, "%s", line);
 }
 
 /* What runs is not what is wanted where it lacks what the configuration requires. */
-static void require(const struct instance *instance, const char *reference, struct answer *out)
+static void apply_required(const struct instance *instance, const struct fit_question *q,
+                           struct fit_answer *out)
 {
-    const char *unmet = says(out, "fits") || says(out, "lesser")
-                            ? fit_unmet(instance, reference, out->properties)
+    const char *unmet = has_verdict(out, "fits") || has_verdict(out, "lesser")
+                            ? fit_unmet(instance, q->reference, q->given, out->properties)
                             : NULL;
     if (!unmet)
         return;
     snprintf(out->required, sizeof(out->required), "%s", unmet);
-    if (says(out, "lesser")) {
+    if (has_verdict(out, "lesser")) {
         size_t n = strlen(out->reason);
         snprintf(out->reason + n, sizeof(out->reason) - n, ", and %s is required", unmet);
         return;
@@ -235,13 +243,14 @@ static void require(const struct instance *instance, const char *reference, stru
              unmet);
 }
 
-/* Remember what is on the node, as those say who may see it. True where that is news. */
-static bool tell(const struct fit_question *q, const struct ocv_reference *reference,
-                 const struct answer *answer)
+/* Remember that the image is on the node, as reported by a trusted client. True if that was not
+ * known. */
+static bool report_once(const struct fit_question *q, const struct ocv_reference *reference,
+                        const struct fit_answer *answer)
 {
-    bool lesser = says(answer, "lesser"), none = says(answer, "none");
+    bool lesser = has_verdict(answer, "lesser"), none = has_verdict(answer, "none");
     if (!q->trusted || !reference || !q->digest || q->properties ||
-        (!lesser && !none && !says(answer, "fits")))
+        (!lesser && !none && !has_verdict(answer, "fits")))
         return false;
     if (answer->choose != OCV_CHOOSE_ON)
         lesser = none = false; /* the default entry is what this node is meant to have */
@@ -251,7 +260,7 @@ static bool tell(const struct fit_question *q, const struct ocv_reference *refer
                                       : HERE_FITS);
 }
 
-struct strictest {
+struct strictest_choice {
     const struct settings *settings;
     enum ocv_choose choose;
     bool any;
@@ -259,7 +268,7 @@ struct strictest {
 
 static int take_strictest(void *data, const struct ocv_record *record)
 {
-    struct strictest *all = data;
+    struct strictest_choice *all = data;
     enum ocv_choose one = ocv_config_choose(settings_for_text(all->settings, record->repository));
     if (!all->any || one < all->choose)
         all->choose = one;
@@ -271,7 +280,7 @@ static int take_strictest(void *data, const struct ocv_record *record)
  * strictest of their settings holds, so that one in shadow never lifts another's refusal. */
 static enum ocv_choose find_choose(const struct instance *instance, const struct fit_question *q)
 {
-    struct strictest all = {.settings = instance->settings};
+    struct strictest_choice all = {.settings = instance->settings};
     if (!q->reference && q->digest &&
         ocv_record_walk(instance->settings->records, NULL, q->digest, take_strictest, &all, NULL) ==
             OCV_OK &&
@@ -283,7 +292,7 @@ static enum ocv_choose find_choose(const struct instance *instance, const struct
 int fit_answer(const struct instance *instance, const struct fit_question *asked,
                struct ocv_buffer *json, struct ocv_error *err)
 {
-    struct answer answer = {0};
+    struct fit_answer answer = {0};
     struct fit_question question = *asked, *q = &question;
     ocv_auto(ocv_reference) reference = NULL;
     if (q->digest && !ocv_digest_wellformed(q->digest))
@@ -293,27 +302,34 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
     if (reference && !q->digest && !q->properties) /* who pins one means that one */
         q->digest = reference->digest;
     enum ocv_choose choose = find_choose(instance, q);
-    if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen, so nothing is judged */
+    if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen, so nothing is checked */
         answer.verdict = "none";
         snprintf(answer.reason, sizeof(answer.reason), "choose is off for it");
     } else {
         find_answer(instance, q, reference, &answer);
-        require(instance, q->reference, &answer);
+        apply_required(instance, q, &answer);
     }
     answer.choose = choose;
+    if (answer.each_pod) /* what fits the node is not what fits a pod */
+        answer.fit[0] = '\0';
     if (!answer.verdict) {
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
     log_clean(answer.label); /* outside text, which may be cut within a character */
     log_clean(answer.reason);
-    log_trouble(q, &answer, tell(q, reference, &answer));
+    log_trouble(q, &answer, report_once(q, reference, &answer));
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);
     if (root && answer.labels_only)
         json_object_set_new(root, "source", json_string("labels"));
     if (root && answer.choose != OCV_CHOOSE_ON)
         json_object_set_new(root, "choose", json_string(ocv_choose_name(answer.choose)));
+    bool ordinary = has_verdict(&answer, "none") || has_verdict(&answer, "unknown");
+    json_t *config =
+        root && ordinary && choose != OCV_CHOOSE_OFF ? fit_by_config(instance, q) : NULL;
+    if (config)
+        json_object_set_new(root, "config", config);
     if (root && answer.required[0])
         json_object_set_new(root, "required", json_string(answer.required));
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;

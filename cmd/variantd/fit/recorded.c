@@ -4,25 +4,33 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
+#include "lib/config/pod_devices.h"
 #include "lib/records/records.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int fit_by_properties(const struct instance *instance, const char *reference, const char *label,
-                      const char *properties, const char *statics, struct answer *out)
+int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
+                      const char *label, const char *properties, const char *statics,
+                      struct fit_answer *out)
 {
     ocv_auto_buffer reason;
     struct ocv_error err = {0};
     bool fits = false;
     ocv_buffer_init(&reason, REASON_MAX * 4);
     const struct snapshot *snapshot = node_get(instance->node);
-    const struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences(settings_for_text(instance->settings, reference)),
-        .any_use = true};
-    int status = ocv_fit_check(label, properties, statics, snapshot->profile, &options, &fits,
+    struct ocv_resolve_options options = {.any_use = true};
+    struct ocv_workload_input input = {0};
+    char by[OCV_GIVEN_FOUND_MAX];
+    const struct ocv_config *config = settings_for_text(instance->settings, reference);
+    int status = ocv_workload_preferences(config, snapshot->profile, given, &input,
+                                          &options.preferences, by, &err);
+    if (status == OCV_OK)
+        status = ocv_fit_check(label, properties, statics, snapshot->profile, &options, &fits,
                                &reason, &err);
+    ocv_workload_input_free(&input);
     node_put(snapshot);
+    out->each_pod = ocv_config_workload(config) != OCV_WORKLOAD_OFF;
     out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
     snprintf(out->label, sizeof(out->label), "%s", label ? label : "");
     snprintf(out->properties, sizeof(out->properties), "%s", properties ? properties : "");
@@ -30,15 +38,17 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
              status < 0    ? err.message
              : reason.data ? reason.data
                            : "");
+    size_t n = strlen(out->reason);
+    if (*by && status == OCV_OK && !fits)
+        snprintf(out->reason + n, sizeof(out->reason) - n, "; the container has %.200s", by);
     return status;
 }
 
 /* What all that know a digest say of it. */
-struct said {
+struct recorded_claims {
     const struct instance *instance;
-    bool trusted;
-    const char *digest;
-    struct answer *out;
+    const struct fit_question *question;
+    struct fit_answer *out;
     char *reference;
     size_t size, n;
     bool differ;
@@ -46,41 +56,43 @@ struct said {
 
 static int hear_record(void *data, const struct ocv_record *record)
 {
-    struct said *said = data;
-    struct answer one = {0};
-    if (!record->properties || fit_by_properties(said->instance, record->repository, record->label,
-                                                 record->properties, record->statics, &one) < 0)
+    struct recorded_claims *said = data;
+    struct fit_answer one = {0};
+    if (!record->properties ||
+        fit_by_properties(said->instance, record->repository, said->question->given, record->label,
+                          record->properties, record->statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
     if (said->n++ > 0)
         return OCV_OK;
     *said->out = one;
     snprintf(said->reference, said->size, "%s", record->reference ? record->reference : "");
-    if (!said->trusted && record->secret)
+    if (!said->question->trusted && record->secret)
         said->out->label[0] = said->out->reason[0] = said->reference[0] = '\0';
     return OCV_OK;
 }
 
 static int hear_index(void *data, struct ocv_record_index *kept)
 {
-    struct said *said = data;
-    struct answer one = {0};
+    struct recorded_claims *said = data;
+    struct fit_answer one = {0};
     ocv_auto_record here = {0};
-    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->digest);
-    if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->trusted) ||
+    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->question->digest);
+    if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->question->trusted) ||
         ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
-        fit_by_properties(said->instance, kept->repository, here.label, here.properties,
-                          here.statics, &one) < 0)
+        fit_by_properties(said->instance, kept->repository, said->question->given, here.label,
+                          here.properties, here.statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
     return said->differ ? 1 : OCV_OK;
 }
 
-bool fit_by_record(const struct instance *instance, const char *repository, const char *digest,
-                   bool trusted, struct answer *out, char *reference, size_t size)
+bool fit_by_record(const struct instance *instance, const char *repository,
+                   const struct fit_question *q, struct fit_answer *out, char *reference,
+                   size_t size)
 {
-    const char *records = instance->settings->records;
-    struct said said = {instance, trusted, digest, out, reference, size, 0, false};
+    const char *records = instance->settings->records, *digest = q->digest;
+    struct recorded_claims said = {instance, q, out, reference, size, 0, false};
     int status = ocv_record_walk(records, repository, digest, hear_record, &said, NULL);
     if (status < 0 || said.n == 0)
         return false;
@@ -91,28 +103,28 @@ bool fit_by_record(const struct instance *instance, const char *repository, cons
     }
     if (!said.differ && status >= 0)
         return true;
-    *out = (struct answer){.verdict = "unknown"};
+    *out = (struct fit_answer){.verdict = "unknown"};
     snprintf(out->reason, sizeof(out->reason),
              "repositories that have this digest say different things of it, and its name is not "
              "known");
     return true;
 }
 
-/* What is judged after the profile has changed. */
-struct review {
+/* What is checked after the profile has changed. */
+struct record_review {
     const struct instance *instance;
     uint64_t misfits;
 };
 
-static int review(void *data, const struct ocv_record *record)
+static int review_record(void *data, const struct ocv_record *record)
 {
-    struct review *all = data;
-    struct answer answer = {0};
+    struct record_review *all = data;
+    struct fit_answer answer = {0};
     const struct settings *settings = all->instance->settings;
     if (!record->properties ||
         ocv_config_choose(settings_for_text(settings, record->repository)) == OCV_CHOOSE_OFF ||
-        fit_by_properties(all->instance, record->repository, record->label, record->properties,
-                          record->statics, &answer) < 0 ||
+        fit_by_properties(all->instance, record->repository, NULL, record->label,
+                          record->properties, record->statics, &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)
         return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
@@ -123,9 +135,9 @@ static int review(void *data, const struct ocv_record *record)
 
 void fit_review_records(const struct instance *instance, struct metrics *metrics)
 {
-    struct review all = {.instance = instance};
+    struct record_review all = {.instance = instance};
     struct ocv_error err = {0};
-    if (ocv_record_walk(instance->settings->records, NULL, NULL, review, &all, &err) < 0)
-        log_line(LOG_LEVEL_WARNING, "records are not judged: %s", err.message);
+    if (ocv_record_walk(instance->settings->records, NULL, NULL, review_record, &all, &err) < 0)
+        log_line(LOG_LEVEL_WARNING, "records are not checked: %s", err.message);
     metrics_misfits(metrics, all.misfits);
 }

@@ -19,15 +19,18 @@ static bool is_it(const struct ocv_property *p, const char *required)
 }
 
 /* Does this node have the property? Of several values of a feature, it has one. */
-static bool has(const struct instance *instance, const char *reference, const char *property)
+static bool has_property(const struct instance *instance, const char *reference, const char *given,
+                         const char *property)
 {
-    struct answer one = {0};
-    return fit_by_properties(instance, reference, "required", property, NULL, &one) == OCV_OK &&
+    struct fit_answer one = {0};
+    return fit_by_properties(instance, reference, given, "required", property, NULL, &one) ==
+               OCV_OK &&
            strcmp(one.verdict, "fits") == 0;
 }
 
-static bool uses(const struct instance *instance, const char *reference,
-                 const struct ocv_properties *all, const char *required)
+static bool uses_namespace(const struct instance *instance, const char *reference,
+                           const char *given, const struct ocv_properties *all,
+                           const char *required)
 {
     const char *feature = strstr(required, " :: ");
     bool value = feature && strstr(feature + 4, " :: "), ns = false;
@@ -35,16 +38,17 @@ static bool uses(const struct instance *instance, const char *reference,
         struct ocv_property p = ocv_properties_get(all, i);
         char text[512];
         snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
-        if (is_it(&p, required) && has(instance, reference, text))
+        if (is_it(&p, required) && has_property(instance, reference, given, text))
             return true;
         ns = ns || (feature && strlen(p.ns) == (size_t)(feature - required) &&
                     !memcmp(p.ns, required, strlen(p.ns)));
     }
     return ns && value &&
-           has(instance, reference, required); /* the devices that serve it have it */
+           has_property(instance, reference, given,
+                        required); /* the devices that serve it have it */
 }
 
-const char *fit_unmet(const struct instance *instance, const char *reference,
+const char *fit_unmet(const struct instance *instance, const char *reference, const char *given,
                       const char *properties)
 {
     const char *const *required = NULL;
@@ -54,7 +58,7 @@ const char *fit_unmet(const struct instance *instance, const char *reference,
     if (n && *properties && ocv_properties_parse(properties, strlen(properties), &all, NULL) < 0)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!all || !uses(instance, reference, all, required[i]))
+        if (!all || !uses_namespace(instance, reference, given, all, required[i]))
             return required[i];
     return NULL;
 }

@@ -38,7 +38,7 @@ bool connections_met(struct connections *p)
     return atomic_exchange(&p->expected, 0) == 0;
 }
 
-static void meet(struct connections *p, struct MHD_Connection *connection)
+static void watch_connection(struct connections *p, struct MHD_Connection *connection)
 {
     unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
     const union MHD_ConnectionInfo *info =
@@ -55,7 +55,8 @@ static void meet(struct connections *p, struct MHD_Connection *connection)
         atomic_compare_exchange_strong(&p->expected, &expected, 0);
 }
 
-static struct watched_connection *add(struct connections *p, struct MHD_Connection *connection)
+static struct watched_connection *add_connection(struct connections *p,
+                                                 struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -93,8 +94,8 @@ void connections_notify(void *cls, struct MHD_Connection *connection, void **con
                         enum MHD_ConnectionNotificationCode code)
 {
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        meet(cls, connection);
-        *context = add(cls, connection);
+        watch_connection(cls, connection);
+        *context = add_connection(cls, connection);
     } else if (*context) {
         take_off(cls, *context);
         *context = NULL;
@@ -121,7 +122,7 @@ unsigned connections_client(struct MHD_Connection *connection)
     return (unsigned)peer->client;
 }
 
-static void mark(struct MHD_Connection *connection, int64_t since)
+static void mark_idle_since(struct MHD_Connection *connection, int64_t since)
 {
     struct watched_connection *peer = peer_of(connection);
     if (peer)
@@ -130,15 +131,15 @@ static void mark(struct MHD_Connection *connection, int64_t since)
 
 void connections_busy(struct MHD_Connection *connection)
 {
-    mark(connection, 0);
+    mark_idle_since(connection, 0);
 }
 
 void connections_idle(struct MHD_Connection *connection)
 {
-    mark(connection, ocv_clock_ms());
+    mark_idle_since(connection, ocv_clock_ms());
 }
 
-static bool crowd(const struct connections *p)
+static bool is_crowded(const struct connections *p)
 {
     return p->n > p->max - p->max / 8;
 }
@@ -149,7 +150,7 @@ void connections_tick(struct connections *p, bool all)
 {
     int64_t now = ocv_clock_ms();
     pthread_mutex_lock(&p->lock);
-    int64_t limit = all ? 0 : crowd(p) ? CONNECTIONS_CROWD_IDLE_MS : CONNECTIONS_IDLE_MS;
+    int64_t limit = all ? 0 : is_crowded(p) ? CONNECTIONS_CROWD_IDLE_MS : CONNECTIONS_IDLE_MS;
     for (struct watched_connection *peer = p->first; peer; peer = peer->next) {
         int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
         if (since > 0 && now - since >= limit && peer->fd >= 0)
@@ -172,7 +173,7 @@ size_t connections_count(struct connections *p, size_t *busy)
 bool connections_stir(struct connections *p)
 {
     pthread_mutex_lock(&p->lock);
-    bool stirs = crowd(p) && p->changes != p->seen;
+    bool stirs = is_crowded(p) && p->changes != p->seen;
     p->seen = p->changes;
     pthread_mutex_unlock(&p->lock);
     return stirs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Connections of one listener, known from accept to close. Those without a running request are
- * watched: libmicrohttpd's timeout counts from the last byte, and a client that sends one byte a
- * minute would stay for ever. Any thread. */
+/* Connections of one listener, from accept to close. Idle ones are watched here: libmicrohttpd's
+ * timeout counts from the last byte, so a client that sends a byte a minute would never be dropped.
+ * Any thread. */
 #ifndef VARIANTD_CONNECTIONS_H
 #define VARIANTD_CONNECTIONS_H
 
@@ -36,15 +36,15 @@ void connections_notify(void *cls, struct MHD_Connection *connection, void **con
 /** A request begins, and has ended. */
 void connections_busy(struct MHD_Connection *connection);
 void connections_idle(struct MHD_Connection *connection);
-/** Whose share of the workers the connection's requests take: 0 for root, for our own user, and
- *  where it cannot be told. By a request's own thread. */
+/** The user whose share of the workers the connection's requests take: 0 for root, for our own
+ * user, and where it is unknown. Call from the request's own thread. */
 unsigned connections_client(struct MHD_Connection *connection);
 /** Once a second: shut those that have had no request for too long; `all`: for any time. */
 void connections_tick(struct connections *peers, bool all);
 /** How many there are; `busy`: with a request that runs. */
 size_t connections_count(struct connections *peers, size_t *busy);
-/** Nearly as many as there may be, and some have come or gone since the last call: who waits to be
- *  accepted waits for a crowd, not for something that hangs. */
+/** True if nearly all places are in use and some connections came or went since the last call: the
+ * server is busy, not stuck. */
 bool connections_stir(struct connections *peers);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct look {
+struct name_search {
     const char *const *names;
     size_t n;
     bool foreign;
@@ -23,7 +23,7 @@ static bool from_elsewhere(const char *site)
 static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *key,
                                const char *value)
 {
-    struct look *look = cls;
+    struct name_search *look = cls;
     (void)kind;
     if (!value)
         value = "";
@@ -38,7 +38,7 @@ static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *k
 
 bool foreign_request(struct MHD_Connection *connection, const struct settings *settings)
 {
-    struct look look = {0};
+    struct name_search look = {0};
     look.n = ocv_config_list(settings->config, "host_names", &look.names);
     MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
     return look.foreign;
@@ -48,7 +48,8 @@ enum MHD_Result foreign_refuse(struct MHD_Connection *connection, struct metrics
                                const char *where)
 {
     static char text[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
-                         "\"not by that name, and not for a page\"}]}\n";
+                         "\"the Host header has to be localhost, a loopback address or one "
+                         "of host_names, and a web page may not ask\"}]}\n";
     struct MHD_Response *response =
         MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
     metrics_foreign(metrics, where);

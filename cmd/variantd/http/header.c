@@ -10,7 +10,7 @@
 #define BYTES "bytes="
 
 /* Does the parameter list say q=0 (or 0.000)? */
-static bool refused(const char *parameters, size_t len)
+static bool is_refused(const char *parameters, size_t len)
 {
     static const char space[] = " \t;";
     for (size_t i = 0; i < len;) {
@@ -33,7 +33,7 @@ bool header_accepts(const char *value, const char *type)
         bool all = name == 3 && !memcmp(p, "*/*", 3);
         bool kin = name == major + 1 && p[major] == '*' && !strncasecmp(p, type, major);
         bool same = name == type_len && !strncasecmp(p, type, name);
-        if ((all || kin || same) && !refused(p + name, len - name))
+        if ((all || kin || same) && !is_refused(p + name, len - name))
             return true;
         p += len;
     }
@@ -47,7 +47,7 @@ bool header_range_single(const char *value)
            strspn(value + prefix, "0123456789-") == len - prefix;
 }
 
-static bool digits(const char **p, int64_t *out)
+static bool read_digits(const char **p, int64_t *out)
 {
     const char *start = *p;
     for (*out = 0; **p >= '0' && **p <= '9' && *p - start < DIGITS_MAX; (*p)++)
@@ -63,10 +63,10 @@ bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *en
     const char *p = value + strlen(BYTES);
     if (*p == '-') { /* so many from the end */
         p++;
-        if (!digits(&p, &first) || first == 0)
+        if (!read_digits(&p, &first) || first == 0)
             return false;
         first = first < size ? size - first : 0;
-    } else if (!digits(&p, &first) || *p++ != '-' || (*p && !digits(&p, &last))) {
+    } else if (!read_digits(&p, &first) || *p++ != '-' || (*p && !read_digits(&p, &last))) {
         return false;
     }
     *from = first;

@@ -15,8 +15,8 @@ bool header_range_single(const char *value);
  * not satisfiable. */
 bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *end);
 /** Does a Host header's value name this machine: "localhost", an address, or one of `names`, each
- *  with or without a port? Whoever has a browser ask for a name of their own that leads here is
- *  known by that name. */
+ * with or without a port? A web page that has a browser ask this daemon by a DNS name of its own
+ * (DNS rebinding) fails this test. */
 bool header_host_is_ours(const char *value, const char *const *names, size_t n);
 
 #endif

@@ -2,6 +2,7 @@
 #include "cmd/variantd/http/httpd.h"
 
 #include "cmd/variantd/common/log.h"
+#include "cmd/variantd/http/tls_hello.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>
@@ -34,6 +35,9 @@ struct httpd_loop {
     unsigned in_vain;
     pthread_mutex_t lock;
     struct httpd_suspended *resumed; /* by others, and not yet by the thread */
+    struct tls_hello hello;          /* the thread's alone */
+    MHD_NotifyConnectionCallback notify;
+    void *notify_cls;
 };
 
 struct httpd {
@@ -82,7 +86,7 @@ static void resume_all(struct httpd_loop *loop)
  */
 
 /* How long nothing has to be done if nothing happens, as poll() takes it. */
-static int patience(struct MHD_Daemon *daemon)
+static int poll_timeout(struct MHD_Daemon *daemon)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     if (MHD_get_timeout(daemon, &ms) != MHD_YES)
@@ -90,33 +94,34 @@ static int patience(struct MHD_Daemon *daemon)
     return ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
 
-static unsigned connections(struct MHD_Daemon *daemon)
+static unsigned count_connections(struct MHD_Daemon *daemon)
 {
     return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
 }
 
 /* Do what there is to do. Where connections were at their limit, the socket is listened to again at
  * the start of a run only, so the one that ends some is not the last. */
-static void work(struct MHD_Daemon *daemon)
+static void run_daemon_once(struct httpd_loop *loop)
 {
     unsigned before;
     do {
-        before = connections(daemon);
-        MHD_run(daemon);
-    } while (connections(daemon) < before);
+        before = count_connections(loop->daemon);
+        tls_hello_look(&loop->hello);
+        MHD_run(loop->daemon);
+    } while (count_connections(loop->daemon) < before);
 }
 
 /* On EMFILE the listening socket stays readable; back off so the loop does not spin. */
-static void rest(struct httpd_loop *loop)
+static void back_off(struct httpd_loop *loop)
 {
     struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
-    if (connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
+    if (count_connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
         loop->in_vain = 0;
     else if (++loop->in_vain > IN_VAIN_MAX)
         usleep(REST_US);
 }
 
-static void quiesce(struct httpd_loop *loop)
+static void stop_listening(struct httpd_loop *loop)
 {
     int fd = MHD_quiesce_daemon(loop->daemon);
     if (fd >= 0)
@@ -125,7 +130,7 @@ static void quiesce(struct httpd_loop *loop)
     sem_post(&loop->quiet);
 }
 
-static void *run(void *data)
+static void *run_loop(void *data)
 {
     struct httpd_loop *loop = data;
     sigset_t pipe; /* libmicrohttpd is told so, and can use sendfile */
@@ -138,17 +143,17 @@ static void *run(void *data)
                             {.fd = loop->wake, .events = POLLIN}};
     for (;;) {
         eventfd_t orders;
-        (void)poll(wait, 2, patience(loop->daemon)); /* whatever it says, there is a look */
+        (void)poll(wait, 2, poll_timeout(loop->daemon)); /* whatever it says, there is a look */
         if (wait[1].revents)
             (void)eventfd_read(loop->wake, &orders);
         int order = atomic_load(&loop->order);
         if (order == ORDER_STOP)
             return NULL;
         if (order == ORDER_QUIESCE && !loop->quiesced)
-            quiesce(loop);
+            stop_listening(loop);
         resume_all(loop);
-        work(loop->daemon);
-        rest(loop);
+        run_daemon_once(loop);
+        back_off(loop);
     }
 }
 
@@ -161,7 +166,7 @@ static void give_order(struct httpd_loop *loop, enum order order)
 /* ---- start and stop ----------------------------------------------------------------------------
  */
 
-static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
+static void OCV_PRINTF(2, 0) ignore_log(void *cls, const char *format, va_list args)
 {
     char text[512];
     (void)cls;
@@ -172,7 +177,7 @@ static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
 
 /* A NUL would cut what is read as a string, and stays as it was sent: no path, no name and no
  * argument has a percent sign. */
-static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+static size_t keep_escaped(void *cls, struct MHD_Connection *connection, char *text)
 {
     static const char escape[] = {'%', '0', '0'};
     char *in = text, *out = text, *nul;
@@ -190,36 +195,54 @@ static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
     return (size_t)(out - text) + n;
 }
 
+static void track_connection(void *cls, struct MHD_Connection *connection, void **context,
+                             enum MHD_ConnectionNotificationCode code)
+{
+    struct httpd_loop *loop = cls;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info && code == MHD_CONNECTION_NOTIFY_STARTED)
+        tls_hello_add(&loop->hello, info->connect_fd);
+    else if (info)
+        tls_hello_drop(&loop->hello, info->connect_fd);
+    if (loop->notify)
+        loop->notify(loop->notify_cls, connection, context, code);
+}
+
 /* Where it fails, libmicrohttpd 1.0 has closed the socket, and 0.9 has not: it stays as it is, for
  * who cannot serve ends. */
-static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
+static struct MHD_Daemon *new_daemon(int fd, struct httpd_loop *loop,
+                                     const struct httpd_calls *calls,
                                      const struct httpd_limits *limits, unsigned share)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct MHD_Daemon *daemon =
-        own < 0 ? NULL
-                : MHD_start_daemon(
-                      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-                      calls->handle, calls->cls, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
-                      MHD_OPTION_LISTEN_SOCKET, own, MHD_OPTION_NOTIFY_COMPLETED, calls->completed,
-                      calls->cls, MHD_OPTION_NOTIFY_CONNECTION, calls->notify, calls->notify_cls,
-                      MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                      limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
-                      MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                      MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        own < 0
+            ? NULL
+            : MHD_start_daemon(
+                  MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+                  calls->handle, calls->cls, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
+                  MHD_OPTION_LISTEN_SOCKET, own, MHD_OPTION_NOTIFY_COMPLETED, calls->completed,
+                  calls->cls, MHD_OPTION_NOTIFY_CONNECTION, track_connection, loop,
+                  MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                  limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
+                  MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return daemon;
 }
 
-static bool start(struct httpd_loop *loop, int fd, const struct httpd_calls *calls,
-                  const struct httpd_limits *limits, unsigned share)
+static bool start_loop(struct httpd_loop *loop, int fd, const struct httpd_calls *calls,
+                       const struct httpd_limits *limits, unsigned share)
 {
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, calls, limits, share);
+    loop->notify = calls->notify;
+    loop->notify_cls = calls->notify_cls;
+    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, loop, calls, limits, share);
     if (!loop->daemon)
         return false;
     loop->epoll = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     loop->socket = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
-    int code = pthread_create(&loop->thread, NULL, run, loop);
+    int code = pthread_create(&loop->thread, NULL, run_loop, loop);
     loop->running = code == 0;
     errno = code;
     return loop->running;
@@ -236,9 +259,9 @@ int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits
         pthread_mutex_init(&httpd->loops[i].lock, NULL);
     }
     for (unsigned i = 0; started && i < httpd->n; i++)
-        started = start(&httpd->loops[i], fd, calls, limits,
-                        limits->connections / limits->threads +
-                            (i < limits->connections % limits->threads));
+        started = start_loop(&httpd->loops[i], fd, calls, limits,
+                             limits->connections / limits->threads +
+                                 (i < limits->connections % limits->threads));
     int saved = errno;
     close(fd);
     if (started) {

@@ -20,7 +20,7 @@
 struct httpd;
 struct httpd_loop;
 
-/** A suspended connection, in memory of whoever suspends it. */
+/** A suspended connection; the memory belongs to the caller that suspends it. */
 struct httpd_suspended {
     struct MHD_Connection *connection;
     struct httpd_loop *loop;

@@ -5,7 +5,7 @@
 #include "cmd/variantd/common/log.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 #define BACKLOG 1024
 
 /* OCV_ERR_IO with errno. */
-static int fail(int fd, const char *what, struct ocv_error *err)
+static int fail_and_close(int fd, const char *what, struct ocv_error *err)
 {
     int saved = errno;
     if (fd >= 0)
@@ -56,7 +56,7 @@ static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *
 {
     struct listener who;
     int saved = errno;
-    (void)fail(fd, address, err);
+    (void)fail_and_close(fd, address, err);
     if (saved == EADDRINUSE && listener_find(where, &who))
         ocv_error_hint(err,
                        "a program of user %u listens there; unless it is variantd, it answers what "
@@ -79,7 +79,7 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not " OCV_ADDRESS_FORM, address);
     int fd = again ? kept : socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return fail(fd, address, err);
+        return fail_and_close(fd, address, err);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* accepted ones inherit it */
     /* over connections of before that still wait for their end; in a socket that was kept only once
      * it listens, or others could bind to the same address until then */

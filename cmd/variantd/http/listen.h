@@ -23,8 +23,8 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 /** Accept no more connections, but keep the address until the last descriptor of
  *  it is closed. */
 void listen_hold(int fd);
-/** A listening unix socket, mode 0666 (everyone may read a profile). A socket that nobody answers
- *  on is replaced; one that answers is another daemon's: OCV_ERR_IO. */
+/** A listening unix socket, mode 0666 (every user may read a profile). A stale socket is replaced;
+ * one that accepts connections belongs to another daemon: OCV_ERR_IO. */
 int listen_unix(const char *path, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -11,7 +11,7 @@
 
 #define ANSWER_MAX 8192
 
-struct question {
+struct socket_query {
     struct nlmsghdr head;
     struct inet_diag_req_v2 what;
 };
@@ -29,8 +29,8 @@ static void put_address(const struct sockaddr_storage *address, __be16 *port, __
     }
 }
 
-/* The peer's socket is the one whose ends are ours, the other way round. */
-static bool ask(int fd, struct question *q)
+/* The peer's socket has the same two addresses as ours, in reverse. */
+static bool ask_kernel(int fd, struct socket_query *q)
 {
     struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
@@ -50,10 +50,10 @@ static bool ask(int fd, struct question *q)
 
 bool peer_user(int fd, uid_t *out)
 {
-    struct question q = {0};
+    struct socket_query q = {0};
     char text[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
     const struct nlmsghdr *head = (const struct nlmsghdr *)text;
-    if (!ask(fd, &q))
+    if (!ask_kernel(fd, &q))
         return false;
     int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (diag < 0)

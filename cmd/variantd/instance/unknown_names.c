@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/instance/unknown_names.h"
 
+#include "cmd/common/installed.h"
 #include "cmd/variantd/common/log.h"
-#include "ocivariant-probe.h"
 
 #include <string.h>
 
-#define PROVIDERS_MAX 256u
-#define TEXT_MAX (64u * 1024)
-
 /* What a walk over the names looks for. */
-struct walk {
+struct name_report {
     bool log; /* and count; else: a flag's */
     uint64_t n;
     struct ocv_error *err;
@@ -18,7 +15,7 @@ struct walk {
 
 static int unknown_name(void *data, const struct ocv_unknown_name *name)
 {
-    struct walk *w = data;
+    struct name_report *w = data;
     bool note = name->kind == OCV_UNKNOWN_NOTE;
     if (w->log) {
         log_line(note ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s: %s", name->origin, name->message);
@@ -30,26 +27,14 @@ static int unknown_name(void *data, const struct ocv_unknown_name *name)
     return ocv_error_set(w->err, OCV_ERR_CONFIG, "%s: %s", name->origin, name->message);
 }
 
-static size_t installed(const struct settings *settings, struct ocv_buffer *text,
-                        const char *list[PROVIDERS_MAX])
+static int walk_names(const struct instance *instance, struct name_report *w)
 {
-    const struct ocv_probe_options options = {.datadir = settings->datadir, .no_environment = true};
-    size_t n = 0;
-    char *save = NULL;
-    if (ocv_probe_namespaces(&options, text, NULL) < 0 || !text->data)
-        return 0;
-    for (char *ns = strtok_r(text->data, "\n", &save); ns && n < PROVIDERS_MAX;
-         ns = strtok_r(NULL, "\n", &save))
-        list[n++] = ns;
-    return n;
-}
-
-static int walk(const struct instance *instance, struct walk *w)
-{
-    const char *providers[PROVIDERS_MAX];
+    const struct ocv_probe_options options = {.datadir = instance->settings->datadir,
+                                              .no_environment = true};
+    const char *providers[INSTALLED_MAX];
     ocv_auto(ocv_profile) plain = NULL; /* the node's is with overrides */
     ocv_auto_buffer text;
-    ocv_buffer_init(&text, TEXT_MAX);
+    ocv_buffer_init(&text, INSTALLED_TEXT_MAX);
     const struct snapshot *snapshot = node_get(instance->node);
     int status = ocv_profile_parse(snapshot->json.data, snapshot->json.len, &plain, NULL);
     node_put(snapshot);
@@ -58,20 +43,20 @@ static int walk(const struct instance *instance, struct walk *w)
     const struct ocv_name_sources sources = {.profile = plain,
                                              .providers = providers,
                                              .n_providers =
-                                                 installed(instance->settings, &text, providers)};
+                                                 installed_namespaces(&options, &text, providers)};
     return ocv_config_check_all_names(instance->settings->config, &sources, unknown_name, w);
 }
 
 uint64_t unknown_names_count(const struct instance *instance)
 {
-    struct walk w = {.log = true};
-    (void)walk(instance, &w);
+    struct name_report w = {.log = true};
+    (void)walk_names(instance, &w);
     return w.n;
 }
 
 int unknown_names_check_flags(const struct instance *instance, struct ocv_error *err)
 {
     struct ocv_error own = {0};
-    struct walk w = {.err = err ? err : &own};
-    return walk(instance, &w);
+    struct name_report w = {.err = err ? err : &own};
+    return walk_names(instance, &w);
 }

@@ -17,15 +17,15 @@
 /* ---- parts --------------------------------------------------------------------------------------
  */
 
-static bool add(struct MHD_Response *response, const char *name, const char *value)
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
 bool answer_common(struct MHD_Response *response, const struct mirror_request *r)
 {
-    return add(response, "Docker-Distribution-Api-Version", "registry/2.0") &&
-           (!r->ns || !r->route.upstream || add(response, "OCI-Namespace", r->ns));
+    return add_header(response, "Docker-Distribution-Api-Version", "registry/2.0") &&
+           (!r->ns || !r->route.upstream || add_header(response, "OCI-Namespace", r->ns));
 }
 
 static ssize_t no_body(void *cls, uint64_t position, char *out, size_t max)
@@ -51,14 +51,15 @@ struct MHD_Response *answer_head(int64_t size)
     return response;
 }
 
-struct wanted {
+struct accept_header {
     const char *type;
     bool any, found;
 };
 
-static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result match_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
 {
-    struct wanted *w = cls;
+    struct accept_header *w = cls;
     (void)kind;
     if (!value || !*value || strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0)
         return MHD_YES;
@@ -69,8 +70,8 @@ static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name
 
 bool accepts(struct MHD_Connection *connection, const char *media_type)
 {
-    struct wanted w = {.type = media_type};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look, &w);
+    struct accept_header w = {.type = media_type};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, match_header, &w);
     return w.found || !w.any;
 }
 
@@ -106,8 +107,8 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
 /* ---- answers ------------------------------------------------------------------------------------
  */
 
-static enum MHD_Result queue(struct mirror_request *r, struct MHD_Response *response,
-                             unsigned status, enum outcome outcome, int64_t bytes)
+static enum MHD_Result queue_response(struct mirror_request *r, struct MHD_Response *response,
+                                      unsigned status, enum outcome outcome, int64_t bytes)
 {
     r->status = status;
     r->outcome = outcome;
@@ -118,7 +119,7 @@ static enum MHD_Result queue(struct mirror_request *r, struct MHD_Response *resp
 enum MHD_Result answer(struct mirror_request *r, struct MHD_Response *response, unsigned status,
                        enum outcome outcome, int64_t bytes)
 {
-    enum MHD_Result result = queue(r, response, status, outcome, bytes);
+    enum MHD_Result result = queue_response(r, response, status, outcome, bytes);
     MHD_destroy_response(response);
     return result;
 }
@@ -142,7 +143,7 @@ static struct MHD_Response *error_response(const struct mirror_request *r, const
         free(text);
         return NULL;
     }
-    if (answer_common(response, r) && add(response, "Content-Type", "application/json"))
+    if (answer_common(response, r) && add_header(response, "Content-Type", "application/json"))
         return response;
     MHD_destroy_response(response);
     return NULL;
@@ -154,7 +155,7 @@ enum MHD_Result answer_error(struct mirror_request *r, unsigned status, enum out
     struct MHD_Response *response = error_response(r, code, message);
     if (!response)
         return MHD_NO;
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED && !add(response, "Allow", "GET, HEAD")) {
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED && !add_header(response, "Allow", "GET, HEAD")) {
         MHD_destroy_response(response);
         return MHD_NO;
     }
@@ -173,7 +174,7 @@ enum MHD_Result answer_base(struct mirror_request *r)
         MHD_create_response_from_buffer(2, body, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
-    if (answer_common(response, r) && add(response, "Content-Type", "application/json"))
+    if (answer_common(response, r) && add_header(response, "Content-Type", "application/json"))
         return answer(r, response, MHD_HTTP_OK, OUTCOME_BASE, 2);
     MHD_destroy_response(response);
     return MHD_NO;
@@ -184,7 +185,7 @@ enum MHD_Result answer_base(struct mirror_request *r)
 
 static void free_ready(struct refcounted *item)
 {
-    struct ready *ready = (struct ready *)item;
+    struct cached_response *ready = (struct cached_response *)item;
     if (ready->response)
         MHD_destroy_response(ready->response);
     free(ready);
@@ -206,7 +207,7 @@ bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, cons
     bool head = *method == 'H';
     ready_key(url, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns"), head,
               &key);
-    struct ready *ready = cache_find(mirror->ready, &key);
+    struct cached_response *ready = cache_find(mirror->ready, &key);
     if (!ready)
         return false;
     if (ready->generation != node_generation(mirror->node) ||
@@ -233,7 +234,7 @@ static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
 {
     struct mirror *m = r->mirror;
     struct key key;
-    struct ready *ready = m->settings->tag_ttl_ms > 0 ? calloc(1, sizeof(*ready)) : NULL;
+    struct cached_response *ready = m->settings->tag_ttl_ms > 0 ? calloc(1, sizeof(*ready)) : NULL;
     if (!ready) {
         MHD_destroy_response(response);
         return;
@@ -291,15 +292,15 @@ enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_resul
         return MHD_NO;
     snprintf(warning, sizeof(warning), "299 - \"variantd: chose %s of %s:%s\"",
              *v->label ? v->label : "the default image", ref->name, ref->tag);
-    if (!answer_common(response, r) || !add(response, "Content-Type", v->child.media_type) ||
-        !add(response, "Docker-Content-Digest", v->child.digest) ||
-        !add(response, "Warning", warning)) {
+    if (!answer_common(response, r) || !add_header(response, "Content-Type", v->child.media_type) ||
+        !add_header(response, "Docker-Content-Digest", v->child.digest) ||
+        !add_header(response, "Warning", warning)) {
         MHD_destroy_response(response);
         return MHD_NO;
     }
     memcpy(r->label, v->label, sizeof(r->label));
     enum MHD_Result result =
-        queue(r, response, MHD_HTTP_OK, OUTCOME_VARIANT, r->head ? 0 : v->child.size);
+        queue_response(r, response, MHD_HTTP_OK, OUTCOME_VARIANT, r->head ? 0 : v->child.size);
     ready_keep(r, response, v);
     return result;
 }
@@ -309,8 +310,8 @@ enum MHD_Result answer_top(struct mirror_request *r, const struct lookup_result 
     struct MHD_Response *response = answer_head(v->top.size);
     if (!response)
         return MHD_NO;
-    if (answer_common(response, r) && add(response, "Content-Type", v->top.media_type) &&
-        add(response, "Docker-Content-Digest", v->top.digest))
+    if (answer_common(response, r) && add_header(response, "Content-Type", v->top.media_type) &&
+        add_header(response, "Docker-Content-Digest", v->top.digest))
         return answer(r, response, MHD_HTTP_OK, r->passed_as, 0);
     MHD_destroy_response(response);
     return MHD_NO;
@@ -321,7 +322,7 @@ enum MHD_Result answer_nothing(struct mirror_request *r, const struct lookup_res
     struct MHD_Response *response = error_response(r, v->code, v->message);
     if (!response)
         return MHD_NO;
-    enum MHD_Result result = queue(r, response, v->status, v->outcome, 0);
+    enum MHD_Result result = queue_response(r, response, v->status, v->outcome, 0);
     if (v->outcome == OUTCOME_ORDINARY || v->outcome == OUTCOME_NO_FIT)
         ready_keep(r, response, v);
     else

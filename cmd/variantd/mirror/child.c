@@ -16,16 +16,16 @@ static void child_key(const struct lookup *l, const char *digest, struct key *ke
 
 static void free_child(struct refcounted *item)
 {
-    struct child *child = (struct child *)item;
+    struct seen_child *child = (struct seen_child *)item;
     refcounted_unref(child->document);
     free(child);
 }
 
-static struct child *remember_child(struct lookup *l, const struct ocv_descriptor *descriptor,
-                                    struct document *document)
+static struct seen_child *remember_child(struct lookup *l, const struct ocv_descriptor *descriptor,
+                                         struct document *document)
 {
     struct key key;
-    struct child *child = calloc(1, sizeof(*child));
+    struct seen_child *child = calloc(1, sizeof(*child));
     if (!child)
         return NULL;
     refcounted_init(&child->item, free_child);
@@ -38,11 +38,11 @@ static struct child *remember_child(struct lookup *l, const struct ocv_descripto
     return child;
 }
 
-static struct child *known_child(struct lookup *l, const char *digest, bool body)
+static struct seen_child *known_child(struct lookup *l, const char *digest, bool body)
 {
     struct key key;
     child_key(l, digest, &key);
-    struct child *child = cache_find(l->mirror->children, &key);
+    struct seen_child *child = cache_find(l->mirror->children, &key);
     if (child && ocv_clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
         return child;
     refcounted_unref(child);
@@ -59,7 +59,7 @@ static struct ocv_reference by_digest(const struct ocv_reference *reference, cha
 }
 
 static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body,
-                     struct child **out, struct ocv_error *err)
+                     struct seen_child **out, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     struct head head = {0};
@@ -117,7 +117,7 @@ struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_desc
                                          bool body)
 {
     struct ocv_error err = {0};
-    struct child *child = known_child(l, wanted->digest, body);
+    struct seen_child *child = known_child(l, wanted->digest, body);
     int status = child ? OCV_OK : ask_child(l, wanted, body, &child, &err);
     if (status == OCV_ERR_NOT_FOUND)
         return missing_child(l, wanted, "is not there");
@@ -140,7 +140,7 @@ struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_desc
     return v;
 }
 
-struct lookup_result *lookup_child(struct mirror *mirror, const struct question *question)
+struct lookup_result *lookup_child(struct mirror *mirror, const struct lookup_target *question)
 {
     struct lookup l = {.mirror = mirror, .q = question, .from = {.upstream = question->upstream}};
     struct lookup_result *v = lookup_check_child(&l, &question->child, true);

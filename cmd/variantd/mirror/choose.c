@@ -61,8 +61,8 @@ bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *
     return levels && !strcmp(levels, "on");
 }
 
-static void take(struct choice *choice, const struct ocv_index *index,
-                 const struct ocv_entry *entry)
+static void take_entry(struct mirror_choice *choice, const struct ocv_index *index,
+                       const struct ocv_entry *entry)
 {
     choice->outcome = OUTCOME_VARIANT;
     choice->child.size = entry->size;
@@ -87,9 +87,10 @@ static int log_note(const struct ocv_reference *reference, const struct ocv_deci
     return status;
 }
 
-static int decide(struct choice *choice, const struct mirror *mirror, const struct source *from,
-                  const struct ocv_reference *reference, const struct ocv_index *index,
-                  const struct snapshot *snapshot, struct ocv_error *err)
+static int decide_entry(struct mirror_choice *choice, const struct mirror *mirror,
+                        const struct source *from, const struct ocv_reference *reference,
+                        const struct ocv_index *index, const struct snapshot *snapshot,
+                        struct ocv_error *err)
 {
     struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(settings_for(mirror->settings, reference))};
@@ -106,23 +107,23 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
         choice->outcome = OUTCOME_NO_FIT;
         return OCV_OK;
     }
-    take(choice, index, entry);
+    take_entry(choice, index, entry);
     return log_note(reference, decision, entry, err);
 }
 
 static void free_choice(struct refcounted *item)
 {
-    choice_drop_note(((struct choice *)item)->note);
+    choice_drop_note(((struct mirror_choice *)item)->note);
     free(item);
 }
 
-struct choice *choice_make(const struct mirror *mirror, const struct source *from,
-                           const struct ocv_reference *reference, const struct document *document,
-                           const struct snapshot *snapshot)
+struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
+                                  const struct ocv_reference *reference,
+                                  const struct document *document, const struct snapshot *snapshot)
 {
     struct ocv_error err = {0};
     ocv_auto(ocv_index) index = NULL;
-    struct choice *choice = calloc(1, sizeof(*choice));
+    struct mirror_choice *choice = calloc(1, sizeof(*choice));
     if (!choice)
         return NULL;
     refcounted_init(&choice->item, free_choice);
@@ -135,7 +136,7 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
     if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
         status = find_in(document, &host, &index, &err);
     if (status == OCV_OK && index)
-        status = decide(choice, mirror, from, reference, index, snapshot, &err);
+        status = decide_entry(choice, mirror, from, reference, index, snapshot, &err);
     ocv_index_free(index);
     index = NULL;
     budget_read_end(len);

@@ -32,7 +32,10 @@ int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *
         out->is_index = digest && strcmp(own, digest) == 0;
         const struct ocv_entry *plain = ocv_decision_default(decision);
         if (selected) {
-            snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
+            snprintf(out->fit, sizeof(out->fit), "%s",
+                     selected->label ? selected->label
+                     : out->variants ? "null"
+                                     : "");
             snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
         }
         if (plain)
@@ -130,7 +133,7 @@ int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirro
     const struct upstream *upstream = NULL;
     struct source from;
     int status = name_parse(m, text, &reference, &upstream, err);
-    if (status < 0 || upstream->layout) /* whose images stand in indexes, or are what they are */
+    if (status < 0 || upstream->layout) /* labels are for registries: a layout has the indexes */
         return status;
     status = source_open(m, upstream, trusted, &from, err);
     if (status < 0)

@@ -11,14 +11,14 @@ struct flight {
     struct job job; /* first */
     struct mirror *mirror;
     struct flight *next; /* in its bucket */
-    struct question question;
+    struct lookup_target question;
     atomic_bool want_body;
     struct mirror_request *waiters;
     uint64_t unattended; /* requests of `choose: shadow`, which do not wait */
     size_t bucket;
 };
 
-static size_t bucket_of(const struct question *q)
+static size_t bucket_of(const struct lookup_target *q)
 {
     size_t h = 2166136261u + (size_t)q->identity;
     const char *texts[] = {q->reference->name, q->reference->tag, q->child.digest};
@@ -28,7 +28,7 @@ static size_t bucket_of(const struct question *q)
     return h % FLIGHT_BUCKETS;
 }
 
-static bool same(const struct question *a, const struct question *b)
+static bool same_question(const struct lookup_target *a, const struct lookup_target *b)
 {
     return a->identity == b->identity && !strcmp(a->reference->name, b->reference->name) &&
            !strcmp(a->reference->tag, b->reference->tag) &&
@@ -52,7 +52,7 @@ static void take_off(struct flight *f)
 
 /* The answer is not needed if all clients were late or hung up while it was in the queue.
  * Then later requests ask again. */
-static bool wanted(struct flight *f)
+static bool is_wanted(struct flight *f)
 {
     pthread_mutex_lock(&f->mirror->lock);
     bool any = false;
@@ -65,11 +65,11 @@ static bool wanted(struct flight *f)
     return any;
 }
 
-static void run(struct job *job)
+static void run_lookup(struct job *job)
 {
     struct flight *f = (struct flight *)job;
     struct mirror *m = f->mirror;
-    bool ask = wanted(f);
+    bool ask = is_wanted(f);
     struct lookup_result *result = !ask ? lookup_result_busy()
                                    : *f->question.child.digest
                                        ? lookup_child(m, &f->question)
@@ -102,21 +102,21 @@ void flight_leave(struct mirror_request *r)
     r->flight = NULL;
 }
 
-static void ask(const struct mirror_request *r, const struct ocv_descriptor *child,
-                struct question *out)
+static void make_question(const struct mirror_request *r, const struct ocv_descriptor *child,
+                          struct lookup_target *out)
 {
     const struct mirror *m = r->mirror;
     const struct route *route = &r->route;
     bool private = m->private[route->upstream - m->settings->upstreams];
     bool daemon = private && (r->head || m->settings->serve_private);
-    *out = (struct question){.identity = daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
-                             .upstream = route->upstream,
-                             .reference = route->reference};
+    *out = (struct lookup_target){.identity = daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
+                                  .upstream = route->upstream,
+                                  .reference = route->reference};
     if (child)
         out->child = *child;
 }
 
-static struct flight *make(struct mirror *m, const struct question *q, size_t bucket)
+static struct flight *make_flight(struct mirror *m, const struct lookup_target *q, size_t bucket)
 {
     struct flight *f = calloc(1, sizeof(*f));
     char text[512];
@@ -129,7 +129,7 @@ static struct flight *make(struct mirror *m, const struct question *q, size_t bu
     snprintf(text, sizeof(text), "%s:%s", q->reference->name, q->reference->tag);
     f->job.work = WORK_DOCUMENT;
     f->job.upstream = (size_t)(q->upstream - m->settings->upstreams);
-    f->job.run = run;
+    f->job.run = run_lookup;
     atomic_init(&f->want_body, false);
     if (ocv_reference_parse(text, &f->question.reference, NULL) == OCV_OK)
         return f;
@@ -138,15 +138,16 @@ static struct flight *make(struct mirror *m, const struct question *q, size_t bu
 }
 
 /* The one that asks already, or another. With the lock held. */
-static struct flight *find_or_start(struct mirror *m, const struct question *q, unsigned client)
+static struct flight *find_or_start(struct mirror *m, const struct lookup_target *q,
+                                    unsigned client)
 {
     size_t bucket = bucket_of(q);
     struct flight *f = m->flights[bucket];
-    while (f && !same(&f->question, q))
+    while (f && !same_question(&f->question, q))
         f = f->next;
     if (f && !client) /* it shall not wait in another's share */
         workers_favour(m->workers, &f->job);
-    if (!f && !m->stopping && (f = make(m, q, bucket))) {
+    if (!f && !m->stopping && (f = make_flight(m, q, bucket))) {
         f->job.client = client;
         f->next = m->flights[bucket];
         m->flights[bucket] = f;
@@ -162,8 +163,8 @@ static struct flight *find_or_start(struct mirror *m, const struct question *q, 
 void flight_shadow(const struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
-    struct question q;
-    ask(r, NULL, &q);
+    struct lookup_target q;
+    make_question(r, NULL, &q);
     unsigned client = connections_client(r->connection);
     pthread_mutex_lock(&m->lock);
     struct flight *f = find_or_start(m, &q, client);
@@ -175,8 +176,8 @@ void flight_shadow(const struct mirror_request *r)
 bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
 {
     struct mirror *m = r->mirror;
-    struct question q;
-    ask(r, child, &q);
+    struct lookup_target q;
+    make_question(r, child, &q);
     unsigned client = connections_client(r->connection);
     bool joined = false;
     pthread_mutex_lock(&m->lock);

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define WEIGHT_TAG (sizeof(struct tag))
-#define WEIGHT_CHOICE (sizeof(struct choice))
+#define WEIGHT_CHOICE (sizeof(struct mirror_choice))
 
 struct lookup_result *lookup_failed(struct lookup *l, const struct ocv_error *err)
 {
     l->status = err->status;
-    return lookup_result_of_error(l->mirror, l->q->upstream, err);
+    return lookup_result_of_error(l->mirror, l->q->upstream, l->q->identity, l->q->reference, err);
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------
@@ -74,13 +74,13 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
 }
 
 /* Known well enough not to ask? */
-static bool fresh(const struct mirror *mirror, struct tag *tag)
+static bool is_fresh(const struct mirror *mirror, struct tag *tag)
 {
     return tag && mirror->settings->tag_ttl_ms > 0 &&
            ocv_clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
 }
 
-/* A tag whose head has no digest counts as unknown: its bytes will tell. */
+/* A HEAD answer without a digest: the tag's document is fetched to compute it. */
 static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
 {
     struct head head = {0};
@@ -108,7 +108,7 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
     tag_key(l, &key);
     struct tag *known = cache_find(l->mirror->tags, &key);
     int status = OCV_OK;
-    if (fresh(l->mirror, known)) {
+    if (is_fresh(l->mirror, known)) {
         *out = refcounted_ref(known);
         metrics_upstream(l->mirror->metrics, "remembered");
     } else {
@@ -123,7 +123,7 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
 /* ---- what it means here -------------------------------------------------------------------------
  */
 
-static struct choice *known_choice(struct lookup *l, const char *digest)
+static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
 {
     struct key key;
     if (!*digest)
@@ -133,7 +133,7 @@ static struct choice *known_choice(struct lookup *l, const char *digest)
 }
 
 /* GET by tag: should upstream have been changed since the HEAD, these bytes are one chain. */
-static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct choice **out,
+static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct mirror_choice **out,
                         struct ocv_error *err)
 {
     struct document *document = NULL;
@@ -162,7 +162,7 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct c
     return *out && *tag ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int find_choice(struct lookup *l, struct tag **tag, struct choice **out,
+static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice **out,
                        struct ocv_error *err)
 {
     const struct ocv_descriptor *top = *tag ? &(*tag)->head.descriptor : NULL;
@@ -183,7 +183,7 @@ static int find_choice(struct lookup *l, struct tag **tag, struct choice **out,
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
-static struct lookup_result *result_of_choice(struct lookup *l, const struct choice *choice,
+static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,
                                               bool body)
 {
     struct lookup_result *v;
@@ -221,10 +221,10 @@ static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_resu
     v->top.size = known && size.checked ? size.most : -1;
 }
 
-/* Nothing is recorded of what is not there. Such a choice is made again the next time, when it may
- * be. */
-static void settle(struct lookup *l, struct choice *choice, const struct tag *tag,
-                   const struct lookup_result *v)
+/* A choice is recorded only when its child was seen upstream; otherwise it is forgotten, so that
+ * the next request chooses again: the child may exist by then. */
+static void settle_choice(struct lookup *l, struct mirror_choice *choice, const struct tag *tag,
+                          const struct lookup_result *v)
 {
     bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
     struct key key;
@@ -239,7 +239,7 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
 {
     struct ocv_error err = {0};
     struct tag *tag = NULL;
-    struct choice *choice = NULL;
+    struct mirror_choice *choice = NULL;
     struct lookup_result *v;
     int status = find_tag(l, &tag, &err);
     if (status == OCV_ERR_NOT_FOUND && variants_by_rule(l->mirror, l->q->reference))
@@ -248,7 +248,7 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
         status = find_choice(l, &tag, &choice, &err);
     v = choice ? result_of_choice(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
     if (choice)
-        settle(l, choice, tag, v);
+        settle_choice(l, choice, tag, v);
     if (v && tag)
         tell_top(l, tag, v);
     if (v)
@@ -258,7 +258,7 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
     return v;
 }
 
-struct lookup_result *lookup_tag(struct mirror *mirror, const struct question *question,
+struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
                                  const atomic_bool *want_body)
 {
     struct lookup l = {.mirror = mirror,

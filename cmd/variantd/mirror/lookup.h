@@ -8,7 +8,7 @@
 /** One look-up's tools. */
 struct lookup {
     struct mirror *mirror;
-    const struct question *q;
+    const struct lookup_target *q;
     struct source from; /* its client is taken when it is first needed */
     const struct snapshot *snapshot;
     int status; /* of the failure, if there was one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One request from its first call to its last. libmicrohttpd calls once when the head is there,
  * again when the body would be, and again after every time that the request slept. */
-#include "cmd/common/rules.h"
+#include "cmd/common/image/rules.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 
@@ -19,6 +19,8 @@
 #define READY_BYTES (12u * 1024 * 1024)
 #define SIZES_MAX 16384u
 #define SIZES_BYTES (4u * 1024 * 1024)
+#define CONFIGS_MAX 4096u
+#define CONFIGS_BYTES (4u * 1024 * 1024)
 
 static int marker; /* what a request is before it needs anything: its address is the state */
 
@@ -34,7 +36,7 @@ static int make_parts(struct mirror *m, struct ocv_error *err)
 {
     int status = waiting_start(m, err);
     if (status == OCV_OK)
-        status = clients_new(m->settings, &m->clients, err);
+        status = clients_new(m->settings, m->metrics, &m->clients, err);
     if (status == OCV_OK)
         status = workers_new(on_quiet, m->clients, &m->workers, err);
     if (status == OCV_OK)
@@ -47,6 +49,8 @@ static int make_parts(struct mirror *m, struct ocv_error *err)
         status = cache_new(READY_MAX, READY_BYTES, &m->ready, err);
     if (status == OCV_OK)
         status = cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
+    if (status == OCV_OK)
+        status = cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err);
     return status;
 }
 
@@ -61,7 +65,8 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     m->metrics = metrics;
     int status = make_parts(m, err);
     m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
-    if (status == OCV_OK && !m->private)
+    m->denied = calloc(2 * settings->n_upstreams + 1, sizeof(*m->denied));
+    if (status == OCV_OK && (!m->private || !m->denied))
         status = ocv_error_nomem(err);
     if (status == OCV_OK && settings->tag_rules)
         status = rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err);
@@ -95,9 +100,11 @@ void mirror_free(struct mirror *m)
     cache_free(m->children);
     cache_free(m->ready);
     cache_free(m->sizes);
+    cache_free(m->configs);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);
+    free(m->denied);
     ocv_tag_rules_free(m->rules);
     free(m);
 }
@@ -151,8 +158,8 @@ static enum MHD_Result pass_through(struct mirror_request *r)
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
 }
 
-/* A tag is what the registry has there, unless variants are chosen in its repository. What they
- * would have been under `shadow` is found out beside the answer, which waits for none of it. */
+/* A tag is passed through unless variants are chosen in its repository. What `shadow` would have
+ * served is looked up separately; the answer does not wait for it. */
 static enum MHD_Result begin_tag(struct mirror_request *r)
 {
     enum ocv_choose choose = settings_choose(r->mirror->settings, r->route.reference);
@@ -167,7 +174,7 @@ static enum MHD_Result begin_tag(struct mirror_request *r)
 }
 
 /* The route says it all, or something must be asked. */
-static enum MHD_Result begin(struct mirror_request *r)
+static enum MHD_Result begin_request(struct mirror_request *r)
 {
     bool resolver = r->route.view == VIEW_RESOLVER;
     switch (r->route.kind) {
@@ -196,8 +203,8 @@ static enum MHD_Result begin(struct mirror_request *r)
     }
 }
 
-/* A proxy hands through what was judged: by its digest, since the tag may lead elsewhere by now. */
-static enum MHD_Result pass_judged(struct mirror_request *r, const struct lookup_result *v)
+/* A proxy passes the chosen image on by its digest, since the tag may have moved. */
+static enum MHD_Result pass_chosen(struct mirror_request *r, const struct lookup_result *v)
 {
     bool known = *v->top.media_type && v->top.size >= 0;
     if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
@@ -206,10 +213,10 @@ static enum MHD_Result pass_judged(struct mirror_request *r, const struct lookup
         return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
     if (r->head && known && accepts(r->connection, v->top.media_type))
         return answer_top(r, v);
-    struct ocv_reference *judged = r->route.reference;
-    free(judged->digest);
-    judged->digest = strdup(v->top.digest);
-    return judged->digest ? pass_through(r) : answer_busy(r);
+    struct ocv_reference *chosen = r->route.reference;
+    free(chosen->digest);
+    chosen->digest = strdup(v->top.digest);
+    return chosen->digest ? pass_through(r) : answer_busy(r);
 }
 
 /* A tag's look-up has ended. */
@@ -232,11 +239,11 @@ static enum MHD_Result answer_lookup(struct mirror_request *r)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
                             "the client does not accept the chosen image's type");
     if (!resolver && (v->pass_through || v->outcome == OUTCOME_VARIANT))
-        return pass_judged(r, v);
+        return pass_chosen(r, v);
     return answer_nothing(r, v);
 }
 
-static enum MHD_Result proceed(struct mirror_request *r)
+static enum MHD_Result answer_or_wait(struct mirror_request *r)
 {
     pthread_mutex_lock(&r->mirror->lock);
     bool late = r->late;
@@ -265,7 +272,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
     if (*upload_size) /* a body is not expected */
         return MHD_NO;
     if (*request && *request != &marker)
-        return proceed(*request);
+        return answer_or_wait(*request);
     int64_t now = ocv_clock_us();
     if (reading && m->settings->tag_ttl_ms > 0 &&
         ready_answer(m, connection, url, method, now, &result))
@@ -276,7 +283,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
     *request = r;
     if (!reading)
         return answer_error(r, 405, OUTCOME_WRITE, "UNSUPPORTED", "this registry is read only");
-    return begin(r);
+    return begin_request(r);
 }
 
 void mirror_completed(void *cls, struct MHD_Connection *connection, void **request,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files of the mirror share. One direction: mirror -> flight, pass -> lookup -> choose,
- * upstream; answer beside them.
+/* What the files of the mirror share. Calls go one way: mirror -> flight -> lookup -> choose, or
+ * mirror -> passthrough; both end in upstream/. All of them answer through answer.c.
  *
  * A request is handled in libmicrohttpd's threads, which never wait. What needs upstream becomes a
  * job for the workers while its connection is suspended: a flight for a tag, which all requests for
- * that tag share, or a pass for what is handed through. `mirror->lock` guards flights, the links
- * between requests and what they wait for, and who is suspended. */
+ * that tag share, or a passthrough for blobs and documents by digest. `mirror->lock` guards
+ * flights, the links between requests and what they wait for, and the list of suspended requests.
+ */
 #ifndef VARIANTD_MIRROR_INTERNAL_H
 #define VARIANTD_MIRROR_INTERNAL_H
 
@@ -34,12 +35,18 @@ struct mirror {
     struct metrics *metrics;
     struct clients *clients;
     struct workers *workers;
-    struct cache *choices;       /* index digest in a repository -> struct choice */
-    struct cache *tags;          /* tag -> struct tag */
-    struct cache *children;      /* digest in a repository -> struct child */
-    struct cache *ready;         /* request -> struct ready */
-    struct cache *sizes;         /* blob or document in a repository -> its bytes */
-    bool *private;               /* by upstream: the two identities differ */
+    struct cache *choices;  /* index digest in a repository -> struct mirror_choice */
+    struct cache *tags;     /* tag -> struct tag */
+    struct cache *children; /* digest in a repository -> struct seen_child */
+    struct cache *ready;    /* request -> struct cached_response */
+    struct cache *sizes;    /* blob or document in a repository -> its bytes */
+    struct cache *configs;  /* image in a repository -> struct config, for tag rules */
+    bool *private;          /* by upstream: the two identities differ */
+    struct denied {         /* by upstream, for each identity; under the lock */
+        uint64_t n;
+        int64_t told_ms; /* when the log was told; 0: never */
+        char name[256];  /* of a repository that was refused */
+    } * denied;
     struct ocv_tag_rules *rules; /* NULL unless the administrator turned them on */
     pthread_mutex_t lock;
     pthread_cond_t tick; /* the clock has something to look at */
@@ -58,14 +65,14 @@ struct mirror {
  */
 
 /** What an index means on this node. */
-struct choice {
+struct mirror_choice {
     struct refcounted item;
     enum outcome outcome; /* VARIANT, ORDINARY, NO_FIT, or UPSTREAM for one that is malformed */
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; of levels, the platform */
     char message[256];
-    /* To be recorded when the child was seen; whoever takes it out has it. NULL: it was, or nothing
-     * is to be. */
+    /* To be recorded once the child has been seen; the thread that takes it out owns it. NULL:
+     * recorded already, or nothing to record. */
     struct ocv_record_note *_Atomic note;
 };
 
@@ -77,7 +84,7 @@ struct tag {
 };
 
 /** A manifest that has been seen upstream under its digest. */
-struct child {
+struct seen_child {
     struct refcounted item;
     struct ocv_descriptor descriptor;
     int64_t seen_ms;
@@ -85,7 +92,7 @@ struct child {
 };
 
 /** An answer that may be given again without a request. */
-struct ready {
+struct cached_response {
     struct refcounted item;
     struct MHD_Response *response;
     unsigned status;
@@ -101,7 +108,7 @@ struct ready {
  */
 
 /** What is asked for: a tag, or the bytes of a child that was chosen. */
-struct question {
+struct lookup_target {
     enum identity identity;
     const struct upstream *upstream;
     struct ocv_reference *reference; /* owned */
@@ -125,15 +132,20 @@ struct lookup_result {
 };
 
 /** Find the answer. Blocks; for workers. `want_body` may change while it runs. NULL: no memory. */
-struct lookup_result *lookup_tag(struct mirror *mirror, const struct question *question,
+struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
                                  const atomic_bool *want_body);
-struct lookup_result *lookup_child(struct mirror *mirror, const struct question *question);
+struct lookup_result *lookup_child(struct mirror *mirror, const struct lookup_target *question);
 /** A lookup that found nothing. */
 struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, const char *code,
                                         const char *message);
 /** The outcome for a failed upstream request, counted in the metrics. */
 struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct upstream *upstream,
+                                             enum identity identity,
+                                             const struct ocv_reference *reference,
                                              const struct ocv_error *err);
+/** A registry refused that; logged once in an hour for each registry and identity. */
+void denied_remember(struct mirror *mirror, const struct upstream *upstream, enum identity identity,
+                     const struct ocv_reference *reference, const struct ocv_error *err);
 
 /** Where variants come from, in one place: annotations, else tag rules. `document`: the index at
  *  that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
@@ -170,17 +182,17 @@ int rules_find(const struct mirror *mirror, const struct source *from,
 /** Note what was chosen in the index at a reference (NULL: nothing fits), to be recorded when the
  *  child was seen; until then the note is one of the documents that wait. What cannot be recorded
  * is logged once. */
-void choice_note(struct choice *choice, const struct mirror *mirror, const struct source *from,
-                 const struct ocv_reference *reference, const struct ocv_index *index,
-                 const struct ocv_entry *entry);
+void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
+                 const struct source *from, const struct ocv_reference *reference,
+                 const struct ocv_index *index, const struct ocv_entry *entry);
 void choice_drop_note(struct ocv_record_note *note);
 /** Record what was chosen, once, if it was seen to be there; else forget what was to be recorded.
  */
-void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen);
+void choice_settle(const struct mirror *mirror, struct mirror_choice *choice, bool seen);
 /** Decide for this node. NULL: no memory. */
-struct choice *choice_make(const struct mirror *mirror, const struct source *from,
-                           const struct ocv_reference *reference, const struct document *document,
-                           const struct snapshot *snapshot);
+struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
+                                  const struct ocv_reference *reference,
+                                  const struct document *document, const struct snapshot *snapshot);
 
 /** How large a blob or document is, as far as that is known. */
 struct bounds {
@@ -231,7 +243,8 @@ struct mirror_request {
 
 /** Suspend until `request_wake`, the deadline, or the stop. With the lock held. */
 void request_sleep(struct mirror_request *request, int64_t deadline_ms);
-/** Does it sleep, and its client wait for the answer still? With the lock held. */
+/** Is the request suspended, and its client still waiting for the answer? Call with the lock
+ * held. */
 bool request_wanted(const struct mirror_request *request);
 /** With the lock held; does nothing if it does not wait. */
 void request_wake(struct mirror_request *request);
@@ -239,11 +252,11 @@ void request_wake(struct mirror_request *request);
 int waiting_start(struct mirror *mirror, struct ocv_error *err) OCV_WARN_UNUSED;
 void waiting_stop(struct mirror *mirror);
 
-/** Ask, or join those who ask already; the request sleeps and has `result` when it wakes, or is
- *  late. False: refused, nothing happens. */
+/** Start a look-up, or join the one that runs; the request is suspended, and has `result` when it
+ * is resumed, or is late. False: refused, nothing happens. */
 bool flight_join(struct mirror_request *request, const struct ocv_descriptor *child);
-/** Ask what a tag would be answered with under `choose: shadow`; the request does not wait for it.
- *  Where there is no room, nobody asks. */
+/** Look up what a tag would be answered with under `choose: shadow`; the request does not wait.
+ * Without a free place nothing is looked up. */
 void flight_shadow(const struct mirror_request *request);
 /** Log what `n` requests would have got, and count it. */
 void shadow_tell(const struct mirror *mirror, const struct ocv_reference *reference,
@@ -254,7 +267,7 @@ void flight_leave(struct mirror_request *request);
 /* ---- passes -------------------------------------------------------------------------------------
  */
 
-/** Hand the request through: it sleeps, and has `pass` when it wakes. False: refused. */
+/** Pass the request through: it is suspended, and has `pass` when it is resumed. False: refused. */
 bool passthrough_start(struct mirror_request *request);
 /** Answer with what came; the head is there, or the request is late. */
 enum MHD_Result passthrough_answer(struct mirror_request *request);

@@ -42,6 +42,8 @@ static const char *kind_of(const struct ocv_error *err)
         return "data";
     case OCV_ERR_MISMATCH:
         return "mismatch";
+    case OCV_ERR_TLS:
+        return "tls";
     default:
         return err->http_status == 429   ? "http_429"
                : err->http_status == 504 ? "timeout"
@@ -52,6 +54,8 @@ static const char *kind_of(const struct ocv_error *err)
 }
 
 struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct upstream *upstream,
+                                             enum identity identity,
+                                             const struct ocv_reference *reference,
                                              const struct ocv_error *err)
 {
     if (err->status == OCV_ERR_NOMEM) { /* ours, not the registry's */
@@ -61,7 +65,12 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
     if (!missing)
         metrics_upstream_error(mirror->metrics, upstream->name, kind_of(err));
-    log_line(missing || denied ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING, "%s", err->message);
+    if (denied)
+        denied_remember(mirror, upstream, identity, reference, err);
+    else if (missing)
+        log_line(LOG_LEVEL_DEBUG, "%s", err->message);
+    else
+        log_line(LOG_LEVEL_WARNING, "%s%s%s", err->message, *err->hint ? "; " : "", err->hint);
     if (missing)
         return lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (denied) /* no challenge: clients must not send us a password */

@@ -33,7 +33,7 @@ static void free_pass(struct refcounted *item)
 /* ---- the request's side -------------------------------------------------------------------------
  */
 
-struct joined {
+struct header_list {
     char *text;
     size_t len, max;
 };
@@ -41,7 +41,7 @@ struct joined {
 static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
-    struct joined *all = cls;
+    struct header_list *all = cls;
     (void)kind;
     if (strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0 || !value)
         return MHD_YES;
@@ -67,7 +67,7 @@ static bool add_query(struct passthrough *p, struct MHD_Connection *connection, 
 static bool read_headers(struct passthrough *p, const struct mirror_request *r)
 {
     struct MHD_Connection *connection = r->connection;
-    struct joined all = {.text = p->accept, .max = sizeof(p->accept)};
+    struct header_list all = {.text = p->accept, .max = sizeof(p->accept)};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, join_accept, &all);
     const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
     /* several ranges, or another unit: the whole is a right answer, too */
@@ -87,14 +87,15 @@ static enum identity identity_of(const struct mirror_request *r)
                                                                : IDENTITY_ANONYMOUS;
 }
 
-/* Of a document the head is told that its own bytes have, for which they are fetched once. */
+/* The answer to HEAD of a document is made from the document's bytes, which are therefore
+ * fetched. */
 static bool head_will_do(const struct passthrough *p)
 {
     bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
     return p->no_body && (!document || !p->reference->digest || p->known.checked);
 }
 
-static struct passthrough *make(struct mirror_request *r)
+static struct passthrough *make_passthrough(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
     struct passthrough *p = calloc(1, sizeof(*p));
@@ -133,7 +134,7 @@ static struct passthrough *make(struct mirror_request *r)
 bool passthrough_start(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
-    struct passthrough *p = make(r);
+    struct passthrough *p = make_passthrough(r);
     if (!p)
         return false;
     pthread_mutex_lock(&m->lock);

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER (128u * 1024) /* of a blob, received at once: what a processor keeps at hand */
-#define SMALL (64 * 1024)    /* a blob that is worth no connection of its own */
+#define BUFFER (128u * 1024) /* of a blob, received at once; fits a processor's cache */
+#define SMALL (64 * 1024)    /* smaller blobs get no connection of their own */
 
 /* Wake the request; false if it has left. */
-static bool arrive(struct passthrough *p)
+static bool on_arrival(struct passthrough *p)
 {
     pthread_mutex_lock(&p->mirror->lock);
     bool wanted = p->request;
@@ -32,7 +32,7 @@ bool passthrough_streams(const struct passthrough *p)
 }
 
 /* What this client takes its time with. False: there is too much of it, and the result says so. */
-static bool hold(struct passthrough *p, size_t bytes)
+static bool acquire_budget(struct passthrough *p, size_t bytes)
 {
     if (p->held == bytes) /* on its way already */
         return true;
@@ -44,13 +44,13 @@ static bool hold(struct passthrough *p, size_t bytes)
 }
 
 /* It is read, and checked, as a whole before its head is given, and its connection stays open. */
-static bool small(const struct ocv_stream_head *head)
+static bool fits_in_memory(const struct ocv_stream_head *head)
 {
     return head->size >= 0 && head->size <= SMALL;
 }
 
 /* To a client that takes the end of the connection for the end of the body nothing can be cut. */
-static bool endless(struct passthrough *p, const struct ocv_stream_head *head)
+static bool is_endless(struct passthrough *p, const struct ocv_stream_head *head)
 {
     if (head->size >= 0 || p->chunks)
         return false;
@@ -61,7 +61,7 @@ static bool endless(struct passthrough *p, const struct ocv_stream_head *head)
 
 /* A head says what it likes; what is known here is right. False: they differ, and which of them is
  * right is not known. */
-static bool correct(struct passthrough *p)
+static bool check_document(struct passthrough *p)
 {
     struct ocv_stream_head *head = &p->head;
     const struct bounds *known = &p->known;
@@ -85,17 +85,18 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     p->head = *head;
     p->head.link = NULL;
     p->list_link = head->link ? strdup(head->link) : NULL;
-    if (!correct(p))
+    if (!check_document(p))
         return -1;
     if (!passthrough_streams(p))
         return 0;
-    if (endless(p, head) || !hold(p, small(head) ? (size_t)head->size : BUFFER))
+    if (is_endless(p, head) ||
+        !acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
         return -1;
-    if (small(head))
+    if (fits_in_memory(head))
         return 0;
     if (stream_new(head->status != 206, head->size, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
-    return !arrive(p);
+    return !on_arrival(p);
 }
 
 static int on_body(void *data, const char *bytes, size_t len)
@@ -106,7 +107,7 @@ static int on_body(void *data, const char *bytes, size_t len)
     return ocv_buffer_append(&p->body, bytes, len, NULL);
 }
 
-static int ask(struct passthrough *p, struct client *client, struct ocv_error *err)
+static int ask_upstream(struct passthrough *p, struct client *client, struct ocv_error *err)
 {
     static const enum ocv_stream_kind kinds[] = {[ROUTE_TAG] = OCV_STREAM_MANIFEST,
                                                  [ROUTE_DIGEST] = OCV_STREAM_MANIFEST,
@@ -141,7 +142,7 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
                              p->until_ms - ocv_clock_ms(), &client, err);
     if (status < 0)
         return status;
-    status = ask(p, client, err);
+    status = ask_upstream(p, client, err);
     if (!passthrough_streams(p))
         p->held = client_room(client, p->body.len);
     client_give(client, status);
@@ -261,7 +262,7 @@ static void finish_stream(struct passthrough *p, int status, const struct ocv_er
     log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
 }
 
-static int run(struct passthrough *p, struct ocv_error *err)
+static int pass_answer(struct passthrough *p, struct ocv_error *err)
 {
     pthread_mutex_lock(&p->mirror->lock);
     bool wanted = p->request && request_wanted(p->request);
@@ -274,7 +275,7 @@ static int run(struct passthrough *p, struct ocv_error *err)
 }
 
 /* From a document that was checked; a HEAD needs no more of it. */
-static void learn(struct passthrough *p)
+static void learn_sizes(struct passthrough *p)
 {
     if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
         return;
@@ -291,23 +292,23 @@ void passthrough_run(struct job *job)
 {
     struct passthrough *p = (struct passthrough *)((char *)job - offsetof(struct passthrough, job));
     struct ocv_error err = {0};
-    int status = run(p, &err);
+    int status = pass_answer(p, &err);
     if (p->stream) {
         finish_stream(p, status, &err);
     } else {
-        if (status == OCV_OK && !hold(p, p->body.len)) {
+        if (status == OCV_OK && !acquire_budget(p, p->body.len)) {
             status = OCV_ERR_NOMEM;
             ocv_buffer_free(&p->body);
         }
         if (status == OCV_OK && p->body.len)
-            learn(p);
+            learn_sizes(p);
         if (status < 0 && err.http_status == 416 && p->range[0]) /* else it was we who asked so */
             p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)
-            p->no = lookup_result_of_error(p->mirror, p->upstream, &err);
+            p->no = lookup_result_of_error(p->mirror, p->upstream, p->identity, p->reference, &err);
         if (status < 0 && !p->no) /* no memory, twice */
             p->head.status = 0;
-        (void)arrive(p);
+        (void)on_arrival(p);
     }
     pthread_mutex_lock(&p->mirror->lock);
     *p->link = p->next;

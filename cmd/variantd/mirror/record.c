@@ -10,12 +10,12 @@ static void log_failure(int status, const struct ocv_error *err)
 {
     static atomic_bool told; /* one directory, one reason */
     if (status < 0 && !atomic_exchange(&told, true))
-        log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err->message);
+        log_line(LOG_LEVEL_WARNING, "choices are not recorded: %s", err->message);
 }
 
-void choice_note(struct choice *choice, const struct mirror *mirror, const struct source *from,
-                 const struct ocv_reference *reference, const struct ocv_index *index,
-                 const struct ocv_entry *entry)
+void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
+                 const struct source *from, const struct ocv_reference *reference,
+                 const struct ocv_index *index, const struct ocv_entry *entry)
 {
     char name[1024];
     struct ocv_error err = {0};
@@ -40,7 +40,7 @@ void choice_drop_note(struct ocv_record_note *note)
     ocv_record_note_free(note);
 }
 
-void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen)
+void choice_settle(const struct mirror *mirror, struct mirror_choice *choice, bool seen)
 {
     struct ocv_error err = {0};
     struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);

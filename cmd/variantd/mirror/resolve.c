@@ -96,8 +96,8 @@ void source_close(struct mirror *m, struct source *from, bool trusted, int statu
     ask_end(m, from->upstream, trusted);
 }
 
-static int decide(const struct mirror *m, const char *text, const struct ocv_index *index,
-                  struct ocv_buffer *json, struct ocv_error *err)
+static int decide_index(const struct mirror *m, const char *text, const struct ocv_index *index,
+                        struct ocv_buffer *json, struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(m->node);
     struct ocv_resolve_options options = {
@@ -148,7 +148,7 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
     int status = index_at(m, text, trusted, &index, &reading, err);
     if (status < 0)
         return status;
-    status = decide(m, text, index, json, err);
+    status = decide_index(m, text, index, json, err);
     index_done(&index, reading);
     return status;
 }

@@ -39,7 +39,7 @@ static bool ends_with(const char *text, size_t len, const char *end)
 }
 
 /* Split "NAME/manifests/OBJECT" and its kin: the length of NAME and where OBJECT begins. */
-static enum route_kind split(const char *path, size_t *name_len, const char **object)
+static enum route_kind split_path(const char *path, size_t *name_len, const char **object)
 {
     static const struct {
         const char *infix;
@@ -65,8 +65,8 @@ static enum route_kind split(const char *path, size_t *name_len, const char **ob
 }
 
 /* The registry: `ns`, else the first component of the path, else the default one. */
-static const struct upstream *find(const struct settings *settings, const char *ns,
-                                   const char **name, size_t *len)
+static const struct upstream *find_upstream(const struct settings *settings, const char *ns,
+                                            const char **name, size_t *len)
 {
     if (ns)
         return settings_upstream(settings, ns);
@@ -123,14 +123,14 @@ void route_parse(const struct settings *settings, const char *url, const char *n
         return;
     }
     path++;
-    enum route_kind kind = split(path, &len, &object);
+    enum route_kind kind = split_path(path, &len, &object);
     if (kind == ROUTE_NO_SUCH)
         return;
     if (strnlen(path, URL_MAX) == URL_MAX) {
         out->kind = ROUTE_BAD_NAME;
         return;
     }
-    out->upstream = find(settings, ns, &path, &len);
+    out->upstream = find_upstream(settings, ns, &path, &len);
     out->kind =
         out->upstream ? make_reference(out, kind, path, len, object) : ROUTE_UNKNOWN_REGISTRY;
 }

@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tag rules, the second source of variants: the tags that stand for a name, read under the identity
  * of the look-up that asks. */
-#include "cmd/common/rules.h"
+#include "cmd/common/image/rules.h"
 
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/content/image_config.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define ESSENCE_MAX (64u * 1024) /* of a configuration; one that says more says nothing */
 
 /* What a choice among tags is read from. */
-struct asked {
+struct tag_question {
+    const struct mirror *mirror;
     const struct source *from;
     const struct ocv_reference *reference;
+    size_t read; /* configurations, of this registry */
+};
+
+/* What was read of an image's configuration. */
+struct config {
+    struct refcounted item;
+    struct ocv_buffer essence;
 };
 
 static int list_tags(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
                      struct ocv_error *err)
 {
-    const struct asked *a = data;
+    const struct tag_question *a = data;
     return ocv_registry_tags(client_registry(a->from->client), a->reference, visit, visit_data,
                              err);
 }
 
-static int get(void *data, const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
-               struct ocv_error *err)
+static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
+                        struct ocv_descriptor *out, struct ocv_error *err)
 {
-    const struct asked *a = data;
+    const struct tag_question *a = data;
     struct document *document = NULL;
     int status = upstream_get(a->from, a->reference, digest, &document, err);
     if (status < 0)
@@ -36,9 +49,9 @@ static int get(void *data, const char *digest, struct ocv_buffer *body, struct o
 }
 
 /* A registry that gives no digest, or has no HEAD, is asked for the bytes. */
-static int head(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
+static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
 {
-    const struct asked *a = data;
+    const struct tag_question *a = data;
     struct ocv_reference tagged = *a->reference;
     struct head seen = {0};
     struct document *document = NULL;
@@ -55,18 +68,100 @@ static int head(void *data, const char *tag, struct ocv_descriptor *out, struct 
     return status;
 }
 
-static int blob(void *data, const struct ocv_descriptor *wanted, struct ocv_buffer *body,
-                struct ocv_error *err)
+/* Its tree is made once, in turn with those of other documents; what is kept of it is small. */
+static int take_essence(const struct ocv_buffer *config, struct ocv_buffer *out,
+                        struct ocv_error *err)
 {
-    const struct asked *a = data;
-    return ocv_registry_get_blob(client_registry(a->from->client), a->reference, wanted, body, err);
+    ocv_auto(ocv_image_config) parsed = NULL;
+    budget_read_begin(config->len);
+    int status =
+        ocv_image_config_parse(config->data ? config->data : "", config->len, &parsed, err);
+    if (status == OCV_OK)
+        status = ocv_image_config_essence(parsed, out, err);
+    ocv_image_config_free(parsed);
+    parsed = NULL;
+    budget_read_end(config->len);
+    return status;
+}
+
+static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_buffer *body,
+                    struct ocv_error *err)
+{
+    struct tag_question *a = data;
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, body->max);
+    metrics_upstream(a->mirror->metrics, "config");
+    a->read++;
+    int status =
+        ocv_registry_get_blob(client_registry(a->from->client), a->reference, wanted, &config, err);
+    body->max = ESSENCE_MAX;
+    return status < 0 ? status : take_essence(&config, body, err);
+}
+
+/* ---- configurations that were read -------------------------------------------------------------
+ */
+
+/* Details of a private image go only to clients that may read it. */
+static void config_key(const struct tag_question *a, const char *digest, struct key *key)
+{
+    key_begin(key);
+    key_add_number(key, client_is_daemon(a->from->client));
+    key_add(key, a->reference->name);
+    key_add(key, digest);
+}
+
+static bool recall_config(void *data, const char *digest, struct ocv_buffer *essence)
+{
+    const struct tag_question *a = data;
+    struct key key;
+    config_key(a, digest, &key);
+    struct config *known = cache_find(a->mirror->configs, &key);
+    bool there = known && ocv_buffer_append(essence, known->essence.data, known->essence.len,
+                                            NULL) == OCV_OK;
+    refcounted_unref(known);
+    return there;
+}
+
+static void free_config(struct refcounted *item)
+{
+    ocv_buffer_free(&((struct config *)item)->essence);
+    free(item);
+}
+
+static void keep_config(void *data, const char *digest, const struct ocv_buffer *essence)
+{
+    const struct tag_question *a = data;
+    struct key key;
+    struct config *config = calloc(1, sizeof(*config));
+    if (!config)
+        return;
+    refcounted_init(&config->item, free_config);
+    ocv_buffer_init(&config->essence, ESSENCE_MAX);
+    config_key(a, digest, &key);
+    if (ocv_buffer_append(&config->essence, essence->data, essence->len, NULL) == OCV_OK)
+        cache_keep(a->mirror->configs, &key, config, sizeof(*config) + essence->len);
+    refcounted_unref(config);
+}
+
+/* Said when it was read, not at each pull. */
+static void log_contradictions(const struct tag_question *a, const struct ocv_tag_choice *choice)
+{
+    struct ocv_tag_note note;
+    for (size_t i = 0; a->read && ocv_tag_choice_note(choice, i, &note); i++)
+        if (note.contradiction) {
+            char line[1024];
+            snprintf(line, sizeof(line), "%s:%s: %s; the configuration counts", a->reference->name,
+                     note.tag, note.contradiction);
+            log_clean(line);
+            log_line(LOG_LEVEL_WARNING, "%s", line);
+        }
 }
 
 /* The winner may change while configs are read, so it is chosen here; the index is resolved again
  * as any other. */
-static int settle(const struct mirror *mirror, const struct ocv_reference *reference,
-                  struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
-                  struct ocv_error *err)
+static int choose_winner(const struct mirror *mirror, const struct ocv_reference *reference,
+                         struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                         struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(mirror->node);
     struct ocv_resolve_options options = {
@@ -77,6 +172,11 @@ static int settle(const struct mirror *mirror, const struct ocv_reference *refer
     ocv_decision_free(decision);
     node_put(snapshot);
     return status;
+}
+
+const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
+{
+    return mirror->rules;
 }
 
 bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference)
@@ -92,8 +192,14 @@ int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
                struct ocv_error *err)
 {
-    struct asked asked = {from, reference};
-    struct ocv_tag_source source = {&asked, list_tags, head, get, blob};
+    struct tag_question asked = {.mirror = mirror, .from = from, .reference = reference};
+    struct ocv_tag_source source = {.data = &asked,
+                                    .tags = list_tags,
+                                    .head = head_tag,
+                                    .get = get_manifest,
+                                    .blob = get_blob,
+                                    .recall = recall_config,
+                                    .keep = keep_config};
     struct ocv_tag_choice *choice = NULL;
     struct ocv_error reason = {0};
     if (!from->client) /* a layout: every name in it is there by intention */
@@ -104,8 +210,9 @@ int rules_find(const struct mirror *mirror, const struct source *from,
         return OCV_OK;
     }
     if (status == OCV_OK && choice)
-        status = settle(mirror, reference, choice, &source, &reason);
+        status = choose_winner(mirror, reference, choice, &source, &reason);
     if (status == OCV_OK && choice) {
+        log_contradictions(&asked, choice);
         *index = ocv_tag_choice_take(choice);
         return OCV_OK;
     }

@@ -9,6 +9,10 @@ void shadow_tell(const struct mirror *mirror, const struct ocv_reference *refere
                  const struct lookup_result *result, uint64_t n)
 {
     bool variant = result->outcome == OUTCOME_VARIANT;
+    const char *why = result->outcome == OUTCOME_DENIED
+                          ? "the registry refuses it without a login (docs/configuration.md, "
+                            "Private registries)"
+                          : result->message;
     const char *label = !variant ? "" : *result->label ? result->label : "default";
     metrics_shadow(mirror->metrics, result->outcome, label, n);
     if (variant)
@@ -19,5 +23,5 @@ void shadow_tell(const struct mirror *mirror, const struct ocv_reference *refere
                  result->message);
     else
         log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would answer %u: %s", reference->name,
-                 reference->tag, result->status, result->message);
+                 reference->tag, result->status, why);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How large things are. Of a document that came here and was checked that is known. Of blobs there
- * is what manifests say that were handed through and checked: a registry that sends a blob without
- * its length may never end, and a client may not look. Bounds, no more: who lies about a blob in
- * one repository reaches no other. */
+/* Sizes of documents and blobs. For a document that was received and checked the size is known. For
+ * blobs it is what manifests that were passed through and checked say: a registry that sends a blob
+ * without its length may never end, and clients may not check. These are upper bounds, kept for
+ * each repository, so a false size in one reaches no other. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
@@ -36,8 +36,8 @@ bool sizes_find(const struct mirror *mirror, const struct ocv_reference *referen
     return known;
 }
 
-static void keep(const struct mirror *mirror, const struct ocv_reference *reference,
-                 const char *digest, struct bounds bounds)
+static void keep_size(const struct mirror *mirror, const struct ocv_reference *reference,
+                      const char *digest, struct bounds bounds)
 {
     struct key key;
     struct size *size = calloc(1, sizeof(*size));
@@ -55,12 +55,12 @@ void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *re
 {
     struct bounds known;
     if (!sizes_find(mirror, reference, digest, &known) || !known.checked)
-        keep(mirror, reference, digest, (struct bounds){(int64_t)len, (int64_t)len, true});
+        keep_size(mirror, reference, digest, (struct bounds){(int64_t)len, (int64_t)len, true});
 }
 
 /* Two manifests that disagree: one of them is wrong, and each may be the one. */
-static void learn(const struct mirror *mirror, const struct ocv_reference *reference,
-                  const struct ocv_descriptor *blob)
+static void learn_sizes(const struct mirror *mirror, const struct ocv_reference *reference,
+                        const struct ocv_descriptor *blob)
 {
     struct bounds known;
     if (!sizes_find(mirror, reference, blob->digest, &known))
@@ -69,7 +69,7 @@ static void learn(const struct mirror *mirror, const struct ocv_reference *refer
         return;
     known.least = blob->size < known.least ? blob->size : known.least;
     known.most = blob->size > known.most ? blob->size : known.most;
-    keep(mirror, reference, blob->digest, known);
+    keep_size(mirror, reference, blob->digest, known);
 }
 
 void sizes_learn(const struct mirror *mirror, const struct ocv_reference *reference,
@@ -80,9 +80,9 @@ void sizes_learn(const struct mirror *mirror, const struct ocv_reference *refere
         return;
     budget_read_begin(body->len);
     if (ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) == OCV_OK) {
-        learn(mirror, reference, ocv_manifest_config(manifest));
+        learn_sizes(mirror, reference, ocv_manifest_config(manifest));
         for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
-            learn(mirror, reference, ocv_manifest_layer(manifest, i));
+            learn_sizes(mirror, reference, ocv_manifest_layer(manifest, i));
     }
     ocv_manifest_free(manifest);
     manifest = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Suspended requests. Each is woken exactly once: by what it waits for, by the clock, or by the
- * stop. Whoever wakes one does so under the lock under which it went to sleep, so that no wake can
- * come too early. */
+/* Suspended requests. Each is resumed exactly once: by what it waits for, by its deadline, or by
+ * the stop. It is resumed under the lock under which it was suspended, so it cannot be resumed too
+ * early. */
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 
@@ -49,7 +49,7 @@ void request_wake(struct mirror_request *r)
     httpd_resume(&r->suspended);
 }
 
-/* Wake those whose time is up; when to look again. */
+/* Resume those whose deadline has passed; returns the next deadline. */
 static int64_t wake_late(struct mirror *m, int64_t now)
 {
     int64_t next = now + TICK_MAX_MS;

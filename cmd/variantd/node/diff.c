@@ -8,7 +8,7 @@
 
 #define VALUES_SHOWN 12u
 
-static json_t *load(const struct ocv_buffer *text)
+static json_t *load_json(const struct ocv_buffer *text)
 {
     return json_loadb(text->data ? text->data : "", text->len, 0, NULL);
 }
@@ -19,8 +19,8 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* The member of an array of objects whose `key` says `text`. */
-static json_t *find(const json_t *array, const char *key, const char *text)
+/* The object of an array whose member `key` is `text`. */
+static json_t *find_member(const json_t *array, const char *key, const char *text)
 {
     size_t i;
     json_t *item;
@@ -32,7 +32,7 @@ static json_t *find(const json_t *array, const char *key, const char *text)
     return NULL;
 }
 
-static bool holds(const json_t *values, const json_t *value)
+static bool has_value(const json_t *values, const json_t *value)
 {
     size_t i;
     json_t *item;
@@ -44,8 +44,8 @@ static bool holds(const json_t *values, const json_t *value)
     return false;
 }
 
-static void say(struct ocv_buffer *out, const char *format, ...) OCV_PRINTF(2, 3);
-static void say(struct ocv_buffer *out, const char *format, ...)
+static void add_line(struct ocv_buffer *out, const char *format, ...) OCV_PRINTF(2, 3);
+static void add_line(struct ocv_buffer *out, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -63,16 +63,16 @@ static void say_values(struct ocv_buffer *out, const json_t *before, const json_
     json_t *value;
     json_array_foreach(after, i, value)
     {
-        if (holds(before, value))
+        if (has_value(before, value))
             continue;
         if (shown < VALUES_SHOWN)
-            say(out, " %c%s", sign, json_string_value(value));
+            add_line(out, " %c%s", sign, json_string_value(value));
         else
             more++;
         shown++;
     }
     if (more)
-        say(out, " %c%zu more", sign, more);
+        add_line(out, " %c%zu more", sign, more);
 }
 
 static void compare_feature(const char *who, const char *name, const json_t *before,
@@ -80,13 +80,13 @@ static void compare_feature(const char *who, const char *name, const json_t *bef
 {
     if (json_equal(before, after))
         return;
-    say(out, "%s: %s", who, name);
+    add_line(out, "%s: %s", who, name);
     size_t head = out->len;
     say_values(out, after, before, '-');
     say_values(out, before, after, '+');
     if (out->len == head)
-        say(out, " in another order");
-    say(out, "\n");
+        add_line(out, " in another order");
+    add_line(out, "\n");
 }
 
 static void compare_features(const char *who, const json_t *before, const json_t *after,
@@ -98,12 +98,12 @@ static void compare_features(const char *who, const json_t *before, const json_t
     {
         const char *name = text_of(feature, "name");
         compare_feature(who, name, json_object_get(feature, "values"),
-                        json_object_get(find(after, "name", name), "values"), out);
+                        json_object_get(find_member(after, "name", name), "values"), out);
     }
     json_array_foreach(after, i, feature)
     {
         const char *name = text_of(feature, "name");
-        if (!find(before, "name", name))
+        if (!find_member(before, "name", name))
             compare_feature(who, name, NULL, json_object_get(feature, "values"), out);
     }
 }
@@ -117,9 +117,9 @@ static void compare_devices(const char *ns, const json_t *before, const json_t *
     json_array_foreach(before, i, device)
     {
         const char *id = text_of(device, "id");
-        const json_t *now = find(after, "id", id);
+        const json_t *now = find_member(after, "id", id);
         if (!now) {
-            say(out, "%s: device %.64s gone\n", ns, id);
+            add_line(out, "%s: device %.64s gone\n", ns, id);
             continue;
         }
         snprintf(who, sizeof(who), "%.64s: device %.64s", ns, id);
@@ -128,9 +128,9 @@ static void compare_devices(const char *ns, const json_t *before, const json_t *
     }
     json_array_foreach(after, i, device)
     {
-        if (!find(before, "id", text_of(device, "id")))
-            say(out, "%s: new device %.64s %.100s\n", ns, text_of(device, "id"),
-                text_of(device, "name"));
+        if (!find_member(before, "id", text_of(device, "id")))
+            add_line(out, "%s: new device %.64s %.100s\n", ns, text_of(device, "id"),
+                     text_of(device, "name"));
     }
 }
 
@@ -141,8 +141,8 @@ static void compare_namespace(const char *ns, const json_t *before, const json_t
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         const char *was = text_of(before, texts[i]), *is = text_of(after, texts[i]);
         if (strcmp(was, is) != 0)
-            say(out, "%s: %s %.150s -> %.150s\n", ns, texts[i], *was ? was : "none",
-                *is ? is : "none");
+            add_line(out, "%s: %s %.150s -> %.150s\n", ns, texts[i], *was ? was : "none",
+                     *is ? is : "none");
     }
     compare_features(ns, json_object_get(before, "features"), json_object_get(after, "features"),
                      out);
@@ -152,7 +152,7 @@ static void compare_namespace(const char *ns, const json_t *before, const json_t
 bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
                struct ocv_buffer *out)
 {
-    json_t *a = load(before), *b = load(after), *item;
+    json_t *a = load_json(before), *b = load_json(after), *item;
     size_t i;
     json_object_del(a, "generated"); /* the only member that every probe changes */
     json_object_del(b, "generated");
@@ -161,16 +161,16 @@ bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
     json_array_foreach(old, i, item)
     {
         const char *ns = text_of(item, "namespace");
-        compare_namespace(ns, item, find(new, "namespace", ns), out);
+        compare_namespace(ns, item, find_member(new, "namespace", ns), out);
     }
     json_array_foreach(new, i, item)
     {
         const char *ns = text_of(item, "namespace");
-        if (!find(old, "namespace", ns))
+        if (!find_member(old, "namespace", ns))
             compare_namespace(ns, NULL, item, out);
     }
     if (changed && !out->len)
-        say(out, "details of devices\n");
+        add_line(out, "details of devices\n");
     json_decref(a);
     json_decref(b);
     return changed;
@@ -178,7 +178,7 @@ bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
 
 void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metrics)
 {
-    json_t *root = load(profile), *item;
+    json_t *root = load_json(profile), *item;
     size_t i;
     json_array_foreach(json_object_get(root, "namespaces"), i, item)
     {

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* An image, by the hash of its name: names are long. */
-struct image {
+struct image_sighting {
     char key[OCV_DIGEST_MAX], digest[OCV_DIGEST_MAX];
     int64_t told_ms;
     enum here what;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct image images[HERE_MAX];
+static struct image_sighting images[HERE_MAX];
 static size_t n_images;
 
 /* A tag stands for one image here; what has none is itself. */
@@ -37,7 +37,7 @@ static void forget_old(int64_t now)
             i++;
 }
 
-static struct image *find(const char *key)
+static struct image_sighting *find_image(const char *key)
 {
     for (size_t i = 0; i < n_images; i++)
         if (strcmp(images[i].key, key) == 0)
@@ -45,15 +45,15 @@ static struct image *find(const char *key)
     return NULL;
 }
 
-static struct image *add(const char *key)
+static struct image_sighting *add_image(const char *key)
 {
-    struct image *image = images;
+    struct image_sighting *image = images;
     for (size_t i = 1; n_images == HERE_MAX && i < n_images; i++)
         if (images[i].told_ms < image->told_ms)
             image = &images[i];
     if (n_images < HERE_MAX)
         image = &images[n_images++];
-    *image = (struct image){.what = HERE_FITS};
+    *image = (struct image_sighting){.what = HERE_FITS};
     memcpy(image->key, key, strlen(key) + 1);
     return image;
 }
@@ -66,9 +66,9 @@ bool local_images_report(const struct ocv_reference *name, const char *digest, e
     pthread_mutex_lock(&lock);
     int64_t now = ocv_clock_ms();
     forget_old(now);
-    struct image *image = find(key);
+    struct image_sighting *image = find_image(key);
     if (!image)
-        image = add(key);
+        image = add_image(key);
     bool same = strcmp(image->digest, digest) == 0;
     bool news = what == HERE_LESSER && !(same && image->what == HERE_LESSER);
     memcpy(image->digest, digest, strlen(digest) + 1);
@@ -85,7 +85,7 @@ bool local_images_is_ordinary(const struct ocv_reference *name, const char *dige
         return false;
     pthread_mutex_lock(&lock);
     forget_old(ocv_clock_ms());
-    const struct image *image = find(key);
+    const struct image_sighting *image = find_image(key);
     bool ordinary = image && image->what == HERE_ORDINARY && strcmp(image->digest, digest) == 0;
     pthread_mutex_unlock(&lock);
     return ordinary;

@@ -8,7 +8,7 @@
 #include "ocivariant.h"
 
 #define HERE_MAX 4096u         /**< images; those reported longest ago go */
-#define HERE_S (24u * 60 * 60) /**< a day without a word of it, and it is gone */
+#define HERE_S (24u * 60 * 60) /**< an image that was not reported for a day is forgotten */
 
 /** What was found out of an image. */
 enum here { HERE_FITS, HERE_LESSER, HERE_ORDINARY };

@@ -24,7 +24,7 @@
 #define SETTLE_MS 500 /* a driver's load is a burst of events: probe when it is over */
 #define REASON_BYTES 128
 
-struct held {
+struct shared_snapshot {
     struct snapshot snapshot; /* first: node_put gets its address */
     atomic_int references;
 };
@@ -34,11 +34,11 @@ struct node {
     const char *datadir;
     const struct ocv_config *config;
     int64_t interval_ms;
-    bool once;
+    bool once, whole_node;
     struct metrics *metrics;
     atomic_uint_fast64_t generation;
     pthread_mutex_t lock; /* current */
-    struct held *current;
+    struct shared_snapshot *current;
     int stop; /* eventfd: can be read when it is time to */
     int uevents;
     pthread_t thread;
@@ -51,7 +51,7 @@ struct node {
 
 void node_put(const struct snapshot *snapshot)
 {
-    struct held *held = (struct held *)(uintptr_t)snapshot;
+    struct shared_snapshot *held = (struct shared_snapshot *)(uintptr_t)snapshot;
     if (!held || atomic_fetch_sub(&held->references, 1) > 1)
         return;
     ocv_profile_free(held->snapshot.profile);
@@ -62,7 +62,7 @@ void node_put(const struct snapshot *snapshot)
 const struct snapshot *node_get(struct node *node)
 {
     pthread_mutex_lock(&node->lock);
-    struct held *held = node->current;
+    struct shared_snapshot *held = node->current;
     atomic_fetch_add(&held->references, 1);
     pthread_mutex_unlock(&node->lock);
     return &held->snapshot;
@@ -76,8 +76,10 @@ uint64_t node_generation(const struct node *node)
 static int read_json(const struct node *node, struct node *last, struct ocv_buffer *out,
                      struct ocv_error *err)
 {
-    const struct ocv_probe_options options = {
-        .datadir = node->datadir, .deep = true, .no_environment = true};
+    const struct ocv_probe_options options = {.datadir = node->datadir,
+                                              .deep = true,
+                                              .no_environment = true,
+                                              .whole_node = node->whole_node};
     if (node->profile_file)
         return ocv_file_read(node->profile_file, OCV_FILE_ANY, out, err);
     if (!last)
@@ -90,8 +92,8 @@ static int read_json(const struct node *node, struct node *last, struct ocv_buff
 
 /* The profile as it is now, with the configuration's overrides in `profile` but not in `json`: who
  * reads it has a configuration of their own. */
-static int look(const struct node *node, struct node *last, struct snapshot *out,
-                struct ocv_error *err)
+static int read_profile(const struct node *node, struct node *last, struct snapshot *out,
+                        struct ocv_error *err)
 {
     ocv_auto(ocv_profile) plain = NULL;
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
@@ -106,14 +108,14 @@ static int look(const struct node *node, struct node *last, struct snapshot *out
     return status;
 }
 
-static int take(const struct node *node, struct node *last, struct held **out,
-                struct ocv_error *err)
+static int take_snapshot(const struct node *node, struct node *last, struct shared_snapshot **out,
+                         struct ocv_error *err)
 {
-    struct held *held = calloc(1, sizeof(*held));
+    struct shared_snapshot *held = calloc(1, sizeof(*held));
     if (!held)
         return ocv_error_nomem(err);
     atomic_init(&held->references, 1);
-    int status = look(node, last, &held->snapshot, err);
+    int status = read_profile(node, last, &held->snapshot, err);
     held->snapshot.probed_at = ocv_clock_ms();
     if (status < 0) {
         node_put(&held->snapshot);
@@ -126,7 +128,7 @@ static int take(const struct node *node, struct node *last, struct held **out,
 /* ---- probing again -----------------------------------------------------------------------------
  */
 
-static void report(const char *why, struct ocv_buffer *changes)
+static void report_change(const char *why, struct ocv_buffer *changes)
 {
     char *line = changes->data, *end;
     for (; line && *line; line = end ? end + 1 : NULL) {
@@ -144,7 +146,7 @@ void node_compare(struct node *old, struct node *fresh, const char *why, struct 
     const struct snapshot *a = node_get(old), *b = node_get(fresh);
     if (node_diff(&a->json, &b->json, &changes)) {
         metrics_profile_changed(metrics);
-        report(why, &changes);
+        report_change(why, &changes);
     }
     node_put(a);
     node_put(b);
@@ -154,9 +156,9 @@ void node_compare(struct node *old, struct node *fresh, const char *why, struct 
 static void probe_again(struct node *node, const char *why)
 {
     struct ocv_error err = {0};
-    struct held *fresh = NULL;
+    struct shared_snapshot *fresh = NULL;
     int64_t started = ocv_clock_ms();
-    if (take(node, NULL, &fresh, &err) < 0) {
+    if (take_snapshot(node, NULL, &fresh, &err) < 0) {
         log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), the last profile stays: %s", why,
                  err.message);
         metrics_provider_failed(node->metrics, "probe");
@@ -169,9 +171,9 @@ static void probe_again(struct node *node, const char *why)
     bool changed = node_diff(&old->json, &fresh->snapshot.json, &changes);
     node_put(old);
     metrics_probe(node->metrics, ocv_clock_ms(), ocv_clock_ms() - started, changed);
-    report(why, &changes);
+    report_change(why, &changes);
     pthread_mutex_lock(&node->lock);
-    struct held *last = node->current;
+    struct shared_snapshot *last = node->current;
     fresh->snapshot.generation = last->snapshot.generation + (changed ? 1 : 0);
     node->current = fresh;
     atomic_store_explicit(&node->generation, fresh->snapshot.generation, memory_order_release);
@@ -201,7 +203,7 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
 }
 
 /* Let a burst of events pass. False when it is time to stop. */
-static bool settle(struct node *node)
+static bool wait_for_quiet(struct node *node)
 {
     char ignored[REASON_BYTES];
     int64_t until = ocv_clock_ms() + SETTLE_MS;
@@ -216,14 +218,14 @@ static bool settle(struct node *node)
     return true;
 }
 
-static void *watch(void *data)
+static void *watch_node(void *data)
 {
     struct node *node = data;
     char why[REASON_BYTES] = "";
     if (node->due)
         probe_again(node, "SIGHUP");
     while (wait_for_reason(node, why)) {
-        if (strncmp(why, "uevent", 6) == 0 && !settle(node))
+        if (strncmp(why, "uevent", 6) == 0 && !wait_for_quiet(node))
             break;
         probe_again(node, why);
         why[0] = '\0';
@@ -247,7 +249,7 @@ static int start_watching(struct node *node, struct ocv_error *err)
                      "probe_interval only",
                      strerror(errno));
     }
-    if (pthread_create(&node->thread, NULL, watch, node) != 0)
+    if (pthread_create(&node->thread, NULL, watch_node, node) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
     node->started = true;
     return OCV_OK;
@@ -263,13 +265,14 @@ int node_new(const struct settings *settings, struct metrics *metrics, struct no
     node->datadir = settings->datadir;
     node->config = settings->config;
     node->once = settings->once;
+    node->whole_node = settings->whole_node;
     node->interval_ms = settings->once ? 0 : settings->probe_interval_ms;
     node->metrics = metrics;
     node->stop = node->uevents = -1;
     pthread_mutex_init(&node->lock, NULL);
     node->due = last && !last->profile_file && !node->profile_file;
     int64_t started = ocv_clock_ms();
-    int status = take(node, node->due ? last : NULL, &node->current, err);
+    int status = take_snapshot(node, node->due ? last : NULL, &node->current, err);
     if (status == OCV_OK) {
         node->current->snapshot.generation = 1;
         atomic_init(&node->generation, 1);

@@ -11,7 +11,7 @@ int uevent_open(void);
 /** Read what is there. True if anything of it may change what the node can run; `why` then says
  *  "uevent: add module nvidia". */
 bool uevent_read(int fd, char *why, size_t size);
-/** Judge one message: "ACTION@DEVPATH\0KEY=VALUE\0...". */
+/** Check one message: "ACTION@DEVPATH\0KEY=VALUE\0...". */
 bool uevent_matters(const char *message, size_t len, char *why, size_t size);
 
 #endif

@@ -14,7 +14,7 @@
 /* ---- names --------------------------------------------------------------------------------------
  */
 
-struct search {
+struct layout_search {
     const struct ocv_reference *reference;
     struct ocv_descriptor full, bare; /* by full name, which goes first; by tag alone */
     bool found_full, found_bare;
@@ -23,7 +23,7 @@ struct search {
     bool listing;
 };
 
-static int add_tag(struct search *s, const char *tag)
+static int add_tag(struct layout_search *s, const char *tag)
 {
     char **copy = s->n_tags < TAGS_MAX ? ocv_array_grow(&s->tags, s->n_tags) : NULL;
     if (!copy || !(*copy = strdup(tag)))
@@ -40,10 +40,10 @@ static int parse_name(const char *tag, const char *image_name, struct ocv_refere
     return tag && strchr(tag, '/') ? ocv_reference_parse(tag, out, NULL) : OCV_ERR_NOT_FOUND;
 }
 
-static int visit(void *data, const char *tag, const char *image_name,
-                 const struct ocv_descriptor *descriptor)
+static int visit_tag(void *data, const char *tag, const char *image_name,
+                     const struct ocv_descriptor *descriptor)
 {
-    struct search *s = data;
+    struct layout_search *s = data;
     ocv_auto(ocv_reference) name = NULL;
     bool full = parse_name(tag, image_name, &name) == OCV_OK && name->tag;
     /* the directory is bound to this registry: the host in the name says where it came from */
@@ -74,11 +74,11 @@ static int not_found(const struct ocv_reference *reference, const char *object,
     return status;
 }
 
-static int resolve(const struct ocv_layout *layout, const struct ocv_reference *reference,
-                   struct ocv_descriptor *out, struct ocv_error *err)
+static int resolve_reference(const struct ocv_layout *layout, const struct ocv_reference *reference,
+                             struct ocv_descriptor *out, struct ocv_error *err)
 {
-    struct search search = {.reference = reference};
-    int status = ocv_layout_list(layout, visit, &search, err);
+    struct layout_search search = {.reference = reference};
+    int status = ocv_layout_list(layout, visit_tag, &search, err);
     if (status < 0)
         return status;
     if (!search.found_full && !search.found_bare)
@@ -167,7 +167,7 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
     if (digest)
         memcpy(descriptor.digest, digest, strlen(digest) + 1);
     else
-        status = resolve(layout, reference, &descriptor, err);
+        status = resolve_reference(layout, reference, &descriptor, err);
     return status < 0 ? status : read_document(layout, reference, &descriptor, document, err);
 }
 
@@ -199,7 +199,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int format(const struct search *s, struct ocv_buffer *out, struct ocv_error *err)
+static int format_index(const struct layout_search *s, struct ocv_buffer *out,
+                        struct ocv_error *err)
 {
     int status =
         ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository);
@@ -213,15 +214,15 @@ int layout_tags(const struct upstream *upstream, const struct ocv_reference *ref
                 struct ocv_buffer *json, struct ocv_error *err)
 {
     ocv_auto(ocv_layout) layout = NULL;
-    struct search search = {.reference = reference, .listing = true};
+    struct layout_search search = {.reference = reference, .listing = true};
     int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
     if (status == OCV_OK)
-        status = ocv_layout_list(layout, visit, &search, err);
+        status = ocv_layout_list(layout, visit_tag, &search, err);
     if (status == OCV_OK && !search.n_tags)
         status = not_found(reference, "tags", err);
     if (status == OCV_OK) {
         qsort(search.tags, search.n_tags, sizeof(*search.tags), by_text);
-        status = format(&search, json, err);
+        status = format_index(&search, json, err);
     }
     for (size_t i = 0; i < search.n_tags; i++)
         free(search.tags[i]);

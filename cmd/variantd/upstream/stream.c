@@ -114,7 +114,7 @@ static bool finish_sending(struct stream *s, int64_t bytes)
     return !gone;
 }
 
-static int unread(int fd)
+static int unread_bytes(int fd)
 {
     int bytes = 0;
     return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
@@ -139,15 +139,15 @@ static bool wait_for_room(struct stream *s)
     int before, rc;
     count_wait(s, true);
     do {
-        before = unread(s->fd);
+        before = unread_bytes(s->fd);
         rc = poll(&wait, 1, (int)s->patience_ms);
-    } while (rc == 0 && before - unread(s->fd) >= STREAM_PATIENCE_BYTES);
+    } while (rc == 0 && before - unread_bytes(s->fd) >= STREAM_PATIENCE_BYTES);
     count_wait(s, false);
     return rc > 0 || (rc < 0 && errno == EINTR);
 }
 
 /* What was sent is left out of `parts`. */
-static void advance(struct msghdr *message, size_t sent)
+static void advance_message(struct msghdr *message, size_t sent)
 {
     while (sent && sent >= message->msg_iov->iov_len) {
         sent -= message->msg_iov->iov_len;
@@ -174,7 +174,7 @@ static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool mor
         if (sent < 0)
             continue;
         left -= (size_t)sent;
-        advance(&message, (size_t)sent);
+        advance_message(&message, (size_t)sent);
     }
     return true;
 }
@@ -234,8 +234,8 @@ void stream_end(struct stream *s, bool good)
 /* ---- others -------------------------------------------------------------------------------------
  */
 
-/* While the writer waits it is the reader who is slow, and not the registry. The kernel takes what
- * is for it in large pieces: that is seen in a long time alone. */
+/* While the writer waits, the client is slow, not the registry. The kernel's buffer drains in large
+ * pieces, so speed can be measured only over a long time. */
 bool stream_slow(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -310,8 +310,8 @@ static void on_free(void *cls)
     refcounted_unref(s);
 }
 
-/* libmicrohttpd does not see the bytes: it can tell no size, and where one is told it has to close
- * the connection behind them. */
+/* libmicrohttpd does not see the bytes and cannot know their number; with a Content-Length of ours
+ * it has to close the connection after them. */
 static bool tell_size(struct MHD_Response *response, int64_t size)
 {
     char text[24];

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX 16u              /* idle clients of a kind that keep their connections */
-#define KEPT_MS 30000             /* how long, while others are used */
-#define USES_MAX 1024u            /* a client remembers hosts and tokens: it is not kept for ever */
-#define LIFE_MS 600000            /* changed certificates and credentials are read by then */
+#define KEPT_MAX 16u  /* idle clients of a kind that keep their connections */
+#define KEPT_MS 30000 /* how long, while others are used */
+#define USES_MAX                                                                         \
+    1024u              /* a client remembers hosts and tokens, so it is replaced after a \
+                        * while */
+#define LIFE_MS 600000 /* changed certificates and credentials are read by then */
 #define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
 #define DOCUMENT_STALL_MS 10000u
 #define DOCUMENT_RETRIES 1u
@@ -39,6 +41,8 @@ struct client {
 
 struct clients {
     const struct settings *settings;
+    struct metrics *metrics;
+    struct ocv_credential_providers *providers; /* or NULL */
     char agent[64];
     volatile int interrupted;
     struct ocv_ca_store *ca_store;
@@ -46,15 +50,43 @@ struct clients {
     struct client *idle[4]; /* by kind: identity and patience */
 };
 
-int clients_new(const struct settings *settings, struct clients **out, struct ocv_error *err)
+/* A failure is logged once for all that waited. */
+static void provider_ended(void *data, const char *provider, enum ocv_credential_run how,
+                           const char *why)
+{
+    static const char *const names[] = {"ok", "failed", "timeout", "unusable"};
+    const struct clients *clients = data;
+    if (how != OCV_CREDENTIAL_RUN_UNUSABLE)
+        metrics_credential_provider(clients->metrics, provider, names[how]);
+    if (how != OCV_CREDENTIAL_RUN_OK)
+        log_line(LOG_LEVEL_WARNING, "credential provider %s: %s", provider, why);
+}
+
+static int open_providers(struct clients *clients, struct ocv_error *err)
+{
+    const struct ocv_credential_providers_options options = {
+        .config = clients->settings->provider_config,
+        .bin_dir = clients->settings->provider_bin_dir,
+        .ended = provider_ended,
+        .data = clients,
+    };
+    return options.config ? ocv_credential_providers_new(&options, &clients->providers, err)
+                          : OCV_OK;
+}
+
+int clients_new(const struct settings *settings, struct metrics *metrics, struct clients **out,
+                struct ocv_error *err)
 {
     struct clients *clients = calloc(1, sizeof(*clients));
     if (!clients)
         return ocv_error_nomem(err);
     clients->settings = settings;
+    clients->metrics = metrics;
     snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
     pthread_mutex_init(&clients->lock, NULL);
     int status = ocv_ca_store_new(&clients->ca_store, err);
+    if (status == OCV_OK)
+        status = open_providers(clients, err);
     if (status < 0) {
         clients_free(clients);
         return status;
@@ -63,7 +95,7 @@ int clients_new(const struct settings *settings, struct clients **out, struct oc
     return OCV_OK;
 }
 
-static void drop(struct client *client)
+static void drop_client(struct client *client)
 {
     while (client) {
         struct client *next = client->next;
@@ -78,7 +110,8 @@ void clients_free(struct clients *clients)
     if (!clients)
         return;
     for (size_t i = 0; i < sizeof(clients->idle) / sizeof(*clients->idle); i++)
-        drop(clients->idle[i]);
+        drop_client(clients->idle[i]);
+    ocv_credential_providers_free(clients->providers);
     ocv_ca_store_free(clients->ca_store);
     pthread_mutex_destroy(&clients->lock);
     free(clients);
@@ -92,7 +125,7 @@ void clients_trim(struct clients *clients)
     memset(clients->idle, 0, sizeof(clients->idle));
     pthread_mutex_unlock(&clients->lock);
     for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++)
-        drop(old[i]);
+        drop_client(old[i]);
 }
 
 void clients_interrupt(struct clients *clients)
@@ -100,7 +133,7 @@ void clients_interrupt(struct clients *clients)
     __atomic_store_n(&clients->interrupted, 1, __ATOMIC_RELAXED);
 }
 
-/* Client certificates beside the system's own: NAME.cert in certs.d/HOST. */
+/* Client certificates in addition to the system's: NAME.cert in certs.d/HOST. */
 static bool has_certificates(const char *host)
 {
     static const char *const roots[] = {"/etc/docker/certs.d", "/etc/containers/certs.d"};
@@ -119,12 +152,28 @@ static bool has_certificates(const char *host)
     return found;
 }
 
+/* As the registry client asks for them: where a URL stands for the name, by the URL's host. */
+static bool has_provider(const struct clients *clients, const char *host)
+{
+    const char *url = ocv_config_find_registry(clients->settings->config, host).url;
+    const char *start = url ? strstr(url, "://") : NULL;
+    char authority[300];
+    if (!clients->providers)
+        return false;
+    start = start ? start + 3 : url ? url : host;
+    snprintf(authority, sizeof(authority), "%.*s", (int)strcspn(start, "/?#"), start);
+    char *port = strrchr(authority, ':');
+    if (port && url && !strcmp(port, strncmp(url, "http://", 7) ? ":443" : ":80"))
+        *port = '\0';
+    return ocv_credential_providers_cover(clients->providers, authority);
+}
+
 bool clients_private(const struct clients *clients, const struct upstream *upstream)
 {
     const struct settings *s = clients->settings;
     return !upstream->layout &&
            (s->authfile || ocv_config_find_registry(s->config, upstream->name).cert ||
-            has_certificates(upstream->name));
+            has_certificates(upstream->name) || has_provider(clients, upstream->name));
 }
 
 static void log_debug(void *data, const char *line)
@@ -156,7 +205,8 @@ static int make_room(void *data, size_t bytes, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int make(struct clients *clients, unsigned kind, struct client **out, struct ocv_error *err)
+static int make_client(struct clients *clients, unsigned kind, struct client **out,
+                       struct ocv_error *err)
 {
     const struct settings *s = clients->settings;
     bool blob = kind & KIND_BLOB;
@@ -171,6 +221,8 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
         .interrupted = &clients->interrupted,
         .log = log_debug,
         .budget = make_room,
+        .credential_providers = kind & KIND_DAEMON ? clients->providers : NULL,
+        .service = true,
     };
     struct client *client = calloc(1, sizeof(*client));
     if (!client)
@@ -215,9 +267,9 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
     if (client)
         clients->idle[kind] = client->next;
     pthread_mutex_unlock(&clients->lock);
-    drop(old);
+    drop_client(old);
     if (!client) {
-        int status = make(clients, kind, &client, err);
+        int status = make_client(clients, kind, &client, err);
         if (status < 0)
             return status;
     }
@@ -252,8 +304,8 @@ void client_give(struct client *client, int status)
     for (unsigned kind = 1; !old && kind < 4; kind++)
         old = cut_idle(clients, kind, now);
     pthread_mutex_unlock(&clients->lock);
-    drop(client);
-    drop(old);
+    drop_client(client);
+    drop_client(old);
 }
 
 bool client_is_daemon(const struct client *client)

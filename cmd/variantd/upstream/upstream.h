@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Asking a registry, or the layout that stands in for it, on behalf of the mirror. Two identities,
- * kept apart from the connection up: what the daemon's credentials can read, and what anyone can.
- * All of it blocks; for workers. */
+/* Requests to a registry, or to the layout that replaces it, for the mirror. Two identities with
+ * separate connections: the daemon's credentials, and anonymous. All functions block; they are for
+ * workers. */
 #ifndef VARIANTD_UPSTREAM_H
 #define VARIANTD_UPSTREAM_H
 
 #include "cmd/variantd/common/cache.h"
+#include "cmd/variantd/common/metrics.h"
 #include "cmd/variantd/common/settings.h"
 
 enum identity { IDENTITY_ANONYMOUS, IDENTITY_DAEMON };
@@ -17,8 +18,8 @@ enum patience {
 };
 
 struct clients;
-/** `settings` are borrowed. */
-int clients_new(const struct settings *settings, struct clients **out,
+/** `settings` and `metrics` are borrowed. */
+int clients_new(const struct settings *settings, struct metrics *metrics, struct clients **out,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void clients_free(struct clients *clients);
 /** Let every running request fail soon with OCV_ERR_INTERRUPTED. */

@@ -46,9 +46,8 @@ static int open_directory(const char *dir)
     return -1;
 }
 
-/* The name is not a secret: what is there must be a directory of this user alone, never a link.
- * Whoever took the name before us, by mistake or not, keeps it, and this pull gets one that nobody
- * knows: then there is nothing to resume. */
+/* The name can be guessed, so it must be a directory of this user alone, never a link. If the name
+ * is taken by anything else, this pull uses a random name, and cannot be resumed. */
 static int open_private(struct staging *out, struct ocv_error *err)
 {
     size_t n = strlen(out->dir);

@@ -17,7 +17,7 @@ struct staging {
 
 /** Fetch the chosen image into a private directory beside the file `near` (same file system), or in
  * TMPDIR (/var/tmp) when NULL. The directory is named after the image, so that the next vpull
- * resumes what an interrupted one left. staging_remove in every case. */
+ * resumes an interrupted fetch. Call staging_remove in every case. */
 int staging_fetch(struct pull *pull, const char *near, struct staging *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Write it as a docker-archive tar under the result's name. */

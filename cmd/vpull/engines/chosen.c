@@ -17,13 +17,17 @@ char *pull_digest_reference(const struct pull *pull)
 struct transfer {
     struct pull *pull;
     size_t *rows; /* blob -> progress row; SIZE_MAX: not shown (the config) */
+    bool *begun;  /* blob -> something was said of it */
     bool fetched;
 };
 
-static void show(void *data, size_t i, int64_t done, bool finished, bool cached)
+static void show_blob(void *data, size_t i, int64_t done, bool finished, bool cached)
 {
     struct transfer *t = data;
     t->fetched = t->fetched || !cached;
+    if (!t->begun[i] && !finished && done > 0 && t->rows[i] != SIZE_MAX)
+        progress_resumed(t->pull->progress, t->rows[i], done);
+    t->begun[i] = true;
     enum layer_state finally = t->pull->staged ? LAYER_DOWNLOADED : LAYER_DONE;
     enum layer_state state = cached ? LAYER_CACHED : finished ? finally : LAYER_DOWNLOADING;
     progress_set(t->pull->progress, t->rows[i], state, done, -1);
@@ -32,17 +36,22 @@ static void show(void *data, size_t i, int64_t done, bool finished, bool cached)
 int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)
 {
     size_t n = ocv_manifest_layer_count(pull->child.manifest);
-    struct transfer t = {.pull = pull, .rows = calloc(n + 1, sizeof(size_t))};
-    if (!t.rows)
+    struct transfer t = {
+        .pull = pull, .rows = calloc(n + 1, sizeof(size_t)), .begun = calloc(n + 1, sizeof(bool))};
+    if (!t.rows || !t.begun) {
+        free(t.rows);
+        free(t.begun);
         return ocv_error_nomem(err);
+    }
     t.rows[0] = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         t.rows[i + 1] = progress_add(pull->progress, layer->digest, layer->size);
     }
     int status = child_transfer(pull->cli, &pull->image, &pull->child, layout, pull->options->jobs,
-                                show, &t, err);
+                                show_blob, &t, err);
     pull->cached = status == OCV_OK && !t.fetched;
     free(t.rows);
+    free(t.begun);
     return status;
 }

@@ -6,12 +6,12 @@
 #ifndef VPULL_CHOSEN_H
 #define VPULL_CHOSEN_H
 
-#include "cmd/common/image_copy.h"
-#include "cmd/common/lockfile.h"
+#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/lockfile.h"
 #include "cmd/common/progress/progress.h"
 #include "cmd/vpull/engines/docker_plugin.h"
 
-/** What the command line says beside the options that all commands share. */
+/** Options of the command line other than those that all commands share. */
 struct pull_options {
     const char *to;                  /**< --to, or the configuration's, or NULL: the first engine */
     const char *tag;                 /**< --tag: name of the result */
@@ -31,7 +31,7 @@ struct pull {
     struct image image;
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /**< the chosen one */
-    struct child child;            /**< its manifest; read by pull_child */
+    struct manifest_doc child;     /**< its manifest; read by pull_child */
     char *name;  /**< what the result is to be called, "host/repo:tag"; may be NULL */
     bool staged; /**< what is fetched goes on into an engine: a layer is not done with its bytes */
     bool cached; /**< the destination had everything already */

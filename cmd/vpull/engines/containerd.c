@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to containerd (ctr) and --to nerdctl: vpull fetches, the client imports the archive. ctr could
- * pull by itself, but it knows neither the user's credentials nor the certificates unless they
- * stand in its arguments for everyone to read. The archive keeps the manifest's digest. */
+ * pull itself, but would need the user's credentials and certificates as arguments, which every
+ * user can read. The archive keeps the manifest's digest. */
 #include "cmd/vpull/engines/engine.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static const char *containerd_namespace(const struct pull_options *options)
     return ns && *ns ? ns : "default";
 }
 
-static bool reachable(const char *client)
+static bool is_reachable(const char *client)
 {
     return subprocess_available(client) && access(containerd_socket(), R_OK | W_OK) == 0;
 }
@@ -30,18 +30,18 @@ static bool ctr_available(struct cli *cli, const struct pull_options *options)
 {
     (void)cli;
     (void)options;
-    return reachable("ctr");
+    return is_reachable("ctr");
 }
 
 static bool nerdctl_available(struct cli *cli, const struct pull_options *options)
 {
     (void)cli;
     (void)options;
-    return reachable("nerdctl");
+    return is_reachable("nerdctl");
 }
 
 /* Both clients say it when they begin: "unpacking registry.example/app:1 (sha256:...)...". */
-static void show(void *data, const char *text)
+static void show_line(void *data, const char *text)
 {
     struct pull *pull = data;
     if (!strncmp(text, "unpacking ", 10))
@@ -62,11 +62,11 @@ static int ensure_name(struct pull *pull, struct ocv_error *err)
     return pull->name ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int import(struct pull *pull, const char *const *argv, struct ocv_error *err)
+static int import_archive(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
     if (!subprocess_available(argv[0]))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
-    /* said before gigabytes are fetched in vain */
+    /* checked before gigabytes are fetched for nothing */
     if (access(containerd_socket(), R_OK | W_OK) != 0) {
         ocv_error_set(err, OCV_ERR_ENGINE, "containerd does not answer: %s: %s",
                       containerd_socket(), strerror(errno));
@@ -74,10 +74,10 @@ static int import(struct pull *pull, const char *const *argv, struct ocv_error *
         return OCV_ERR_ENGINE;
     }
     int status = ensure_name(pull, err);
-    return status < 0 ? status : engine_feed(pull, "containerd", argv, show, err);
+    return status < 0 ? status : engine_feed(pull, "containerd", argv, show_line, err);
 }
 
-struct check {
+struct content_check {
     const char *digest;
     bool complete;
 };
@@ -85,7 +85,7 @@ struct check {
 /* REF TYPE DIGEST STATUS SIZE UNPACKED; the status is "complete (3/3)" when every blob is there */
 static void check_line(void *data, const char *text)
 {
-    struct check *check = data;
+    struct content_check *check = data;
     size_t n = strlen(text);
     while (n > 0 && text[n - 1] == ' ')
         n--;
@@ -97,7 +97,7 @@ static void check_line(void *data, const char *text)
 /* Is the chosen image there under its name, whole and unpacked? Then nothing need be fetched. */
 static bool already_there(struct pull *pull, const char *ns)
 {
-    struct check check = {.digest = pull->entry->digest};
+    struct content_check check = {.digest = pull->entry->digest};
     char *filter = NULL;
     if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
         return false;
@@ -117,9 +117,9 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
     const char *import_argv[] = {
         "ctr", "--address", containerd_socket(), "--namespace", ns, "images", "import", "-", NULL};
     int status = ensure_name(pull, err);
-    pull->cached = status == OCV_OK && reachable("ctr") && already_there(pull, ns);
+    pull->cached = status == OCV_OK && is_reachable("ctr") && already_there(pull, ns);
     if (status == OCV_OK && !pull->cached)
-        status = import(pull, import_argv, err);
+        status = import_archive(pull, import_argv, err);
     /* so that the CRI plugin (kubelet) sees the image */
     const char *label_argv[] = {"ctr",         "--address", containerd_socket(),
                                 "--namespace", ns,          "images",
@@ -136,7 +136,7 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
 {
     (void)argument;
     const char *ns = containerd_namespace(pull->options);
-    /* it leaves out what is not of its own machine's platform unless that was asked for */
+    /* it skips content of other platforms unless told otherwise */
     const char *platform = pull->cli->platform_text;
     const char *argv[] = {"nerdctl",
                           "--address",
@@ -148,7 +148,7 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
                           platform,
                           NULL};
     snprintf(where, size, "into containerd with nerdctl, namespace %s", ns);
-    return import(pull, argv, err);
+    return import_archive(pull, argv, err);
 }
 
 const struct destination destination_containerd = {"containerd", NULL, ctr_available, pull_ctr};

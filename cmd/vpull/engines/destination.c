@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKING_TOLD_MS 400 /* the first words come within half a second */
+
 /* In the order in which they are tried when the user names none. */
 static const struct destination *const destinations[] = {
     &destination_docker,     &destination_podman, &destination_nerdctl,
@@ -23,6 +25,30 @@ void destination_forms(char *out, size_t size)
     }
 }
 
+void destination_print(void)
+{
+    char forms[OCV_ERROR_HINT_MAX];
+    destination_forms(forms, sizeof(forms));
+    printf("\nDestinations: %s\n", forms);
+}
+
+bool destination_complete(struct ocv_completion *c, const char *kind)
+{
+    char text[64];
+    if (strcmp(kind, "DESTINATION") != 0)
+        return false;
+    for (size_t i = 0; i < DESTINATIONS; i++) {
+        const struct destination *d = destinations[i];
+        snprintf(text, sizeof(text), "%s%s", d->name, d->argument ? ":" : "");
+        ocv_complete_offer(c, text, d->argument);
+        if (d->argument && !strncmp(text, c->word, strlen(c->word)))
+            c->how |= OCV_COMPLETE_NO_SPACE;
+    }
+    if (!strncmp(c->word, "oci:", 4))
+        complete_layout(c, "");
+    return true;
+}
+
 static int unknown_destination(const char *text, struct ocv_error *err)
 {
     char forms[OCV_ERROR_HINT_MAX];
@@ -35,9 +61,12 @@ static int unknown_destination(const char *text, struct ocv_error *err)
     const char *meant = ocv_nearest_meant(&nearest);
     if (meant && !strcmp(meant, name)) /* only what follows it is wrong */
         meant = NULL;
-    ocv_error_set(err, OCV_ERR_INVALID, "--to: unknown destination '%.100s'%s", text,
+    bool directory = strchr(text, '/') || !strncmp(text, "dir:", 4) || text[0] == '.';
+    ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.100s' for --to: %s%s", text, forms,
                   ocv_nearest_question(meant, question));
-    ocv_error_hint(err, "%s", forms);
+    if (directory && !meant)
+        ocv_error_hint(err, "a directory is an OCI layout: --to oci:%.300s",
+                       text + (strncmp(text, "dir:", 4) ? 0 : 4));
     return OCV_ERR_INVALID;
 }
 
@@ -68,13 +97,25 @@ static int data_directory(char **argument, struct ocv_error *err)
     return *argument ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* Tell the user which engine is slow to answer; else the terminal would stay blank. */
+static bool engine_answers(const struct destination *destination, struct cli *cli,
+                           const struct pull_options *options, struct progress *progress)
+{
+    if (!options->quiet)
+        progress_late(progress, ASKING_TOLD_MS, "waiting for %s to answer", destination->name);
+    bool there = destination->available(cli, options);
+    progress_late_end(progress);
+    return there;
+}
+
 int destination_choose(struct cli *cli, const struct pull_options *options,
-                       const struct destination **out, char **argument, struct ocv_error *err)
+                       struct progress *progress, const struct destination **out, char **argument,
+                       struct ocv_error *err)
 {
     if (options->to)
         return named_destination(options->to, out, argument, err);
     for (size_t i = 0; i < DESTINATIONS; i++) {
-        if (!destinations[i]->available || !destinations[i]->available(cli, options))
+        if (!destinations[i]->available || !engine_answers(destinations[i], cli, options, progress))
             continue;
         *out = destinations[i];
         *argument = strdup("");

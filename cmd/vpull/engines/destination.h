@@ -6,6 +6,7 @@
 #ifndef VPULL_DESTINATION_H
 #define VPULL_DESTINATION_H
 
+#include "cmd/common/cli_complete.h"
 #include "cmd/vpull/engines/chosen.h"
 #include "cmd/vpull/engines/subprocess.h"
 
@@ -25,11 +26,15 @@ extern const struct destination destination_docker, destination_podman, destinat
 /** All destinations as --to takes them: "docker, ..., oci:DIR[:TAG]". */
 void destination_forms(char *out, size_t size);
 
+/** The hooks of struct cli_command for the help and for completing DESTINATION. */
+void destination_print(void);
+bool destination_complete(struct ocv_completion *c, const char *kind);
+
 /** Find the destination of --to, or the first engine that answers, or `oci:` under the XDG data
  * directory.
  *  `*argument` is owned by the caller. */
 int destination_choose(struct cli *cli, const struct pull_options *options,
-                       const struct destination **out, char **argument,
+                       struct progress *progress, const struct destination **out, char **argument,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

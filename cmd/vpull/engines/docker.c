@@ -13,7 +13,7 @@
 #define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
 #define PING_MS 3000u
 
-static int ping(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
+static int ping_daemon(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
 {
     struct engine_call call = {.method = "GET", .path = "/_ping", .timeout_ms = PING_MS};
     int status = cli_registry(cli, err);
@@ -27,22 +27,23 @@ static void choose_version(struct cli *cli, struct endpoint *endpoint)
     struct ocv_error err = {0};
     size_t n = strlen(endpoint->base);
     snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API);
-    if (ping(cli, endpoint, &err) < 0 && err.http_status == 400 && strstr(err.message, "too old"))
+    if (ping_daemon(cli, endpoint, &err) < 0 && err.http_status == 400 &&
+        strstr(err.message, "too old"))
         snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API_NEW);
 }
 
-static bool available(struct cli *cli, const struct pull_options *options)
+static bool is_available(struct cli *cli, const struct pull_options *options)
 {
     struct endpoint endpoint;
     struct ocv_error err = {0};
     return docker_endpoint(&options->docker, &endpoint, &err) == OCV_OK &&
            (!endpoint.socket[0] || access(endpoint.socket, R_OK | W_OK) == 0) &&
-           ping(cli, &endpoint, &err) == OCV_OK;
+           ping_daemon(cli, &endpoint, &err) == OCV_OK;
 }
 
 /* ---- the engine's stream ---- */
 
-struct stream {
+struct docker_stream {
     struct pull *pull;
     char failure[600];
     bool fetched;
@@ -81,7 +82,7 @@ static int64_t bytes_done(const json_t *detail)
 
 static int stream_line(void *data, const char *text)
 {
-    struct stream *s = data;
+    struct docker_stream *s = data;
     json_t *line = json_loads(text, 0, NULL);
     const char *status = json_string_value(json_object_get(line, "status"));
     const char *id = json_string_value(json_object_get(line, "id"));
@@ -130,7 +131,7 @@ static int stream_failed(const char *failure, struct ocv_error *err)
 static int stream_call(struct pull *pull, const struct endpoint *endpoint,
                        const struct engine_call *plain, const char *path, struct ocv_error *err)
 {
-    struct stream stream = {.pull = pull};
+    struct docker_stream stream = {.pull = pull};
     struct engine_call call = *plain;
     call.line = stream_line;
     call.data = &stream;
@@ -151,7 +152,7 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
     return status;
 }
 
-static int create(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+static int create_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_auto_buffer header;
@@ -172,7 +173,7 @@ static int create(struct pull *pull, const struct endpoint *endpoint, struct ocv
     return status;
 }
 
-static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+static int load_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
 {
     int fd, status = engine_archive(pull, &fd, err);
     if (status < 0)
@@ -188,7 +189,7 @@ static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_e
     return status;
 }
 
-static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+static int tag_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
 {
     const char *colon = strrchr(pull->name, ':');
     ocv_auto_buffer path;
@@ -206,26 +207,43 @@ static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_er
     return status < 0 ? status : engine_call(pull->cli, endpoint, &call, err);
 }
 
+/* Where the engine runs elsewhere, this machine's devices say nothing about that one. */
+static void warn_of_distance(struct pull *pull, const struct endpoint *endpoint)
+{
+    const char *host = strstr(endpoint->base, "://");
+    bool chosen_for_it = pull->cli->profile_file || pull->cli->unchecked;
+    if (endpoint->socket[0] || !host || chosen_for_it ||
+        pull->image.kind == OCV_DOCUMENT_MANIFEST || ocv_reference_host_is_loopback(host + 3))
+        return;
+    progress_warn(pull->progress, pull->cli->program,
+                  "docker runs on %s, and this build was chosen for the machine of vpull: run "
+                  "vpull there, or give that machine's profile (--profile FILE)",
+                  host + 3);
+}
+
 static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
                        struct ocv_error *err)
 {
     struct endpoint endpoint;
     (void)argument;
     int status = docker_endpoint(&pull->options->docker, &endpoint, err);
-    if (status == OCV_OK && ping(pull->cli, &endpoint, err) < 0) {
+    if (status == OCV_OK && ping_daemon(pull->cli, &endpoint, err) < 0) {
         ocv_error_prefix(err, "docker does not answer");
         ocv_error_hint(err, "is dockerd running, and may this user use its socket?");
         status = err->status == OCV_ERR_INTERRUPTED ? OCV_ERR_INTERRUPTED : OCV_ERR_ENGINE;
         err->status = (enum ocv_status)status;
     }
-    if (status == OCV_OK)
+    if (status == OCV_OK) {
+        warn_of_distance(pull, &endpoint);
         choose_version(pull->cli, &endpoint);
+    }
     if (status == OCV_OK)
-        status = pull->image.reference ? create(pull, &endpoint, err) : load(pull, &endpoint, err);
+        status = pull->image.reference ? create_image(pull, &endpoint, err)
+                                       : load_image(pull, &endpoint, err);
     if (status == OCV_OK && pull->image.reference && pull->name)
-        status = tag(pull, &endpoint, err);
+        status = tag_image(pull, &endpoint, err);
     snprintf(where, size, "into docker");
     return status;
 }
 
-const struct destination destination_docker = {"docker", NULL, available, pull_docker};
+const struct destination destination_docker = {"docker", NULL, is_available, pull_docker};

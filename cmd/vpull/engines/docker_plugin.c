@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/docker_plugin.h"
 
-#include "lib/base/unix_socket.h"
+#include "lib/base/system/unix_socket.h"
 
 #include <jansson.h>
 #include <ocivariant.h>
@@ -35,8 +35,8 @@ static const struct global_option options[] = {
     {"tlsverify", '\0', false, NOWHERE, AT(tls_verify)},
 };
 
-static void store(struct plugin_globals *globals, const struct global_option *option,
-                  const char *value)
+static void store_option(struct plugin_globals *globals, const struct global_option *option,
+                         const char *value)
 {
     char *base = (char *)globals;
 
@@ -59,11 +59,11 @@ static int parse_long(int left, char **argv, struct plugin_globals *globals)
         if (strncmp(options[i].name, name, len) != 0 || options[i].name[len] != '\0')
             continue;
         if (!options[i].takes_value || equals) {
-            store(globals, &options[i], equals ? equals + 1 : NULL);
+            store_option(globals, &options[i], equals ? equals + 1 : NULL);
             return 1;
         }
         if (left > 1)
-            store(globals, &options[i], argv[1]);
+            store_option(globals, &options[i], argv[1]);
         return 2;
     }
     return 1;
@@ -77,15 +77,15 @@ static int parse_short(int left, char **argv, struct plugin_globals *globals)
             if (options[i].letter != *letter)
                 continue;
             if (!options[i].takes_value) {
-                store(globals, &options[i], NULL);
+                store_option(globals, &options[i], NULL);
                 break;
             }
             if (letter[1] != '\0') {
-                store(globals, &options[i], letter + (letter[1] == '=' ? 2 : 1));
+                store_option(globals, &options[i], letter + (letter[1] == '=' ? 2 : 1));
                 return 1;
             }
             if (left > 1)
-                store(globals, &options[i], argv[1]);
+                store_option(globals, &options[i], argv[1]);
             return 2;
         }
     }
@@ -100,8 +100,8 @@ static bool called_as_plugin(const char *program)
     return strncmp(base, "docker-vpull", strlen("docker-vpull")) == 0;
 }
 
-/* The word `vpull` stands behind docker's global options; whoever runs docker-vpull by hand may
- * leave it out, and the options are ours then. */
+/* docker passes its global options before the word `vpull`. When docker-vpull is run by hand the
+ * word may be missing; then all options are vpull's. */
 static void find_command(int argc, char **argv, struct plugin_args *out)
 {
     struct plugin_globals globals = {0};
@@ -138,7 +138,9 @@ void plugin_parse(int argc, char **argv, struct plugin_args *out)
         return;
     }
     if (argc > 1 && strncmp(argv[1], "__complete", strlen("__complete")) == 0) {
+        find_command(argc - 1, argv + 1, out);
         out->call = PLUGIN_COMPLETION;
+        out->first++;
         return;
     }
     find_command(argc, argv, out);

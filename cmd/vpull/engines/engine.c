@@ -45,8 +45,12 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
         tcp_base(text + 6, tls, out);
         return OCV_OK;
     }
-    return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                         "engine address '%.100s': only unix:// and tcp://", text);
+    ocv_error_set(err, OCV_ERR_UNSUPPORTED, "engine address '%.100s': only unix:// and tcp://",
+                  text);
+    if (!strncmp(text, "ssh://", 6))
+        ocv_error_hint(err, "run vpull on that machine, whose devices count: ssh %.100s vpull ...",
+                       text + 6);
+    return OCV_ERR_UNSUPPORTED;
 }
 
 /* ---- one call ---- */
@@ -70,7 +74,7 @@ static int take_line(struct receiver *r)
     return n && r->call->line ? r->call->line(r->call->data, r->text) : 0;
 }
 
-static int receive(void *data, const char *bytes, size_t len)
+static int receive_answer(void *data, const char *bytes, size_t len)
 {
     struct receiver *r = data;
     size_t room = HEAD_BYTES_MAX - r->head.len;
@@ -125,7 +129,7 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
         .interrupted = cli->interrupted,
         .tick = cli->tick,
         .tick_data = cli->say_data,
-        .body = receive,
+        .body = receive_answer,
         .data = &r,
     };
     if (status == OCV_OK)

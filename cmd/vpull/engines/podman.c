@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool available(struct cli *cli, const struct pull_options *options)
+static bool is_available(struct cli *cli, const struct pull_options *options)
 {
     (void)cli;
     (void)options;
@@ -60,7 +60,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
 }
 
 /* podman must be told what vpull knows by itself: loopback and --insecure. */
-static bool insecure(const struct pull *pull)
+static bool is_insecure(const struct pull *pull)
 {
     const char *host = pull->image.reference->host;
     if (ocv_reference_host_is_loopback(host))
@@ -71,7 +71,7 @@ static bool insecure(const struct pull *pull)
     return ocv_config_find_registry(pull->cli->config, host).insecure;
 }
 
-static void show(void *data, const char *text)
+static void show_line(void *data, const char *text)
 {
     struct pull *pull = data;
     if (pull->cli->verbose)
@@ -85,14 +85,14 @@ static void show_progress(void *data, const char *text)
     struct podman_line line;
     size_t row;
     if (!podman_line_parse(text, &line))
-        show(data, text);
+        show_line(data, text);
     else if ((row = progress_find(pull->progress, line.id)) != SIZE_MAX)
         progress_set(pull->progress, row, line.state, line.done, -1);
 }
 
-static int run(struct pull *pull, const char *const *argv, struct ocv_error *err)
+static int run_podman(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
-    return subprocess_run(argv, -1, show, pull, pull->cli, err);
+    return subprocess_run(argv, -1, show_line, pull, pull->cli, err);
 }
 
 static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
@@ -117,7 +117,7 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
         argv[n++] = "--authfile";
         argv[n++] = auth;
     }
-    if (insecure(pull))
+    if (is_insecure(pull))
         argv[n++] = "--tls-verify=false";
     argv[n] = reference;
     progress_message(pull->progress, "podman pull %s", reference);
@@ -128,10 +128,10 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
     return status;
 }
 
-static int load(struct pull *pull, struct ocv_error *err)
+static int load_image(struct pull *pull, struct ocv_error *err)
 {
     const char *argv[] = {"podman", "load", NULL};
-    return engine_feed(pull, "podman", argv, show, err);
+    return engine_feed(pull, "podman", argv, show_line, err);
 }
 
 static int pull_podman(struct pull *pull, const char *argument, char *where, size_t size,
@@ -142,18 +142,18 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
     if (!subprocess_available("podman"))
         return ocv_error_set(err, OCV_ERR_ENGINE, "podman is not installed");
     if (!pull->image.reference)
-        return load(pull, err);
+        return load_image(pull, err);
     char *reference = pull_digest_reference(pull);
     if (!reference)
         return ocv_error_nomem(err);
     const char *present[] = {"podman", "image", "exists", reference, NULL};
-    pull->cached = run(pull, present, NULL) == OCV_OK;
+    pull->cached = run_podman(pull, present, NULL) == OCV_OK;
     int status = pull->cached ? OCV_OK : pull_by_digest(pull, reference, err);
     const char *tag[] = {"podman", "tag", reference, pull->name, NULL};
     if (status == OCV_OK && pull->name)
-        status = run(pull, tag, err);
+        status = run_podman(pull, tag, err);
     free(reference);
     return status;
 }
 
-const struct destination destination_podman = {"podman", NULL, available, pull_podman};
+const struct destination destination_podman = {"podman", NULL, is_available, pull_podman};

@@ -15,7 +15,7 @@
 #define ID_DIGITS 12u
 
 /* "66.0MiB", "12.3 KiB", "368.0b" as bytes, or -1. */
-static int64_t amount(const char *text)
+static int64_t parse_amount(const char *text)
 {
     static const struct {
         const char *unit;
@@ -54,6 +54,6 @@ bool podman_line_parse(const char *text, struct podman_line *out)
     else if (!strncmp(text, "skipped", 7))
         out->state = LAYER_CACHED;
     else if (bar)
-        out->done = amount(bar + 1);
+        out->done = parse_amount(bar + 1);
     return true;
 }

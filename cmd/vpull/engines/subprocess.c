@@ -3,7 +3,7 @@
  * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
  * get one of their own as standard error. */
 #include "cmd/vpull/engines/subprocess.h"
-#include "lib/base/spawn.h"
+#include "lib/base/system/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 typedef void (*take_line)(void *data, const char *text);
 
 /* One stream of the client. */
-struct stream {
+struct output_stream {
     int fd;
     take_line line; /* may be NULL */
     void *data;
@@ -38,7 +38,7 @@ struct stream {
 };
 
 /* True for a byte of text; "ESC [ parameters letter" and "ESC byte" are not. */
-static bool is_text(struct stream *s, char c)
+static bool is_text(struct output_stream *s, char c)
 {
     bool text = s->state == PLAIN && c != ESCAPE;
     if (c == ESCAPE)
@@ -50,7 +50,7 @@ static bool is_text(struct stream *s, char c)
     return text;
 }
 
-static void end_line(struct stream *s)
+static void end_line(struct output_stream *s)
 {
     s->text[s->len] = '\0';
     if (s->len && s->last)
@@ -61,7 +61,7 @@ static void end_line(struct stream *s)
 }
 
 /* Take bytes, hand out whole lines; \r ends one too, as progress bars use it. */
-static void feed(struct stream *s, const char *bytes, size_t n)
+static void feed_lines(struct output_stream *s, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (bytes[i] == '\n' || bytes[i] == '\r')
@@ -71,8 +71,8 @@ static void feed(struct stream *s, const char *bytes, size_t n)
     }
 }
 
-static int start(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
-                 struct ocv_error *err)
+static int start_process(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
+                         struct ocv_error *err)
 {
     int failed = ocv_spawn(argv, stdin_fd, out, errors, pid);
     if (failed)
@@ -80,19 +80,19 @@ static int start(const char *const *argv, int stdin_fd, int out, int errors, pid
     return OCV_OK;
 }
 
-static bool interrupted(const struct cli *cli)
+static bool is_interrupted(const struct cli *cli)
 {
     return cli->interrupted && *cli->interrupted;
 }
 
 /* Read both streams until they end. Returns false when interrupted. */
-static bool drain(struct stream streams[2], const struct cli *cli)
+static bool drain_streams(struct output_stream streams[2], const struct cli *cli)
 {
     struct pollfd fds[2] = {{.fd = streams[0].fd, .events = POLLIN},
                             {.fd = streams[1].fd, .events = POLLIN}};
     char bytes[4096];
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (interrupted(cli))
+        if (is_interrupted(cli))
             return false;
         if (cli->tick)
             cli->tick(cli->say_data);
@@ -103,7 +103,7 @@ static bool drain(struct stream streams[2], const struct cli *cli)
                 continue;
             ssize_t n = read(fds[i].fd, bytes, sizeof(bytes));
             if (n > 0)
-                feed(&streams[i], bytes, (size_t)n);
+                feed_lines(&streams[i], bytes, (size_t)n);
             else if (n == 0 || errno != EINTR) /* EIO: the terminal's other side was closed */
                 fds[i].fd = -1;
         }
@@ -114,7 +114,7 @@ static bool drain(struct stream streams[2], const struct cli *cli)
 }
 
 /* Ask it to end; a client that does not is killed, since the user is waiting. */
-static void stop(pid_t pid)
+static void stop_process(pid_t pid)
 {
     int code = 0;
     kill(pid, SIGTERM);
@@ -137,7 +137,7 @@ static bool await_end(pid_t pid, int *code, const struct cli *cli)
         pid_t ended = waitpid(pid, code, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
-        if (interrupted(cli))
+        if (is_interrupted(cli))
             return false;
         poll(NULL, 0, step);
         step = step < STOP_STEP_MS ? step * 2 : STOP_STEP_MS;
@@ -174,19 +174,20 @@ static bool open_terminal(int ends[2])
     return false;
 }
 
-static int run(const char *const *argv, int stdin_fd, const int out[2], const int errors[2],
-               struct stream streams[2], const struct cli *cli, struct ocv_error *err)
+static int run_process(const char *const *argv, int stdin_fd, const int out[2], const int errors[2],
+                       struct output_stream streams[2], const struct cli *cli,
+                       struct ocv_error *err)
 {
     pid_t pid;
     char last[LINE_MAX_BYTES] = "";
-    int status = start(argv, stdin_fd, out[1], errors[1], &pid, err);
+    int status = start_process(argv, stdin_fd, out[1], errors[1], &pid, err);
     close(out[1]);
     close(errors[1]);
     streams[0].fd = out[0];
     streams[1].fd = errors[0];
     streams[1].last = last;
     int code = 0;
-    bool finished = status < 0 || (drain(streams, cli) && await_end(pid, &code, cli));
+    bool finished = status < 0 || (drain_streams(streams, cli) && await_end(pid, &code, cli));
     streams[1].last = NULL;
     close(out[0]);
     close(errors[0]);
@@ -194,19 +195,19 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
         return status;
     if (finished)
         return say_end(argv[0], code, last, err);
-    stop(pid);
+    stop_process(pid);
     return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
 }
 
-static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct stream streams[2],
-                    const struct cli *cli, struct ocv_error *err)
+static int run_with(const char *const *argv, int stdin_fd, bool terminal,
+                    struct output_stream streams[2], const struct cli *cli, struct ocv_error *err)
 {
     int out[2], errors[2];
     if (pipe2(out, O_CLOEXEC) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
     /* without pseudo terminals, as in some containers, the client reports less */
     if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0)
-        return run(argv, stdin_fd, out, errors, streams, cli, err);
+        return run_process(argv, stdin_fd, out, errors, streams, cli, err);
     close(out[0]);
     close(out[1]);
     return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
@@ -215,14 +216,14 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct
 int subprocess_run(const char *const *argv, int stdin_fd, take_line line, void *data,
                    const struct cli *cli, struct ocv_error *err)
 {
-    struct stream streams[2] = {{.line = line, .data = data}};
+    struct output_stream streams[2] = {{.line = line, .data = data}};
     return run_with(argv, stdin_fd, false, streams, cli, err);
 }
 
 int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
                             const struct cli *cli, struct ocv_error *err)
 {
-    struct stream streams[2] = {{0}, {.line = line, .data = data}};
+    struct output_stream streams[2] = {{0}, {.line = line, .data = data}};
     return run_with(argv, -1, true, streams, cli, err);
 }
 

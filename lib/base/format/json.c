@@ -11,14 +11,14 @@
 /* Of what is not plain. jansson 2.14 reports a failed allocation as a syntax error, or loses the
  * character that it was about to store and goes on. Feeding it byte by byte lets each failure be
  * seen in errno before jansson clears that. */
-struct feed {
+struct json_feed {
     const char *next, *end;
     bool nomem;
 };
 
 static size_t feed_byte(void *buffer, size_t len, void *data)
 {
-    struct feed *feed = data;
+    struct json_feed *feed = data;
     feed->nomem = feed->nomem || errno == ENOMEM;
     if (len == 0 || feed->next == feed->end)
         return 0;
@@ -29,7 +29,7 @@ static size_t feed_byte(void *buffer, size_t len, void *data)
 static int load_any(const char *what, const char *text, size_t len, json_t **out,
                     struct ocv_error *err)
 {
-    struct feed feed = {text, text + len, false};
+    struct json_feed feed = {text, text + len, false};
     json_error_t e;
     errno = 0;
     ocv_auto_json *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What nearly every index and manifest is made of: objects, lists, short keys, ASCII without
- * escapes, whole numbers. jansson looks at each byte three times, and that was half of the time
- * that a choice among 1,000 variants took.
+/* A fast reader for the JSON that nearly every index and manifest consists of: objects, lists,
+ * short keys, ASCII without escapes, whole numbers. jansson looks at each byte three times, which
+ * was half of the time of a choice among 1,000 variants.
  *
- * Invariant: what is built here is what jansson would have built. Whatever is not plain, or not
- * JSON, is left to jansson, which also says what is wrong with it. */
+ * Invariant: the tree is the one that jansson would build. Anything else, and anything malformed,
+ * is left to jansson, which also reports the error. */
 #include "lib/base/format/json.h"
 
 #include <string.h>
@@ -13,15 +13,15 @@
 #define KEY_MAX 128u
 #define DIGITS_MAX 18u /* all numbers of so many digits are whole in 64 bits */
 
-struct reader {
+struct json_reader {
     const char *at, *end;
     unsigned depth;
     bool nomem;
 };
 
-static json_t *read_value(struct reader *r);
+static json_t *read_value(struct json_reader *r);
 
-static json_t *built(struct reader *r, json_t *value)
+static json_t *check_built(struct json_reader *r, json_t *value)
 {
     r->nomem = r->nomem || !value;
     return value;
@@ -33,7 +33,7 @@ static bool is_space(char c)
 }
 
 /* Take `c` and the white space before it. */
-static bool take(struct reader *r, char c)
+static bool take_char(struct json_reader *r, char c)
 {
     while (r->at < r->end && is_space(*r->at))
         r->at++;
@@ -44,9 +44,9 @@ static bool take(struct reader *r, char c)
 }
 
 /* To the closing quote; NULL when an escape, a control or a byte beyond ASCII comes before it. */
-static const char *take_string(struct reader *r, size_t *len)
+static const char *take_string(struct json_reader *r, size_t *len)
 {
-    if (!take(r, '"'))
+    if (!take_char(r, '"'))
         return NULL;
     for (const char *start = r->at; r->at < r->end; r->at++) {
         char c = *r->at;
@@ -60,7 +60,7 @@ static const char *take_string(struct reader *r, size_t *len)
     return NULL;
 }
 
-static json_t *read_number(struct reader *r)
+static json_t *read_number(struct json_reader *r)
 {
     bool negative = *r->at == '-';
     const char *start = r->at += negative;
@@ -71,10 +71,10 @@ static json_t *read_number(struct reader *r)
         return NULL;
     if (r->at < r->end && strchr("0123456789.eE", *r->at))
         return NULL;
-    return built(r, json_integer(negative ? -n : n));
+    return check_built(r, json_integer(negative ? -n : n));
 }
 
-static json_t *read_word(struct reader *r)
+static json_t *read_word(struct json_reader *r)
 {
     size_t left = (size_t)(r->end - r->at);
     if (left >= 4 && memcmp(r->at, "true", 4) == 0) {
@@ -92,12 +92,12 @@ static json_t *read_word(struct reader *r)
     return NULL;
 }
 
-static bool read_member(struct reader *r, json_t *object)
+static bool read_member(struct json_reader *r, json_t *object)
 {
     char key[KEY_MAX];
     size_t len = 0;
     const char *name = take_string(r, &len);
-    if (!name || len >= sizeof(key) || !take(r, ':'))
+    if (!name || len >= sizeof(key) || !take_char(r, ':'))
         return false;
     memcpy(key, name, len);
     key[len] = '\0';
@@ -112,7 +112,7 @@ static bool read_member(struct reader *r, json_t *object)
     return json_object_size(object) > before; /* else the key stood there before */
 }
 
-static bool read_item(struct reader *r, json_t *list)
+static bool read_item(struct json_reader *r, json_t *list)
 {
     json_t *value = read_value(r);
     if (!value)
@@ -124,17 +124,17 @@ static bool read_item(struct reader *r, json_t *list)
 }
 
 /* The members of `whole`, up to `close`. */
-static json_t *read_members(struct reader *r, json_t *whole, char close,
-                            bool (*read_one)(struct reader *, json_t *))
+static json_t *read_members(struct json_reader *r, json_t *whole, char close,
+                            bool (*read_one)(struct json_reader *, json_t *))
 {
-    if (!built(r, whole))
+    if (!check_built(r, whole))
         return NULL;
     bool ok = r->depth++ < DEPTH_MAX;
-    if (ok && !take(r, close)) {
+    if (ok && !take_char(r, close)) {
         do
             ok = read_one(r, whole);
-        while (ok && take(r, ','));
-        ok = ok && take(r, close);
+        while (ok && take_char(r, ','));
+        ok = ok && take_char(r, close);
     }
     r->depth--;
     if (ok)
@@ -143,12 +143,12 @@ static json_t *read_members(struct reader *r, json_t *whole, char close,
     return NULL;
 }
 
-static json_t *read_value(struct reader *r)
+static json_t *read_value(struct json_reader *r)
 {
     size_t len = 0;
-    if (take(r, '{'))
+    if (take_char(r, '{'))
         return read_members(r, json_object(), '}', read_member);
-    if (take(r, '['))
+    if (take_char(r, '['))
         return read_members(r, json_array(), ']', read_item);
     if (r->at == r->end)
         return NULL;
@@ -157,13 +157,13 @@ static json_t *read_value(struct reader *r)
     if (*r->at != '"')
         return read_word(r);
     const char *text = take_string(r, &len);
-    return text ? built(r, json_stringn_nocheck(text, len)) : NULL;
+    return text ? check_built(r, json_stringn_nocheck(text, len)) : NULL;
 }
 
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem)
 {
-    struct reader r = {.at = text, .end = text + len};
-    json_t *value = take(&r, '{') ? read_members(&r, json_object(), '}', read_member) : NULL;
+    struct json_reader r = {.at = text, .end = text + len};
+    json_t *value = take_char(&r, '{') ? read_members(&r, json_object(), '}', read_member) : NULL;
     while (r.at < r.end && is_space(*r.at))
         r.at++;
     *nomem = r.nomem;

@@ -20,7 +20,7 @@ static char *make_room(struct ocv_json_writer *w, const char *key, size_t value)
     return w->status == OCV_OK ? w->out->data + w->out->len : NULL;
 }
 
-static void finish(struct ocv_json_writer *w, char *end)
+static void finish_container(struct ocv_json_writer *w, char *end)
 {
     *end = '\0';
     w->out->len = (size_t)(end - w->out->data);
@@ -81,7 +81,7 @@ void ocv_json_write_open(struct ocv_json_writer *w, const char *key, char bracke
         return;
     to = put_key(w, to, key);
     *to++ = bracket;
-    finish(w, to);
+    finish_container(w, to);
     w->depth++;
     w->member = false;
 }
@@ -95,7 +95,7 @@ void ocv_json_write_close(struct ocv_json_writer *w, char bracket)
     if (w->member) /* an empty one closes on its line */
         to = put_line(w, to);
     *to++ = bracket;
-    finish(w, to);
+    finish_container(w, to);
     w->member = true;
 }
 
@@ -109,7 +109,7 @@ void ocv_json_write_string(struct ocv_json_writer *w, const char *key, const cha
         to = put_quoted(to, text);
     for (const char *c = text ? "" : "null"; *c; c++)
         *to++ = *c;
-    finish(w, to);
+    finish_container(w, to);
 }
 
 void ocv_json_write_number(struct ocv_json_writer *w, const char *key, int64_t number)
@@ -118,5 +118,5 @@ void ocv_json_write_number(struct ocv_json_writer *w, const char *key, int64_t n
     if (!to)
         return;
     to = put_key(w, to, key);
-    finish(w, to + snprintf(to, NUMBER + 1, "%" PRId64, number));
+    finish_container(w, to + snprintf(to, NUMBER + 1, "%" PRId64, number));
 }

@@ -106,15 +106,30 @@ static void describe_rule(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX
         add(out, " of at least %zu", rule->min);
 }
 
+/* "; did you mean 'shadow'?", or "": of the words that it may be. */
+static const char *meant_word(const struct ocv_yaml_rule *rule, const char *text,
+                              char out[OCV_NEAREST_QUESTION_MAX])
+{
+    struct ocv_nearest nearest = {.wanted = text};
+    for (size_t i = 0; rule->words && rule->words[i]; i++)
+        ocv_nearest_offer(&nearest, rule->words[i]);
+    return ocv_nearest_question(rule->words ? ocv_nearest_meant(&nearest) : NULL, out);
+}
+
 static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                         const struct ocv_yaml *node)
 {
-    char wanted[MESSAGE_MAX];
+    char wanted[MESSAGE_MAX], question[OCV_NEAREST_QUESTION_MAX];
     describe_rule(rule, wanted);
-    if (node->key && node->text && *node->text)
+    bool text = node->text && *node->text;
+    if (node->key && text && rule->takes & OCV_TAKES_TEXT)
+        ocv_yaml_fail(r, node, "invalid value '%.*s' for %.*s: %s%s", SHOWN, node->text, SHOWN,
+                      node->key, wanted, meant_word(rule, node->text, question));
+    else if (node->key && text)
         complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
     else
-        complain_of(r, node, subject_of(rule), "must be %s", wanted);
+        complain_of(r, node, subject_of(rule), "must be %s%s", wanted,
+                    text ? meant_word(rule, node->text, question) : "");
     if (rule->hint)
         ocv_error_hint(r->err, "%s", rule->hint);
     return OCV_ERR_CONFIG;
@@ -163,12 +178,12 @@ static bool text_fits(const struct ocv_yaml_rule *rule, const char *text)
 int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, const char *text,
                         struct ocv_error *err)
 {
-    char wanted[MESSAGE_MAX] = "";
+    char wanted[MESSAGE_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
     if (text_fits(rule, text))
         return OCV_OK;
     add_text_wanted(rule, wanted);
-    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.*s' must be %s, not '%.*s'", SHOWN, name, wanted,
-                         SHOWN, text);
+    return ocv_error_set(err, OCV_ERR_CONFIG, "invalid value '%.*s' for %.*s: %s%s", SHOWN, text,
+                         SHOWN, name, wanted, meant_word(rule, text, question));
 }
 
 /* Members that are not texts are reported by their own rule. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* YAML into a tree whose nodes know their line, in one pass over libyaml's events: its own loader
- * recurses without a limit and does not see a key that is given twice. */
+/* YAML into a tree of nodes with line numbers, in one pass over libyaml's events: libyaml's own
+ * loader recurses without limit and does not detect duplicate keys. */
 #include "lib/base/format/yaml_tree.h"
 
 #include <stdlib.h>
@@ -128,7 +128,7 @@ static int refuse_input(const struct builder *b)
     return fail_at(b, line, problem);
 }
 
-static int build(struct builder *b)
+static int build_tree(struct builder *b)
 {
     for (bool end = false; !end;) {
         yaml_event_t event;
@@ -150,7 +150,7 @@ int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_y
     if (!yaml_parser_initialize(&b.parser))
         return ocv_error_nomem(err);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
-    int status = build(&b);
+    int status = build_tree(&b);
     yaml_parser_delete(&b.parser);
     free(b.key);
     if (status < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* YAML with lines, for our own libraries: a document as a tree whose nodes know where they stood,
- * so that every complaint can name file and line. Not installed, and compiled into each library
- * that uses it: it is not public. */
+/* YAML with line numbers, for our own libraries: a document as a tree of nodes that have their
+ * lines, so that every error can name file and line. Not public: compiled into each library that
+ * uses it, and not installed. */
 #ifndef OCV_YAML_TREE_H
 #define OCV_YAML_TREE_H
 

@@ -13,8 +13,7 @@ void ocv_decision_free(struct ocv_decision *decision)
 {
     if (!decision)
         return;
-    struct ocv_arena arena = decision->arena;
-    ocv_arena_free(&arena);
+    ocv_arena_free(&decision->own);
     free(decision);
 }
 
@@ -35,7 +34,7 @@ const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, 
 
 const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision)
 {
-    return decision->fallback;
+    return decision->table->older;
 }
 
 bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id)
@@ -225,7 +224,7 @@ static int format_rejection(const struct ocv_decision *decision, size_t i, struc
 }
 
 /* Sentences quote index and profile. */
-static int cleaned(struct ocv_buffer *out, size_t start, int status)
+static int clean_from(struct ocv_buffer *out, size_t start, int status)
 {
     if (status == OCV_OK && out->data)
         ocv_text_clean(out->data + start);
@@ -240,7 +239,7 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     int status = format_rejection(decision, i, out, err);
     if (status == OCV_OK && origin)
         status = ocv_buffer_printf(out, err, " (%.400s)", origin);
-    return cleaned(out, start, status);
+    return clean_from(out, start, status);
 }
 
 static int compare_hint(const void *text, const void *hint)
@@ -276,7 +275,8 @@ static const json_t *recorded_object(const struct ocv_profile *profile, const ch
     return NULL;
 }
 
-static const char *recorded(const struct ocv_profile *profile, const char *ns, const char *key)
+static const char *recorded_value(const struct ocv_profile *profile, const char *ns,
+                                  const char *key)
 {
     return json_string_value(json_object_get(recorded_object(profile, ns), key));
 }
@@ -301,15 +301,15 @@ static int hint_need(const char *driver, const struct hint_entry *all, const cha
                              needs);
 }
 
-/* From schema/hints.yaml. The entry's values are alternatives: the first one with a known need will
- * do. Where nothing is known of them, what the probe reported as missing is told. */
+/* From schema/hints.yaml. The entry's values are alternatives, so the first one with a known remedy
+ * is used. Without one, name what the probe reported as missing. */
 static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *r,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     const char *best = have && have->n_values ? have->values[0] : NULL;
-    const char *error = recorded(d->profile, r->ns, "error");
+    const char *error = recorded_value(d->profile, r->ns, "error");
     for (size_t i = 0; slot && (best || !error) && i < r->entry->n_properties; i++) {
         uint32_t id = r->entry->properties[i];
         if (&d->host.slots[d->host.slot_of[id]] != slot)
@@ -320,7 +320,7 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
             (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
             return OCV_OK; /* nothing that is installed helps a host that has no such device */
         if (one || all)
-            return hint_need(recorded(d->profile, r->ns, "driver"), all,
+            return hint_need(recorded_value(d->profile, r->ns, "driver"), all,
                              one ? one->needs : all->needs, p.value, best, out, err);
     }
     return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
@@ -351,8 +351,8 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
                                    "see --devices, 'devices' and what the probe marks secondary");
 }
 
-static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
-                struct ocv_error *err)
+static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     const struct ocv_rejection *r = &decision->rejected[i];
     switch (r->code) {
@@ -385,5 +385,5 @@ int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_
                       struct ocv_error *err)
 {
     size_t start = out->len;
-    return cleaned(out, start, hint(decision, i, out, err));
+    return clean_from(out, start, format_hint(decision, i, out, err));
 }

@@ -89,7 +89,7 @@ static const char *host_version(const struct ocv_slot *slot)
     return "none";
 }
 
-static bool fits(const struct ocv_decision *d, const struct ocv_entry *entry)
+static bool entry_fits(const struct ocv_decision *d, const struct ocv_entry *entry)
 {
     for (size_t i = 0; i < d->n_candidates; i++)
         if (d->candidates[i].entry == entry)
@@ -99,8 +99,8 @@ static bool fits(const struct ocv_decision *d, const struct ocv_entry *entry)
 
 /* The user space of the entry's image, where it is newer than the first of the host's list, which
  * was tested. NULL: it was tested, too, or none is named. */
-static const char *untested(const struct ocv_decision *d, const struct ocv_entry *entry,
-                            const char **tested)
+static const char *untested_note(const struct ocv_decision *d, const struct ocv_entry *entry,
+                                 const char **tested)
 {
     const char *brings = NULL;
     for (size_t i = 0; i < entry->n_properties; i++) {
@@ -126,13 +126,14 @@ int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entr
     struct ocv_property built;
     struct version base;
     const char *tested = NULL;
-    const char *brings = fits(decision, entry) ? untested(decision, entry, &tested) : NULL;
+    const char *brings =
+        entry_fits(decision, entry) ? untested_note(decision, entry, &tested) : NULL;
     if (brings)
         return ocv_buffer_printf(out, err,
                                  "brings ROCm %.40s, newer than what was tested with this driver "
                                  "(up to %.40s)",
                                  brings, tested);
-    if (!fits(decision, entry) || !runs_by_the_base(decision, entry, &base, &slot) ||
+    if (!entry_fits(decision, entry) || !runs_by_the_base(decision, entry, &base, &slot) ||
         !built_with(decision, entry, base, &built))
         return OCV_OK;
     const char *needs = ocv_hint_needs(built);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define FEW 16u /* components of a key that are worked on without an allocation */
+
 /* Best value of the entry's properties ids[0..n) of one slot, in one of the slot's lists. */
 static uint32_t best_value(const struct ocv_slot *slot, size_t list, const uint32_t *ids, size_t n)
 {
@@ -44,8 +46,9 @@ static enum ocv_reject failure_code(const struct ocv_slot *slot, const uint32_t 
     return has_feature ? OCV_REJECT_VALUE_UNSUPPORTED : OCV_REJECT_FEATURE_UNSUPPORTED;
 }
 
-static struct ocv_rejection failure(const struct ocv_entry *entry, const struct ocv_slot *slot,
-                                    size_t list, const uint32_t *ids, size_t n)
+static struct ocv_rejection make_rejection(const struct ocv_entry *entry,
+                                           const struct ocv_slot *slot, size_t list,
+                                           const uint32_t *ids, size_t n)
 {
     struct ocv_rejection r = {.entry = entry, .ns = slot->ns->name, .feature = slot->feature};
     r.code = failure_code(slot, ids, n);
@@ -76,7 +79,7 @@ static bool fits_slot(const struct ocv_slot *slot, const struct ocv_entry *entry
         if (supported)
             return true;
     }
-    *why = failure(entry, slot, failing, ids, n);
+    *why = make_rejection(entry, slot, failing, ids, n);
     return false;
 }
 
@@ -86,8 +89,8 @@ static size_t list_for(const struct ocv_slot *slot, size_t device)
 }
 
 /* Under `any`: does this device serve every slot of ids[0..n), all of one namespace? */
-static bool serves(const struct ocv_host_table *host, size_t device, const uint32_t *ids, size_t n,
-                   const struct ocv_slot **failing)
+static bool device_serves(const struct ocv_host_table *host, size_t device, const uint32_t *ids,
+                          size_t n, const struct ocv_slot **failing)
 {
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
@@ -101,15 +104,15 @@ static bool serves(const struct ocv_host_table *host, size_t device, const uint3
     return true;
 }
 
-/* Under `any` the features must fit together on one device; which one speaks for the namespace when
- * several do is decided in any_key. */
+/* Under `any` all features must fit on one device. Where several devices fit, any_key decides which
+ * one represents the namespace. */
 static bool some_device_serves(const struct ocv_host_table *host,
                                const struct ocv_host_table_namespace *ns, const uint32_t *ids,
                                size_t n, const struct ocv_slot **failing)
 {
     const struct ocv_slot *last = NULL;
     for (size_t d = 0; d < ns->n_counted; d++)
-        if (serves(host, d, ids, n, &last))
+        if (device_serves(host, d, ids, n, &last))
             return true;
         else if (!*failing)
             *failing = last;
@@ -162,7 +165,7 @@ static int compare_components(const struct ocv_component *a, const struct ocv_co
     return (a->value > b->value) - (a->value < b->value);
 }
 
-static struct ocv_component component(const struct ocv_slot *slot, size_t group, uint32_t value)
+static struct ocv_component component_of(const struct ocv_slot *slot, size_t group, uint32_t value)
 {
     return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank,
                                   (uint64_t)group << 32 | value};
@@ -198,7 +201,7 @@ static size_t device_key(const struct ocv_host_table *host, size_t device, const
         for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
             ;
         uint32_t value = best_value(slot, list_for(slot, device), ids + i, end - i);
-        insert_component(key, &count, component(slot, 0, value));
+        insert_component(key, &count, component_of(slot, 0, value));
     }
     return count;
 }
@@ -213,7 +216,7 @@ static size_t any_key(const struct ocv_host_table *host, const struct ocv_host_t
     if (ns->n_counted == 0)
         return device_key(host, 0, ids, n, best);
     for (size_t d = 0; d < ns->n_counted; d++) {
-        if (!serves(host, d, ids, n, &ignored))
+        if (!device_serves(host, d, ids, n, &ignored))
             continue;
         size_t m = device_key(host, d, ids, n, scratch);
         if (count == 0 || ocv_key_compare(scratch, m, best, count) < 0)
@@ -233,7 +236,7 @@ static size_t all_key(const struct ocv_host_table *host, const uint32_t *ids, si
             ;
         for (size_t l = 0; l < slot->n_lists; l++) {
             uint32_t value = best_value(slot, l, ids + i, end - i);
-            insert_component(key, &count, component(slot, l, value));
+            insert_component(key, &count, component_of(slot, l, value));
         }
     }
     return count;
@@ -252,10 +255,13 @@ int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struc
     const struct ocv_entry *entry = candidate->entry;
     const struct ocv_host_table *host = &d->host;
     size_t size = key_size(host, entry), n = 0;
-    struct ocv_component *key = ocv_arena_alloc(&d->arena, size * 3 + 1, sizeof(*key));
-    if (!key)
+    struct ocv_component few[2 * FEW];
+    struct ocv_component *key = ocv_arena_alloc(d->arena, size + 1, sizeof(*key));
+    struct ocv_component *part =
+        size <= FEW ? few : ocv_arena_alloc(d->arena, size * 2, sizeof(*part));
+    if (!key || !part)
         return ocv_error_nomem(err);
-    struct ocv_component *part = key + size, *scratch = part + size;
+    struct ocv_component *scratch = part + size;
     for (size_t i = 0, end; i < entry->n_properties; i = end) {
         end = namespace_end(host, entry, i);
         const uint32_t *ids = entry->properties + i;

@@ -157,39 +157,40 @@ static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
     return OCV_OK;
 }
 
-static int compare_values(const void *a, const void *b, void *values)
+/* The property of this value: ids of a slot ascend by value. Its count: none. */
+static uint32_t find_value(const struct ocv_index *index, const struct ocv_slot *slot,
+                           const char *value)
 {
-    const char *const *v = values;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int order = strcmp(v[x], v[y]);
-    return order ? order : (x > y) - (x < y); /* the first mention of a value counts */
+    const struct ocv_property *of = &index->properties[slot->first];
+    uint32_t low = 0, high = slot->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = (unsigned char)*of[middle].value - (unsigned char)*value;
+        if (order == 0)
+            order = strcmp(of[middle].value, value);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return slot->count;
 }
 
-/* Ids of a slot ascend by value, so one walk over the sorted host list ranks them all. */
-static int rank_values(const struct ocv_index *index, struct ocv_slot *slot, size_t l,
-                       struct ocv_error *err)
+/* The first mention of a value counts. */
+static void rank_values(const struct ocv_index *index, struct ocv_slot *slot, size_t l)
 {
     const struct ocv_feature *list = slot->lists[l];
-    size_t n = list ? list->n_values : 0;
     uint32_t *ranks = slot->ranks + l * slot->count;
-    uint32_t *order = malloc((n + 1) * sizeof(*order));
-    if (!order)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    if (n)
-        qsort_r(order, n, sizeof(*order), compare_values, (void *)list->values);
-    size_t at = 0;
-    for (uint32_t k = 0; k < slot->count; k++) {
-        const char *value = index->properties[slot->first + k].value;
-        int compared = 1;
-        while (at < n && (compared = strcmp(list->values[order[at]], value)) < 0)
-            at++;
-        bool off = slot->value_disabled && slot->value_disabled[k];
-        ranks[k] = at < n && compared == 0 && !off ? order[at] : OCV_UNSUPPORTED;
+    for (uint32_t k = 0; k < slot->count; k++)
+        ranks[k] = OCV_UNSUPPORTED;
+    for (size_t i = 0; list && i < list->n_values; i++) {
+        uint32_t k = find_value(index, slot, list->values[i]);
+        if (k < slot->count && ranks[k] == OCV_UNSUPPORTED &&
+            !(slot->value_disabled && slot->value_disabled[k]))
+            ranks[k] = (uint32_t)i;
     }
-    free(order);
-    return OCV_OK;
 }
 
 static int mark_disabled(struct ocv_arena *arena, const struct ocv_index *index,
@@ -228,13 +229,13 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
     if (!slot->ranks)
         return ocv_error_nomem(err);
-    for (size_t l = 0; l < slot->n_lists && status == OCV_OK; l++)
-        status = rank_values(index, slot, l, err);
-    return status;
+    for (size_t l = 0; l < slot->n_lists; l++)
+        rank_values(index, slot, l);
+    return OCV_OK;
 }
 
-static int allocate(struct ocv_arena *arena, const struct ocv_index *index,
-                    struct ocv_host_table *host, struct ocv_error *err)
+static int allocate_table(struct ocv_arena *arena, const struct ocv_index *index,
+                          struct ocv_host_table *host, struct ocv_error *err)
 {
     size_t slots = 0, namespaces = 0, n = index->n_properties;
     for (size_t i = 0; i < n; i++) {
@@ -255,7 +256,7 @@ int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
                          struct ocv_error *err)
 {
     *out = (struct ocv_host_table){0};
-    int status = allocate(arena, index, out, err);
+    int status = allocate_table(arena, index, out, err);
     for (size_t i = 0; i < index->n_properties && status == OCV_OK; i++) {
         const struct ocv_property *p = &index->properties[i];
         bool new_ns = i == 0 || p->ns != p[-1].ns;

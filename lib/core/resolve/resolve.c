@@ -32,31 +32,7 @@ static int compare_candidates(const void *pa, const void *pb)
     return order;
 }
 
-static enum ocv_reject platform_code(const char *why)
-{
-    if (!strcmp(why, "variant"))
-        return OCV_REJECT_PLATFORM_VARIANT;
-    return strcmp(why, "os.features") ? OCV_REJECT_PLATFORM : OCV_REJECT_OS_FEATURES;
-}
-
-static enum ocv_reject match_platform(const struct ocv_decision *d, const struct ocv_entry *entry,
-                                      struct ocv_candidate *candidate)
-{
-    candidate->architecture = entry->label ? 0 : 2;
-    candidate->place = 0;
-    if (!entry->has_platform)
-        return OCV_REJECT_NONE;
-    const char *why;
-    int place = ocv_platform_match(&d->platform, &entry->platform, &why);
-    if (place < 0)
-        return platform_code(why);
-    candidate->place = (uint32_t)place;
-    candidate->architecture =
-        ocv_platform_same_architecture(&d->platform, &entry->platform) ? 0 : 1;
-    return OCV_REJECT_NONE;
-}
-
-struct request {
+struct constraints {
     const struct ocv_resolve_options *options;
     const char *label; /* --label or the configuration's, or NULL */
     const struct ocv_strings *required;
@@ -64,7 +40,7 @@ struct request {
     bool plain;   /* --label null, and no entry of that label is on offer */
 };
 
-static bool asked_for(const struct request *request, const struct ocv_entry *entry)
+static bool asked_for(const struct constraints *request, const struct ocv_entry *entry)
 {
     const char *label = request->label;
     if (label && !entry->label)
@@ -73,21 +49,20 @@ static bool asked_for(const struct request *request, const struct ocv_entry *ent
 }
 
 /* The default entry goes by the name null even where it carries no annotation. */
-static bool means_plain(const struct ocv_decision *d, const struct request *request)
+static bool means_plain(const struct ocv_decision *d, const struct constraints *request)
 {
-    struct ocv_candidate ignored;
     if (!request->label || strcmp(request->label, "null") != 0)
         return false;
     for (size_t i = 0; i < d->index->n_entries; i++) {
         const struct ocv_entry *entry = &d->index->entries[i];
         if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NULL &&
-            (request->options->unchecked || match_platform(d, entry, &ignored) == OCV_REJECT_NONE))
+            (request->options->unchecked || d->table->places[i].code == OCV_REJECT_NONE))
             return false;
     }
     return true;
 }
 
-static void check_requirements(const struct ocv_decision *d, const struct request *request,
+static void check_requirements(const struct ocv_decision *d, const struct constraints *request,
                                struct ocv_rejection *why)
 {
     size_t i = ocv_entry_unmet(&d->host, d->index, why->entry, request->required);
@@ -116,7 +91,7 @@ static const char *disabled_at(const struct ocv_decision *d,
 }
 
 /* The line of the configuration that decided, where one did. */
-static const char *origin_of(const struct ocv_decision *d, const struct request *request,
+static const char *origin_of(const struct ocv_decision *d, const struct constraints *request,
                              const struct ocv_rejection *why)
 {
     const struct ocv_preferences *preferences = &request->options->preferences;
@@ -130,27 +105,29 @@ static const char *origin_of(const struct ocv_decision *d, const struct request 
 }
 
 /* The configuration may be gone before the decision is. */
-static int reject(struct ocv_decision *d, const struct request *request, struct ocv_rejection *why,
-                  struct ocv_error *err)
+static int reject_entry(struct ocv_decision *d, const struct constraints *request,
+                        struct ocv_rejection *why, struct ocv_error *err)
 {
     const char *origin = origin_of(d, request, why);
-    why->origin = origin ? ocv_arena_printf(&d->arena, "%s", origin) : NULL;
+    why->origin = origin ? ocv_arena_printf(d->arena, "%s", origin) : NULL;
     if (why->required)
-        why->required = ocv_arena_printf(&d->arena, "%s", why->required);
+        why->required = ocv_arena_printf(d->arena, "%s", why->required);
     bool kept = (!origin || why->origin) && (why->code != OCV_REJECT_REQUIREMENT || why->required);
     d->rejected[d->n_rejected++] = *why;
     return kept ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int consider(struct ocv_decision *d, const struct request *request,
-                    const struct ocv_entry *entry, struct ocv_error *err)
+static int consider_entry(struct ocv_decision *d, const struct constraints *request,
+                          const struct ocv_entry *entry, struct ocv_error *err)
 {
     struct ocv_rejection why = {.entry = entry, .code = entry->code};
-    struct ocv_candidate candidate = {.entry = entry};
+    const struct ocv_platform_place *place = &d->table->places[entry->position];
+    struct ocv_candidate candidate = {
+        .entry = entry, .architecture = place->architecture, .place = place->place};
     bool unchecked = request->options->unchecked && request->label && asked_for(request, entry) &&
                      entry->code == OCV_REJECT_NONE;
     if (why.code == OCV_REJECT_NONE) {
-        why.code = match_platform(d, entry, &candidate);
+        why.code = place->code;
         if (unchecked && why.code != OCV_REJECT_NONE) {
             candidate.architecture = 3;
             why.code = OCV_REJECT_NONE;
@@ -167,20 +144,11 @@ static int consider(struct ocv_decision *d, const struct request *request,
     if (why.code == OCV_REJECT_NONE && !asked_for(request, entry))
         why.code = OCV_REJECT_NOT_REQUESTED;
     if (why.code != OCV_REJECT_NONE)
-        return reject(d, request, &why, err);
+        return reject_entry(d, request, &why, err);
     int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
-    d->candidates[d->n_candidates++] = candidate;
+    *--d->candidates = candidate; /* each entry is one or the other, so they never meet */
+    d->n_candidates++;
     return status;
-}
-
-/* What a client without this library takes: the first entry of its platform, where amd64 levels are
- * not detected (runtimes.md 2.5). */
-static const struct ocv_entry *older_clients_choice(const struct ocv_decision *d)
-{
-    struct ocv_platform host = d->platform;
-    if (host.architecture && !strcmp(host.architecture, "amd64"))
-        host.variant = NULL;
-    return ocv_index_older_choice(d->index, &host, false);
 }
 
 /* The x86-64 level, for a profile written by hand that has no platform.variant. */
@@ -197,7 +165,8 @@ static const char *profile_level(const struct ocv_profile *profile, const char *
 }
 
 /* The platform to resolve for: the profile's, or --platform lowered to what the host can run. */
-static int choose_platform(struct ocv_decision *d, struct request *request, struct ocv_error *err)
+static int choose_platform(struct ocv_decision *d, struct constraints *request,
+                           struct ocv_error *err)
 {
     const struct ocv_platform *asked = request->options->platform;
     struct ocv_platform own = ocv_profile_platform(d->profile);
@@ -227,49 +196,68 @@ static int choose_platform(struct ocv_decision *d, struct request *request, stru
     return OCV_OK;
 }
 
-static int allocate(struct ocv_decision *d, struct ocv_error *err)
+static int prepare_decision(struct ocv_decision *d, struct ocv_platform_tables *tables,
+                            struct ocv_error *err)
 {
+    int status = OCV_OK;
+    if (tables)
+        status = ocv_platform_table_get(tables, d->index, &d->platform, &d->table, err);
+    else
+        d->table = ocv_platform_table_make(d->arena, d->index, &d->platform);
+    if (status < 0)
+        return status;
     size_t n = d->index->n_entries + 1;
-    d->candidates = ocv_arena_alloc(&d->arena, n, sizeof(*d->candidates));
-    d->rejected = ocv_arena_alloc(&d->arena, n, sizeof(*d->rejected));
-    return d->candidates && d->rejected ? OCV_OK : ocv_error_nomem(err);
+    _Static_assert(sizeof(*d->candidates) <= sizeof(*d->rejected), "room for either");
+    d->rejected = ocv_arena_alloc(d->arena, n, sizeof(*d->rejected));
+    if (!d->table || !d->rejected)
+        return ocv_error_nomem(err);
+    d->candidates = (struct ocv_candidate *)(d->rejected + n);
+    return OCV_OK;
 }
 
-static struct request make_request(const struct ocv_resolve_options *options)
+static struct constraints make_request(const struct ocv_resolve_options *options)
 {
     static const struct ocv_strings none = {0};
     const char *label = options->label ? options->label : options->preferences.label;
-    return (struct request){.options = options,
-                            .label = label && *label ? label : NULL,
-                            .required = options->any_use ? &none : &options->preferences.require};
+    return (struct constraints){.options = options,
+                                .label = label && *label ? label : NULL,
+                                .required =
+                                    options->any_use ? &none : &options->preferences.require};
+}
+
+int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *profile,
+                     const struct ocv_resolve_options *options, struct ocv_platform_tables *tables,
+                     struct ocv_decision **out, struct ocv_error *err)
+{
+    static const struct ocv_resolve_options none = {0};
+    struct constraints request = make_request(options ? options : &none);
+    ocv_auto(ocv_decision) d = calloc(1, sizeof(*d));
+    if (!d)
+        return ocv_error_nomem(err);
+    d->arena = tables ? &tables->arena : &d->own;
+    d->index = index;
+    d->profile = profile;
+    int status = choose_platform(d, &request, err);
+    if (status == OCV_OK)
+        status = prepare_decision(d, tables, err);
+    if (status == OCV_OK)
+        status = ocv_host_table_build(d->arena, index, profile, &request.options->preferences,
+                                      &d->host, err);
+    if (status == OCV_OK)
+        request.plain = means_plain(d, &request);
+    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
+        status = consider_entry(d, &request, &index->entries[i], err);
+    if (status < 0)
+        return status;
+    if (d->n_candidates > 1)
+        qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
+    *out = ocv_steal(&d);
+    return OCV_OK;
 }
 
 int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
                 const struct ocv_resolve_options *options, struct ocv_decision **out,
                 struct ocv_error *err)
 {
-    static const struct ocv_resolve_options none = {0};
-    struct request request = make_request(options ? options : &none);
-    ocv_auto(ocv_decision) d = calloc(1, sizeof(*d));
-    if (!d)
-        return ocv_error_nomem(err);
-    d->index = index;
-    d->profile = profile;
-    int status = choose_platform(d, &request, err);
-    if (status == OCV_OK)
-        status = allocate(d, err);
-    if (status == OCV_OK)
-        status = ocv_host_table_build(&d->arena, index, profile, &request.options->preferences,
-                                      &d->host, err);
-    if (status == OCV_OK)
-        request.plain = means_plain(d, &request);
-    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
-        status = consider(d, &request, &index->entries[i], err);
-    if (status < 0)
-        return status;
-    if (d->n_candidates > 1)
-        qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
-    d->fallback = older_clients_choice(d);
-    *out = ocv_steal(&d);
-    return OCV_OK;
+    return ocv_resolve_with(index, profile, options, NULL, out, err);
 }

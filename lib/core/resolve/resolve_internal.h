@@ -8,7 +8,9 @@
  *
  * entry (lib/core/resolve/entry.c): one entry is tested against the slots and gets its sort key.
  *
- * lib/core/resolve/resolve.c puts the two together: platforms, requests, order. */
+ * platform (lib/core/resolve/platform_table.c): where each entry stands on hosts of this platform.
+ *
+ * lib/core/resolve/resolve.c puts the three together: requests, order. */
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
@@ -16,6 +18,7 @@
 #include "lib/core/platform_internal.h"
 #include "lib/core/profile_internal.h"
 #include "lib/core/resolve/default.h"
+#include "lib/core/resolve/platform_table.h"
 #include "lib/core/resolve/preferences_internal.h"
 #include "ocivariant/resolve.h"
 
@@ -25,7 +28,7 @@
 struct ocv_host_table_namespace {
     const char *name;
     uint32_t rank; /* place in the namespace order; OCV_UNSUPPORTED: undeclared */
-    const struct ocv_namespace *list; /* NULL: the host has nothing of it */
+    const struct ocv_namespace *list; /* NULL: the host does not have it */
     enum ocv_reject code;             /* why every property of it fails, or NONE */
     enum ocv_policy policy;
     const struct ocv_device **counted; /* devices that count; n_counted 0 with devices: none left */
@@ -76,18 +79,23 @@ struct ocv_candidate {
 };
 
 struct ocv_decision {
-    struct ocv_arena arena;
+    struct ocv_arena own, *arena; /* all of it is there: its own, or that of shared tables */
     const struct ocv_index *index;
     const struct ocv_profile *profile;
     struct ocv_host_table host;
-    struct ocv_platform platform; /* resolved for */
-    struct ocv_candidate *candidates;
+    struct ocv_platform platform;     /* resolved for */
+    struct ocv_candidate *candidates; /* one room with `rejected`, filled from its end */
     size_t n_candidates;
     struct ocv_rejection *rejected;
     size_t n_rejected;
-    const struct ocv_entry *fallback; /* what an older client gets */
+    const struct ocv_platform_table *table; /* of `platform` */
 };
 
+/** ocv_resolve with tables that decisions of one index share, which also have the decision's
+ *  memory: hundreds of them in few pages. NULL: the decision has its own. */
+int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *profile,
+                     const struct ocv_resolve_options *options, struct ocv_platform_tables *tables,
+                     struct ocv_decision **out, struct ocv_error *err);
 /** Does this host have a value of every feature of the entry, device by device as the policies say?
  *  If not, `*why` is the first failure by namespace, feature. */
 bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *entry,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One variant without its index: the index of one entry that says what it says, resolved for the
- * host, so that there is one rule for what fits. */
+/* One variant without its index: build an index with this entry alone, and resolve it for the host,
+ * so that there is one rule for what fits. */
 #include "lib/base/format/json.h"
 #include "lib/core/property_internal.h"
 #include "ocivariant/resolve.h"
 
 #include <string.h>
 
-static bool listed(const char *list, const char *ns)
+static bool in_list(const char *list, const char *ns)
 {
     struct ocv_span rest = {list, list ? strlen(list) : 0}, piece;
     while (rest.data && ocv_span_split(&rest, ',', &piece))
@@ -24,7 +24,7 @@ static int host_properties(const char *text, const char *statics, struct ocv_buf
     int status = ocv_properties_parse(text, strlen(text), &properties, err);
     for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(properties); i++) {
         struct ocv_property p = ocv_properties_get(properties, i);
-        if (!listed(statics, p.ns))
+        if (!in_list(statics, p.ns))
             status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
                                        p.feature, p.value);
     }
@@ -50,7 +50,7 @@ static int index_of_one(const char *label, const char *properties, struct ocv_in
 }
 
 /* What runs everywhere, or is ranked by its index alone: only a wish can be against it. */
-static int judge_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
+static int check_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
                       struct ocv_buffer *reason, struct ocv_error *err)
 {
     static const struct ocv_preferences none = {0};
@@ -85,7 +85,7 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
     if (status < 0)
         return status;
     if (text.len == 0)
-        return judge_bare(label, options, fits, reason, err);
+        return check_bare(label, options, fits, reason, err);
     status = index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data,
                           &index, err);
     if (status == OCV_OK && ocv_index_entry(index, 0)->code != OCV_REJECT_NONE)

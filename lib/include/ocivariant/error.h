@@ -31,14 +31,15 @@ enum ocv_status {
     OCV_ERR_DATA = -4,         /**< malformed index, profile, rule file or message */
     OCV_ERR_MISMATCH = -5,     /**< digest or size differs from what was announced */
     OCV_ERR_IO = -6,           /**< file system */
-    OCV_ERR_NETWORK = -7,      /**< name, connection, TLS, broken transfer, server fault */
+    OCV_ERR_NETWORK = -7,      /**< name, connection, broken transfer, server fault */
     OCV_ERR_NOT_FOUND = -8,    /**< no such image, tag, blob, file */
     OCV_ERR_DENIED = -9,       /**< credentials missing or refused */
     OCV_ERR_NO_MATCH = -10,    /**< no variant fits and there is no default entry */
     OCV_ERR_ENGINE = -11,      /**< a container engine refused or failed */
     OCV_ERR_INTERRUPTED = -12, /**< stopped on the caller's request */
     OCV_ERR_UNSUPPORTED = -13, /**< valid, but not something this version can do */
-    OCV_ERR_CHECK = -14        /**< a check failed: lint, verify */
+    OCV_ERR_CHECK = -14,       /**< a check failed: lint, verify */
+    OCV_ERR_TLS = -15          /**< the server's certificate is not accepted, or it speaks no TLS */
 };
 
 #define OCV_ERROR_MESSAGE_MAX 1024

@@ -29,11 +29,10 @@ struct ocv_layout;
 enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_NOSYNC = 2, OCV_LAYOUT_VERIFY = 4 };
 
 /** Open a layout directory; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
- *  OCV_LAYOUT_NOSYNC as well, streamed blobs need not survive a power cut: they are read again at
- *  once, so they stay in memory and are not waited for. With OCV_LAYOUT_VERIFY whoever would write
- *  a blob that is there reads it first, also where the same file (inode, time of change, size) was
- *  found to be right before. Holds no lock.
- *  Not a layout: OCV_ERR_DATA; missing: OCV_ERR_NOT_FOUND. */
+ * OCV_LAYOUT_NOSYNC as well, streamed blobs are not synced, since they are read again at once and
+ * need not survive a power cut. With OCV_LAYOUT_VERIFY a blob that is already there is always
+ * read and checked before it is reused, even if the same file (inode, time of change, size) was
+ * found correct before. Holds no lock. Not a layout: OCV_ERR_DATA; missing: OCV_ERR_NOT_FOUND. */
 OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_layout_free(struct ocv_layout *layout);

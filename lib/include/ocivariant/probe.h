@@ -41,6 +41,8 @@ struct ocv_probe_options {
                                  asks vendors' libraries), 0: 2,000 */
     bool no_environment;    /**< the published wheel providers' variables (NV_VARIANT_PROVIDER_...)
                                  say nothing: for daemons */
+    bool whole_node;        /**< GPUs that the device cgroup keeps from this process count, too: for
+                                 a daemon that is in a container itself and answers for the node */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into

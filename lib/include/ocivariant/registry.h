@@ -7,9 +7,9 @@
  * Ownership: the caller owns a client and frees it; options are copied except where they say so.
  * Thread safety: one thread at a time for each client, which holds its connections, TLS settings,
  * credentials and tokens; blobs are fetched several at once inside one call. Errors beside those of
- * ocivariant.h: OCV_ERR_NETWORK, OCV_ERR_DENIED (401, 403), OCV_ERR_NOT_FOUND (404), OCV_ERR_DATA
- * (a malformed answer), OCV_ERR_MISMATCH (digest or size), OCV_ERR_INTERRUPTED; `http_status` is
- * set where a server answered.
+ * ocivariant.h: OCV_ERR_NETWORK, OCV_ERR_TLS, OCV_ERR_DENIED (401, 403), OCV_ERR_NOT_FOUND (404),
+ * OCV_ERR_DATA (a malformed answer), OCV_ERR_MISMATCH (digest or size), OCV_ERR_INTERRUPTED;
+ * `http_status` is set where a server answered.
  */
 #ifndef OCIVARIANT_REGISTRY_H
 #define OCIVARIANT_REGISTRY_H
@@ -38,6 +38,41 @@ struct ocv_ca_store;
 OCV_API int ocv_ca_store_new(struct ocv_ca_store **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** After the clients that use it. NULL is allowed. */
 OCV_API void ocv_ca_store_free(struct ocv_ca_store *ca_store);
+
+/** Programs that print credentials for a while, as kubelet's credential provider plug-ins do
+ *  (credentialprovider.kubelet.k8s.io), with kubelet's own configuration of them. Their answers are
+ *  kept as long as they say, and shared by clients of any thread. A program is run by a thread of
+ *  its own, once for all that wait for it, and goes on when they no longer do: who comes later
+ *  finds its answer. Four run at a time of one plug-in, so that none waits for another. */
+struct ocv_credential_providers;
+/** How a run ended. */
+enum ocv_credential_run {
+    OCV_CREDENTIAL_RUN_OK,
+    OCV_CREDENTIAL_RUN_FAILED,
+    OCV_CREDENTIAL_RUN_TIMEOUT,
+    OCV_CREDENTIAL_RUN_UNUSABLE /**< not a run: it cannot be run as things are now */
+};
+struct ocv_credential_providers_options {
+    const char *config;  /**< CredentialProviderConfig of kubelet.config.k8s.io (YAML) */
+    const char *bin_dir; /**< where the programs are */
+    unsigned timeout_ms; /**< of a run; default 60,000, as kubelet's */
+    /** A run has ended, with the reason where it failed: never a secret nor anything that the
+     *  program printed. From any thread, and for each program that cannot be run from
+     *  ocv_credential_providers_new. It may not call the providers. May be NULL. */
+    void (*ended)(void *data, const char *provider, enum ocv_credential_run how, const char *why);
+    void *data;
+};
+/** Read the configuration. OCV_ERR_CONFIG with file and line where it is wrong; OCV_ERR_IO or
+ * OCV_ERR_NOT_FOUND where it, or the directory, cannot be read. A program that is not there is no
+ * error: it gives no credentials. */
+OCV_API int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
+                                         struct ocv_credential_providers **out,
+                                         struct ocv_error *err) OCV_WARN_UNUSED;
+/** After the clients that use them. What runs is killed. NULL is allowed. */
+OCV_API void ocv_credential_providers_free(struct ocv_credential_providers *providers);
+/** May one of them have credentials for a repository at HOST[:PORT]? */
+OCV_API bool ocv_credential_providers_cover(const struct ocv_credential_providers *providers,
+                                            const char *host);
 
 /** What a call is waiting for. Strings are borrowed for the call. */
 struct ocv_registry_wait {
@@ -91,6 +126,10 @@ struct ocv_registry_options {
      *  NULL. It may not call the client. */
     void (*wait)(void *data, const struct ocv_registry_wait *wait);
     void *wait_data;
+    /** Asked where neither this structure nor a file has credentials; shared by clients, must
+     *  outlive them; may be NULL. */
+    struct ocv_credential_providers *credential_providers;
+    bool service; /**< hints name keys of a configuration, not options of a command */
 };
 #define OCV_RETRIES_NONE UINT_MAX
 #define OCV_BUDGET_FREE (64u * 1024)
@@ -103,6 +142,17 @@ OCV_API void ocv_registry_free(struct ocv_registry *registry);
  *  OCV_ERR_NETWORK and http_status 504; nothing is retried that would be too late. 0: no limit. Of
  *  ocv_registry_stream of a blob only the head must come in time. */
 OCV_API void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms);
+
+/** What a registry lets anybody do. */
+enum ocv_registry_access {
+    OCV_REGISTRY_ACCESS_OPEN,  /**< it wants no login */
+    OCV_REGISTRY_ACCESS_TOKEN, /**< it has a token server: each repository decides */
+    OCV_REGISTRY_ACCESS_LOGIN  /**< nothing without a login */
+};
+/** Does the registry answer, and is there a login for it that it takes? `host` as references write
+ *  it; the result is filled also where the login is refused (OCV_ERR_DENIED). */
+OCV_API int ocv_registry_ping(struct ocv_registry *registry, const char *host, bool *login,
+                              enum ocv_registry_access *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** HEAD of a manifest by the reference's digest, else its tag. Falls back to GET where a registry
  *  gives no digest. One small request when tokens are cached. */
@@ -121,7 +171,8 @@ struct ocv_fetch {
     void *data; /**< for the caller */
 };
 /** Called from the fetching call: `done` bytes of `fetches[i]` are on disk (resumed ones included);
- *  `done` == size and `finished` when committed; `cached` when it was there before. */
+ *  the first call for a blob says how many an earlier run left. `done` == size and `finished` when
+ * committed; `cached` when it was there before. */
 typedef void (*ocv_fetch_progress)(void *data, size_t i, int64_t done, bool finished, bool cached);
 /** Most blobs at once: each holds more than 1 MiB, and 24 MiB shall do for a whole program. */
 #define OCV_FETCH_JOBS_MAX 8u
@@ -258,6 +309,7 @@ OCV_API int ocv_engine_http(const struct ocv_engine_request *request, long *stat
 
 #if defined(__GNUC__) && !defined(__cplusplus)
 OCV_DEFINE_CLEANUP(ocv_registry)
+OCV_DEFINE_CLEANUP(ocv_credential_providers)
 #endif
 
 #ifdef __cplusplus

@@ -43,7 +43,7 @@ OCV_API int ocv_resolve(const struct ocv_index *index, const struct ocv_profile 
                         const struct ocv_resolve_options *options, struct ocv_decision **out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_decision_free(struct ocv_decision *decision);
-/** Does a variant fit this host, judged by its own properties, when its index is not at hand (a
+/** Does a variant fit this host, checked by its own properties, when its index is not at hand (a
  * record of the node, labels of its config)? Properties of `statics` (namespaces joined by ", ", or
  * NULL) are the index's own business and left out. `options` as for ocv_resolve. `*fits`; where it
  * does not, `reason` gets one line, and where it does the line of ocv_decision_note, if any.

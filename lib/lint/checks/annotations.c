@@ -23,7 +23,7 @@ static void check_schema(struct ocv_lint *lint)
     }
 }
 
-static bool uses(const struct ocv_lint *lint, const char *ns)
+static bool uses_namespace(const struct ocv_lint *lint, const char *ns)
 {
     for (size_t i = 0; i < ocv_index_property_count(lint->index); i++)
         if (!strcmp(ocv_index_property(lint->index, (uint32_t)i).ns, ns))
@@ -83,6 +83,22 @@ static void check_order(struct ocv_lint *lint)
                   list.data);
 }
 
+/* The list without what no variant uses. */
+static void hint_used(struct ocv_lint *lint, const char *const *names, size_t n)
+{
+    char list[OCV_ERROR_HINT_MAX] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < sizeof(list); i++)
+        if (uses_namespace(lint, names[i]))
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                     names[i]);
+    if (used && used < sizeof(list))
+        ocv_lint_hint(lint,
+                      "--namespaces '%s' leaves it out: variantctl index annotate --namespaces "
+                      "'%s' %s",
+                      list, list, ocv_lint_target(lint));
+}
+
 /* Items as readers split them: the library says which are malformed or double, by warnings. */
 static void check_namespaces(struct ocv_lint *lint)
 {
@@ -110,12 +126,14 @@ static void check_namespaces(struct ocv_lint *lint)
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MALFORMED, at, "%s", warnings[i]);
     bool broken = has_broken_variant(lint);
     for (size_t i = 0; i < n && !broken; i++)
-        if (!uses(lint, names[i]))
+        if (!uses_namespace(lint, names[i])) {
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at,
                               "no variant uses the namespace %s", names[i]);
+            hint_used(lint, names, n);
+        }
 }
 
-static bool listed(const struct ocv_lint *lint, const char *ns)
+static bool namespace_listed(const struct ocv_lint *lint, const char *ns)
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
@@ -132,7 +150,7 @@ static void check_listed(struct ocv_lint *lint)
         const char *last = "";
         for (size_t k = 0; k < entry->n_properties; k++) {
             const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
-            if (strcmp(ns, last) != 0 && !listed(lint, ns)) {
+            if (strcmp(ns, last) != 0 && !namespace_listed(lint, ns)) {
                 ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
                                   "/annotations/" OCV_ANNOTATION_PROPERTIES,
                                   "the namespace %s is not in %s", ns, OCV_ANNOTATION_NAMESPACES);
@@ -168,7 +186,7 @@ static void check_static(struct ocv_lint *lint, const char *key)
     if (static_malformed(lint, ns, key)) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_MALFORMED, at,
                           "%.200s is not a list 'feature :: value, ...'", key);
-    } else if (!uses(lint, ns)) {
+    } else if (!uses_namespace(lint, ns)) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_UNUSED, at, "no variant uses %s", ns);
     }
 }
@@ -203,7 +221,7 @@ static bool is_one(const char *const keys[2], const char *key)
     return !strcmp(keys[0], key) || !strcmp(keys[1], key);
 }
 
-/* A key of ours, or one that is a letter or two beside it. */
+/* A key of ours, or one that differs from it by a letter or two. */
 static void check_key(struct ocv_lint *lint, const char *key, long entry)
 {
     const char *const *here = entry < 0 ? index_keys : entry_keys;

@@ -12,7 +12,7 @@ static const json_t *labels_of(const json_t *config)
     return json_object_get(json_object_get(config, "config"), "Labels");
 }
 
-static const char *label(const json_t *labels, const char *key)
+static const char *label_value(const json_t *labels, const char *key)
 {
     return json_string_value(json_object_get(labels, key));
 }
@@ -40,8 +40,8 @@ static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
 static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    const char *name = label(labels, OCV_ANNOTATION_LABEL);
-    const char *list = label(labels, OCV_ANNOTATION_PROPERTIES);
+    const char *name = label_value(labels, OCV_ANNOTATION_LABEL);
+    const char *list = label_value(labels, OCV_ANNOTATION_PROPERTIES);
     const char *wanted = ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL);
     const char *properties = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
     if (!name && !list)

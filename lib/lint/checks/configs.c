@@ -13,7 +13,7 @@ static const char *text_of(const json_t *config, const char *key)
     return json_string_value(json_object_get(config, key));
 }
 
-/* Another name of the same architecture is a rule of its own. */
+/* Another rule reports other names of the same architecture. */
 static bool same_name(const char *a, const char *b)
 {
     const char *x = ocv_lint_architecture(a), *y = ocv_lint_architecture(b);
@@ -59,10 +59,10 @@ static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
         for (size_t n = 0; n < entry->n_properties; n++) {
             struct ocv_property p = ocv_index_property(lint->index, entry->properties[n]);
             if (ocv_lint_is_feature(p, feature) &&
-                (!found || ocv_lint_version_compare(p.value, found) < 0))
+                (!found || ocv_version_compare(p.value, found) < 0))
                 found = p.value;
         }
-        if (found && ocv_lint_version_compare(found, wanted) >= 0)
+        if (found && ocv_version_compare(found, wanted) >= 0)
             return;
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
                           "the image was built for %s %s, its properties say %s", architecture,
@@ -92,7 +92,7 @@ static const char *next_variable(const json_t *config, const char *name, bool pr
     return NULL;
 }
 
-static const char *variable(const json_t *config, const char *name)
+static const char *get_variable(const json_t *config, const char *name)
 {
     char full[128];
     size_t at = 0;
@@ -105,15 +105,14 @@ const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry 
     const char *found = NULL;
     for (size_t k = 0; k < entry->n_properties; k++) {
         struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-        if (ocv_lint_is_feature(p, feature) &&
-            (!found || ocv_lint_version_compare(p.value, found) < 0))
+        if (ocv_lint_is_feature(p, feature) && (!found || ocv_version_compare(p.value, found) < 0))
             found = p.value;
     }
     return found;
 }
 
 /* "12.8.1" -> 12, 8. */
-static void numbers(const char *version, unsigned long *major, unsigned long *minor)
+static void read_numbers(const char *version, unsigned long *major, unsigned long *minor)
 {
     char *end;
     *major = strtoul(version, &end, 10);
@@ -123,8 +122,8 @@ static void numbers(const char *version, unsigned long *major, unsigned long *mi
 const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version)
 {
     unsigned long a, b, c, d;
-    numbers(value, &a, &b);
-    numbers(version, &c, &d);
+    read_numbers(value, &a, &b);
+    read_numbers(version, &c, &d);
     if (!strcmp(relation, "equal"))
         return a != c || b != d ? "is another version" : NULL;
     if (a > c || (a == c && b > d))
@@ -139,7 +138,7 @@ static void check_versions(struct ocv_lint *lint, size_t i, const json_t *config
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_versions); k++) {
         const struct lint_fact *fact = &ocv_lint_versions[k];
-        const char *version = variable(config, fact->a),
+        const char *version = get_variable(config, fact->a),
                    *value = ocv_lint_lowest(lint, entry, fact->b);
         if (!version || !value || !isdigit((unsigned char)*version))
             continue;
@@ -174,7 +173,7 @@ static const char *lowest_required(const struct ocv_lint *lint, const struct ocv
         if (!ocv_lint_is_feature(p, feature))
             continue;
         as_version(p.value, version);
-        if (!found || ocv_lint_version_compare(version, out) < 0)
+        if (!found || ocv_version_compare(version, out) < 0)
             memcpy(out, version, sizeof(version));
         found = true;
     }
@@ -183,10 +182,10 @@ static const char *lowest_required(const struct ocv_lint *lint, const struct ocv
 
 static void check_requirement(struct ocv_lint *lint, size_t i, const char *name, const char *text)
 {
-    struct ocv_lint_requirement requirement;
+    struct ocv_requirement requirement;
     struct ocv_error err = {0};
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    int status = ocv_lint_require_parse(text, &requirement, &err);
+    int status = ocv_requirement_parse(text, &requirement, &err);
     if (status == OCV_ERR_NOMEM) {
         lint->status = ocv_error_nomem(lint->err);
         return;
@@ -198,12 +197,12 @@ static void check_requirement(struct ocv_lint *lint, size_t i, const char *name,
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_requires); k++) {
         const struct lint_fact *fact = &ocv_lint_requires[k];
         char value[32];
-        const char *least = ocv_lint_require_least(&requirement, fact->b);
+        const char *least = ocv_requirement_least(&requirement, fact->b);
         const char *declared = lowest_required(lint, entry, fact->c, value);
-        if (!least || !declared || ocv_lint_version_compare(declared, least) >= 0)
+        if (!least || !declared || ocv_version_compare(declared, least) >= 0)
             continue;
         const char *built = ocv_lint_built_with(lint, entry, fact->c);
-        if (built && ocv_lint_version_compare(built, least) >= 0)
+        if (built && ocv_version_compare(built, least) >= 0)
             continue; /* such a value says how it was built, not where it runs */
         ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_STRICTER, i,
                           "/annotations/" OCV_ANNOTATION_PROPERTIES,
@@ -211,12 +210,12 @@ static void check_requirement(struct ocv_lint *lint, size_t i, const char *name,
                           least, fact->c, declared);
         ocv_lint_hint(lint, "raise the property, or relax %s in the image", name);
     }
-    ocv_lint_require_free(&requirement);
+    ocv_requirement_free(&requirement);
 }
 
 static void check_requirements(struct ocv_lint *lint, size_t i, const json_t *config)
 {
-    const char *off = variable(config, ocv_lint_unrequires[0].a), *text;
+    const char *off = get_variable(config, OCV_REQUIREMENT_OFF), *text;
     char full[128];
     size_t at = 0;
     if (off && (!strcmp(off, "1") || !strcmp(off, "true")))

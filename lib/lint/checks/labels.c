@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Labels, and sets of properties that hosts cannot tell apart (OCV111 to 120, 122, 123). */
+/* Labels, and sets of properties that hosts cannot tell apart (OCV111 to 120, 122, 123, 126). */
 #include "lib/lint/lint_internal.h"
 
 #include <string.h>
@@ -139,11 +139,11 @@ static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
 }
 
 /* What was said of an entry: once each is enough, however many others it is like. */
-struct said {
+struct label_findings {
     bool differ, equal, tie, image;
 };
 
-static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *said)
+static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_findings *said)
 {
     const struct ocv_entry *a = ocv_index_entry(lint->index, i);
     const struct ocv_entry *b = ocv_index_entry(lint->index, k);
@@ -177,15 +177,31 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
     }
 }
 
+static void check_default(struct ocv_lint *lint, size_t k)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *other = ocv_index_entry(lint->index, i);
+        if (!ocv_lint_usable(other) || !ocv_entry_is_default(other) ||
+            strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other))
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_IS_VARIANT, k, "/digest",
+                          "%s and the default are the same image", entry->label);
+        return;
+    }
+}
+
 void ocv_lint_check_labels(struct ocv_lint *lint)
 {
     size_t n = ocv_index_count(lint->index);
     for (size_t i = 0; i < n; i++)
         check_code(lint, i, ocv_index_entry(lint->index, i));
     for (size_t k = 0; k < n && lint->status == OCV_OK; k++) {
-        struct said said = {0};
+        struct label_findings said = {0};
         if (!is_variant(ocv_index_entry(lint->index, k)))
             continue;
+        check_default(lint, k);
+        ocv_lint_check_label_words(lint, k);
         for (size_t i = 0; i < k; i++)
             if (is_variant(ocv_index_entry(lint->index, i)))
                 check_pair(lint, i, k, &said);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521 to 523): what clients that
+/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521 to 524): what clients that
  * know nothing of variants take. */
 #include "lib/lint/lint_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool plain(const struct ocv_entry *entry)
+static bool is_plain(const struct ocv_entry *entry)
 {
     const char *variant = entry->platform.variant;
     return !variant || !*variant;
@@ -73,7 +73,7 @@ static void check_bare(struct ocv_lint *lint, size_t i)
                       ocv_lint_target(lint));
 }
 
-/* Any variant before, whatever its platform: defaults come before all others. */
+/* Any variant before it, of any platform: defaults come first of all. */
 static void check_order(struct ocv_lint *lint)
 {
     const struct ocv_entry *first = NULL;
@@ -93,7 +93,7 @@ static void check_variant_platform(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
     char wanted[OCV_PLATFORM_HIDDEN_MAX];
-    if (plain(entry))
+    if (is_plain(entry))
         return;
     ocv_platform_hide(entry->label, wanted);
     if (!ocv_platform_is_hidden(entry->platform.variant)) {
@@ -116,40 +116,79 @@ static void check_variant_platform(struct ocv_lint *lint, size_t i)
     }
 }
 
-/* How many usable entries have exactly this platform, and whether this is the first of them. */
-static size_t sharing(const struct ocv_lint *lint, size_t i, bool *first)
+/* Do clients that know nothing of variants take the one where they would take the other? */
+static bool shares_platform(const struct ocv_entry *entry, const struct ocv_entry *other)
+{
+    return ocv_lint_usable(other) && ocv_lint_same_platform(entry, other) && is_plain(other) &&
+           !ocv_platform_is_other_format(&other->platform) &&
+           !strcmp(entry->platform.os_version ? entry->platform.os_version : "",
+                   other->platform.os_version ? other->platform.os_version : "");
+}
+
+/* The image without label that comes before this one on its platform; -1: none does. */
+static int reached_instead(const struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
+    for (size_t k = 0; entry->kind == OCV_ENTRY_NON_VARIANT && k < i; k++)
+        if (entry_at(lint, k)->kind == OCV_ENTRY_NON_VARIANT &&
+            shares_platform(entry, entry_at(lint, k)))
+            return (int)k;
+    return -1;
+}
+
+/* How many usable entries have exactly this platform, whether this is the first of them, and how
+ * many of them are variants. */
+static size_t count_sharing(const struct ocv_lint *lint, size_t i, bool *first, size_t *variants)
+{
     size_t n = 0;
     *first = true;
+    *variants = 0;
     for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *other = entry_at(lint, k);
-        if (!ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) || !plain(other) ||
-            ocv_platform_is_other_format(&other->platform) ||
-            strcmp(entry->platform.os_version ? entry->platform.os_version : "",
-                   other->platform.os_version ? other->platform.os_version : "") != 0)
+        if (!shares_platform(entry_at(lint, i), other) || reached_instead(lint, k) >= 0)
             continue;
         *first = *first && k >= i;
+        *variants += other->kind == OCV_ENTRY_VARIANT;
         n++;
     }
     return n;
+}
+
+static void check_unreached(struct ocv_lint *lint, size_t i, const char *platform, int instead)
+{
+    const char *digest = entry_at(lint, i)->digest;
+    ocv_lint_entry_at(lint, OCV_LINT_IMAGE_UNREACHED, i, "",
+                      "it has no label and no properties, as manifests[%d], which every client "
+                      "takes for %s: nobody ever gets this one",
+                      instead, platform);
+    ocv_lint_hint(lint,
+                  "variantctl index annotate --label %s=LABEL %s '%s=NAMESPACE :: FEATURE :: "
+                  "VALUE', or index remove %s %s",
+                  digest, ocv_lint_target(lint), digest, ocv_lint_target(lint), digest);
 }
 
 static void check_shared(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
     bool first;
+    size_t variants;
     char name[128];
-    if (!entry->has_platform || !plain(entry) || ocv_platform_is_other_format(&entry->platform))
-        return;
-    size_t n = sharing(lint, i, &first);
-    if (n < 2 || !first)
+    if (!entry->has_platform || !is_plain(entry) || ocv_platform_is_other_format(&entry->platform))
         return;
     ocv_platform_format(&entry->platform, name, sizeof(name));
+    int instead = reached_instead(lint, i);
+    if (instead >= 0) {
+        check_unreached(lint, i, name, instead);
+        return;
+    }
+    size_t n = count_sharing(lint, i, &first, &variants);
+    if (n < 2 || !first)
+        return;
     ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_SHARED, i, "/platform",
                       "%zu entries for %s: %zu extra image%s on containerd 2.1 and newer", n, name,
                       n - 1, n == 2 ? "" : "s");
-    ocv_lint_hint(lint, "--fix gives each variant the platform variant x-LABEL");
+    if (variants)
+        ocv_lint_hint(lint, "--fix gives each variant the platform variant x-LABEL");
 }
 
 static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entry *entry)

@@ -69,6 +69,7 @@ static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p
     feature_ref f = find_feature(p);
     ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNKNOWN, i, AT_PROPERTIES, "%s :: %s has no value %s",
                       p.ns, p.feature, p.value);
+    ocv_lint_property(lint, i, p);
     if (*meant)
         hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, meant});
     else if (f->values)
@@ -80,9 +81,11 @@ static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p
 static void check_documented(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
     feature_ref f = find_feature(p);
-    if (f->documented && (*f->documented == '*' || find_place(f->documented, p.value) >= 0))
-        ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
-                          "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
+    if (!f->documented || (*f->documented != '*' && find_place(f->documented, p.value) < 0))
+        return;
+    ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
+                      "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
+    ocv_lint_property(lint, i, p);
 }
 
 static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
@@ -95,12 +98,14 @@ static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
     case OCV_WORD_NAMESPACE:
         ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_UNKNOWN, i, AT_PROPERTIES,
                           "no provider owns the namespace %s", p.ns);
+        ocv_lint_property(lint, i, p);
         if (*meant)
             hint_instead(lint, i, p, (struct ocv_property){meant, p.feature, p.value});
         break;
     case OCV_WORD_FEATURE:
         ocv_lint_entry_at(lint, OCV_LINT_FEATURE_UNKNOWN, i, AT_PROPERTIES,
                           "the namespace %s has no feature %s", p.ns, p.feature);
+        ocv_lint_property(lint, i, p);
         if (*meant)
             hint_instead(lint, i, p, (struct ocv_property){p.ns, meant, p.value});
         break;
@@ -156,6 +161,7 @@ static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_en
             ocv_lint_entry_at(lint, OCV_LINT_CPU_NAMESPACE_FOREIGN, i, "/platform",
                               "%s :: %s :: %s on an image for %s", p.ns, p.feature, p.value,
                               architecture);
+            ocv_lint_property(lint, i, p);
             ocv_lint_hint(lint, "the platform or the property is of another build");
         }
 }
@@ -185,14 +191,14 @@ static void check_level(struct ocv_lint *lint, size_t i, const struct ocv_entry 
 /* ---- features against each other ---- */
 
 /* Lowest or highest value of a feature in the entry, NULL: not named. */
-static const char *extreme(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                           const char *feature, int direction)
+static const char *extreme_value(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                 const char *feature, int direction)
 {
     const char *found = NULL;
     for (size_t k = 0; k < entry->n_properties; k++) {
         struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
         if (ocv_lint_is_feature(p, feature) &&
-            (!found || ocv_lint_version_compare(p.value, found) * direction > 0))
+            (!found || ocv_version_compare(p.value, found) * direction > 0))
             found = p.value;
     }
     return found;
@@ -201,17 +207,17 @@ static const char *extreme(const struct ocv_lint *lint, const struct ocv_entry *
 static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_bounds); k++) {
-        const char *lower = extreme(lint, entry, ocv_lint_bounds[k].a, -1);
-        const char *upper = extreme(lint, entry, ocv_lint_bounds[k].b, 1);
-        if (!lower || !upper || ocv_lint_version_compare(lower, upper) < 0)
+        const char *lower = extreme_value(lint, entry, ocv_lint_bounds[k].a, -1);
+        const char *upper = extreme_value(lint, entry, ocv_lint_bounds[k].b, 1);
+        if (!lower || !upper || ocv_version_compare(lower, upper) < 0)
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
                           "at least %s and below %s: no host is both", lower, upper);
         ocv_lint_hint(lint, "%s must be above %s", ocv_lint_bounds[k].b, lower);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers); k++) {
-        if (!extreme(lint, entry, ocv_lint_drivers[k].a, 1) ||
-            extreme(lint, entry, ocv_lint_drivers[k].b, 1))
+        if (!extreme_value(lint, entry, ocv_lint_drivers[k].a, 1) ||
+            extreme_value(lint, entry, ocv_lint_drivers[k].b, 1))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_DRIVER_BOUND_MISSING, i, AT_PROPERTIES,
                           "%s without %s: hosts with too old a driver get it, too",
@@ -219,7 +225,7 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
         ocv_lint_hint(lint, "add %s :: VERSION", ocv_lint_drivers[k].b);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_exact); k++)
-        if (extreme(lint, entry, ocv_lint_exact[k].a, 1)) {
+        if (extreme_value(lint, entry, ocv_lint_exact[k].a, 1)) {
             ocv_lint_entry_at(lint, OCV_LINT_VERSION_EXACT, i, AT_PROPERTIES,
                               "%s is an exact version", ocv_lint_exact[k].a);
             ocv_lint_hint(lint, "%s takes newer ones, too", ocv_lint_exact[k].b);

@@ -8,16 +8,16 @@
 
 #include <string.h>
 
-enum verdict { B_BETTER, NOT_WORSE, UNSURE };
+enum comparison { B_BETTER, NOT_WORSE, UNSURE };
 
-struct run {
+struct property_span {
     size_t start, end; /* properties of one feature */
 };
 
-static struct run find_run(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                           const char *ns, const char *feature)
+static struct property_span find_run(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                     const char *ns, const char *feature)
 {
-    struct run run = {0, 0};
+    struct property_span run = {0, 0};
     for (size_t i = 0; i < entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(lint->index, entry->properties[i]);
         if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, feature) != 0)
@@ -30,8 +30,8 @@ static struct run find_run(const struct ocv_lint *lint, const struct ocv_entry *
 }
 
 /* Every value of A's run is in B's. */
-static bool accepts(const struct ocv_entry *a, struct run of_a, const struct ocv_entry *b,
-                    struct run of_b)
+static bool accepts_all_of(const struct ocv_entry *a, struct property_span of_a,
+                           const struct ocv_entry *b, struct property_span of_b)
 {
     for (size_t i = of_a.start; i < of_a.end; i++) {
         bool found = false;
@@ -56,8 +56,8 @@ static bool fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a
                 return false; /* simple and sure: one value that is there is enough for readers */
             continue;
         }
-        struct run of_a = find_run(lint, a, p.ns, p.feature);
-        if (of_a.end == 0 || !accepts(a, of_a, b, find_run(lint, b, p.ns, p.feature)))
+        struct property_span of_a = find_run(lint, a, p.ns, p.feature);
+        if (of_a.end == 0 || !accepts_all_of(a, of_a, b, find_run(lint, b, p.ns, p.feature)))
             return false;
     }
     return true;
@@ -67,7 +67,7 @@ static bool fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a
 static int static_rank(const struct ocv_lint *lint, const struct ocv_entry *entry, const char *ns,
                        const char *feature)
 {
-    struct run run = find_run(lint, entry, ns, feature);
+    struct property_span run = find_run(lint, entry, ns, feature);
     int best = INT32_MAX;
     for (size_t i = run.start; i < run.end; i++) {
         int at = lint->statics[entry->properties[i]].value;
@@ -97,8 +97,8 @@ static const char *next_feature(const struct ocv_lint *lint, const struct ocv_en
     return found;
 }
 
-static enum verdict compare_static(const struct ocv_lint *lint, const struct ocv_entry *a,
-                                   const struct ocv_entry *b, const char *ns)
+static enum comparison compare_static(const struct ocv_lint *lint, const struct ocv_entry *a,
+                                      const struct ocv_entry *b, const char *ns)
 {
     int at = -1;
     for (;;) {
@@ -111,8 +111,8 @@ static enum verdict compare_static(const struct ocv_lint *lint, const struct ocv
     }
 }
 
-static enum verdict compare_reported(const struct ocv_lint *lint, const struct ocv_entry *a,
-                                     const struct ocv_entry *b, const char *ns)
+static enum comparison compare_reported(const struct ocv_lint *lint, const struct ocv_entry *a,
+                                        const struct ocv_entry *b, const char *ns)
 {
     for (size_t i = 0; i < a->n_properties; i++) {
         struct ocv_property p = ocv_index_property(lint->index, a->properties[i]);
@@ -141,7 +141,8 @@ static bool real_platform(const struct ocv_entry *entry)
            entry->platform.n_os_features || !entry->has_platform;
 }
 
-static bool hides(const struct ocv_lint *lint, const struct ocv_entry *a, const struct ocv_entry *b)
+static bool hides_entry(const struct ocv_lint *lint, const struct ocv_entry *a,
+                        const struct ocv_entry *b)
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
@@ -149,11 +150,11 @@ static bool hides(const struct ocv_lint *lint, const struct ocv_entry *a, const 
         !fits_wherever(lint, a, b))
         return false;
     for (size_t i = 0; i < n; i++) {
-        enum verdict verdict = is_static(lint, a, b, names[i])
-                                   ? compare_static(lint, a, b, names[i])
-                                   : compare_reported(lint, a, b, names[i]);
-        if (verdict != NOT_WORSE)
-            return verdict == B_BETTER;
+        enum comparison comparison = is_static(lint, a, b, names[i])
+                                         ? compare_static(lint, a, b, names[i])
+                                         : compare_reported(lint, a, b, names[i]);
+        if (comparison != NOT_WORSE)
+            return comparison == B_BETTER;
     }
     return strcmp(b->label, a->label) < 0; /* at best a tie for A */
 }
@@ -166,7 +167,7 @@ static bool same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
 
 /* An entry that the resolver may choose: without a fault, and with no namespace that is not listed.
  */
-static bool eligible(const struct ocv_lint *lint, const struct ocv_entry *entry)
+static bool is_eligible(const struct ocv_lint *lint, const struct ocv_entry *entry)
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
@@ -194,12 +195,12 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
         return;
     for (size_t i = 0; i < n && lint->status == OCV_OK; i++) {
         const struct ocv_entry *a = ocv_index_entry(lint->index, i);
-        if (!eligible(lint, a) || ocv_lint_minor_base(lint, a))
+        if (!is_eligible(lint, a) || ocv_lint_minor_base(lint, a))
             continue; /* the latter's image is reached by its other entry */
         for (size_t k = 0; k < n; k++) {
             const struct ocv_entry *b = ocv_index_entry(lint->index, k);
-            if (k == i || !eligible(lint, b) || same_sets(a, b) || !hides(lint, a, b))
-                continue; /* equal sets are a rule of their own */
+            if (k == i || !is_eligible(lint, b) || same_sets(a, b) || !hides_entry(lint, a, b))
+                continue; /* another rule reports equal sets */
             ocv_lint_entry_at(
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,
                 "%s is never chosen: %s fits wherever it fits and comes first", a->label, b->label);

@@ -13,15 +13,15 @@
 #define WORDS_MAX 65536u /* distinct parts of an input's tags; more are not compared */
 
 /* A part of a tag, how often it occurs, and where first. */
-struct word {
+struct tag_word {
     const char *family; /* or, where no rule knows it, the repository */
     char text[WORD_MAX], skeleton[WORD_MAX];
     int notation; /* of ocv_lint_notations, -1: none */
     size_t count, first;
 };
 
-struct words {
-    struct word *list;
+struct tag_word_list {
+    struct tag_word *list;
     size_t n;
     regex_t regexes[OCV_LINT_COUNT(ocv_lint_notations)];
     size_t compiled;
@@ -38,7 +38,7 @@ static void make_skeleton(const char *text, char out[WORD_MAX])
     out[n] = '\0';
 }
 
-static int notation_of(const struct words *words, const char *text)
+static int notation_of(const struct tag_word_list *words, const char *text)
 {
     for (size_t k = 0; k < words->compiled; k++)
         if (regexec(&words->regexes[k], text, 0, NULL, 0) == 0)
@@ -46,21 +46,21 @@ static int notation_of(const struct words *words, const char *text)
     return -1;
 }
 
-static bool same_word(const struct word *a, const struct word *b)
+static bool same_word(const struct tag_word *a, const struct tag_word *b)
 {
     return !strcmp(a->text, b->text) && !strcmp(a->family, b->family);
 }
 
 static int by_text(const void *a, const void *b)
 {
-    const struct word *x = a, *y = b;
+    const struct tag_word *x = a, *y = b;
     int order = strcmp(x->family, y->family);
     if (order == 0)
         order = strcmp(x->text, y->text);
     return order ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-static void merge_words(struct words *words)
+static void merge_words(struct tag_word_list *words)
 {
     size_t n = 0;
     qsort(words->list, words->n, sizeof(*words->list), by_text);
@@ -76,25 +76,25 @@ static void merge_words(struct words *words)
     words->n = n;
 }
 
-static bool append_word(struct words *words, const char *family, const char *text, size_t len,
-                        size_t tag)
+static bool append_word(struct tag_word_list *words, const char *family, const char *text,
+                        size_t len, size_t tag)
 {
     if (words->n == WORDS_MAX)
         merge_words(words);
     if (len == 0 || len >= WORD_MAX || words->n == WORDS_MAX)
         return true;
-    struct word *word = ocv_array_grow(&words->list, words->n);
+    struct tag_word *word = ocv_array_grow(&words->list, words->n);
     if (!word)
         return false;
     words->n++;
-    *word = (struct word){.family = family, .notation = -1, .count = 1, .first = tag};
+    *word = (struct tag_word){.family = family, .notation = -1, .count = 1, .first = tag};
     memcpy(word->text, text, len);
     word->text[len] = '\0';
     make_skeleton(word->text, word->skeleton);
     return true;
 }
 
-static int by_look(const struct word *x, const struct word *y)
+static int by_look(const struct tag_word *x, const struct tag_word *y)
 {
     int order = strcmp(x->family, y->family);
     return order ? order : strcmp(x->skeleton, y->skeleton);
@@ -102,7 +102,7 @@ static int by_look(const struct word *x, const struct word *y)
 
 static int by_skeleton(const void *a, const void *b)
 {
-    const struct word *x = a, *y = b;
+    const struct tag_word *x = a, *y = b;
     int order = by_look(x, y);
     if (order == 0)
         order = (x->count < y->count) - (x->count > y->count); /* most used first */
@@ -110,7 +110,7 @@ static int by_skeleton(const void *a, const void *b)
 }
 
 /* Parts between dashes, and between dashes and underscores where a tag has both; x86_64 is one. */
-static bool collect_words(struct words *words, const struct ocv_lint_input *input,
+static bool collect_words(struct tag_word_list *words, const struct ocv_lint_input *input,
                           const char *const *families)
 {
     for (size_t i = 0; i < input->n_tags; i++) {
@@ -140,11 +140,11 @@ static bool has_letter(const char *text)
     return false;
 }
 
-static void check_lookalikes(struct ocv_lint *lint, struct words *words)
+static void check_lookalikes(struct ocv_lint *lint, struct tag_word_list *words)
 {
     qsort(words->list, words->n, sizeof(*words->list), by_skeleton);
     for (size_t i = 1, head = 0; i < words->n; i++) {
-        const struct word *most = &words->list[head], *word = &words->list[i];
+        const struct tag_word *most = &words->list[head], *word = &words->list[i];
         if (strcmp(most->family, word->family) != 0 ||
             strcmp(most->skeleton, word->skeleton) != 0) {
             head = i;
@@ -161,11 +161,11 @@ static void check_lookalikes(struct ocv_lint *lint, struct words *words)
 
 /* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a mistake.
  */
-static void check_spellings(struct ocv_lint *lint, const struct words *words)
+static void check_spellings(struct ocv_lint *lint, const struct tag_word_list *words)
 {
     for (size_t i = 0; i < words->n; i++)
         for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_spellings); k++) {
-            const struct word *word = &words->list[i];
+            const struct tag_word *word = &words->list[i];
             const char *right = ocv_lint_tag_spellings[k].a;
             char skeleton[WORD_MAX];
             bool alike = (i && !by_look(word, &words->list[i - 1])) ||
@@ -181,11 +181,11 @@ static void check_spellings(struct ocv_lint *lint, const struct words *words)
 }
 
 /* The notation of a kind that most tags of the family have; the earlier one of two alike. */
-static const struct word *usual(const struct words *words, size_t start, size_t end,
-                                const char *kind, size_t *count)
+static const struct tag_word *usual_word(const struct tag_word_list *words, size_t start,
+                                         size_t end, const char *kind, size_t *count)
 {
     size_t counts[OCV_LINT_COUNT(ocv_lint_notations)] = {0};
-    const struct word *found[OCV_LINT_COUNT(ocv_lint_notations)] = {NULL};
+    const struct tag_word *found[OCV_LINT_COUNT(ocv_lint_notations)] = {NULL};
     size_t best = 0;
     for (size_t i = start; i < end; i++) {
         int k = words->list[i].notation;
@@ -201,16 +201,17 @@ static const struct word *usual(const struct words *words, size_t start, size_t 
 }
 
 /* Once for each notation of a family that is not its usual one. */
-static void check_drift(struct ocv_lint *lint, const struct words *words, size_t start, size_t end)
+static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words, size_t start,
+                        size_t end)
 {
     bool said[OCV_LINT_COUNT(ocv_lint_notations)] = {false};
     for (size_t i = start; i < end; i++) {
-        const struct word *word = &words->list[i];
+        const struct tag_word *word = &words->list[i];
         size_t count;
         if (word->notation < 0 || said[word->notation])
             continue;
         const struct lint_fact *notation = &ocv_lint_notations[word->notation];
-        const struct word *most = usual(words, start, end, notation->a, &count);
+        const struct tag_word *most = usual_word(words, start, end, notation->a, &count);
         said[word->notation] = true;
         if (!most || most->notation == word->notation)
             continue;
@@ -220,7 +221,7 @@ static void check_drift(struct ocv_lint *lint, const struct words *words, size_t
     }
 }
 
-static void check_words(struct ocv_lint *lint, struct words *words)
+static void check_words(struct ocv_lint *lint, struct tag_word_list *words)
 {
     merge_words(words);
     for (size_t i = 0, end; i < words->n; i = end) {
@@ -235,7 +236,7 @@ static void check_words(struct ocv_lint *lint, struct words *words)
 
 void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families)
 {
-    struct words words = {0};
+    struct tag_word_list words = {0};
     for (; words.compiled < OCV_LINT_COUNT(ocv_lint_notations); words.compiled++)
         if (regcomp(&words.regexes[words.compiled], ocv_lint_notations[words.compiled].c,
                     REG_EXTENDED | REG_NOSUB) != 0)

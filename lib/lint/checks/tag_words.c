@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Tags of repositories that no rule knows: what "cuda12.8", "cu128" or "rocm7.1" in them says
- * without any rule, against the index entry of the same image (OCV301). */
+/* Labels, and tags of repositories that no rule knows: what "cuda12.8", "cu128" or "rocm7.1" in
+ * them says without any rule, against the properties of the entry (OCV127, 301). */
 #include "lib/lint/lint_internal.h"
+#include "ocivariant/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,14 +55,14 @@ static bool is_of_another(const struct ocv_lint *lint, const struct ocv_entry *e
 }
 
 /* What a part of a tag says, and why the entry is another image. */
-struct doubt {
+struct tag_doubt {
     const char *part, *feature, *value;
     const char *why; /* NULL: the entry is for other accelerators */
     size_t len;
 };
 
 static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                           const char *part, size_t len, struct doubt *out)
+                           const char *part, size_t len, struct tag_doubt *out)
 {
     char version[32];
     bool said = false;
@@ -71,7 +72,7 @@ static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *
             continue;
         const char *value = ocv_lint_lowest(lint, entry, word->b);
         const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
-        *out = (struct doubt){part, word->b, value, why, len};
+        *out = (struct tag_doubt){part, word->b, value, why, len};
         said = true;
         if (value)
             return why != NULL;
@@ -80,7 +81,7 @@ static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *
 }
 
 static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                          const char *tag, struct doubt *out)
+                          const char *tag, struct tag_doubt *out)
 {
     for (const char *at = tag; at && *at;) {
         size_t n = strcspn(at, "-_");
@@ -91,12 +92,40 @@ static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *e
     return false;
 }
 
+/* For an unknown value there is no correction. */
+static bool has_wrong_value(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (ocv_vocabulary_check(p.ns, p.feature, p.value, NULL) == OCV_WORD_VALUE)
+            return true;
+    }
+    return false;
+}
+
+void ocv_lint_check_label_words(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    struct tag_doubt doubt = {0};
+    if (!entry->label || has_wrong_value(lint, entry) ||
+        !tag_disagrees(lint, entry, entry->label, &doubt))
+        return;
+    if (doubt.why)
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_DISAGREES, i, "/annotations/" OCV_ANNOTATION_LABEL,
+                          "the label says '%.*s'; its %s :: %s %s", (int)doubt.len, doubt.part,
+                          doubt.feature, doubt.value, doubt.why);
+    else
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_DISAGREES, i, "/annotations/" OCV_ANNOTATION_LABEL,
+                          "the label says '%.*s'; its properties are of other accelerators",
+                          (int)doubt.len, doubt.part);
+}
+
 /* Of an image under several labels one that agrees is enough. */
 void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_lint_tag *tag = &lint->input->tags[i];
     const struct ocv_entry *found = NULL;
-    struct doubt doubt = {0}, next;
+    struct tag_doubt doubt = {0}, next;
     for (size_t k = 0; lint->index && tag->digest && k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
         if (!ocv_lint_usable(entry) || strcmp(entry->digest, tag->digest) != 0)

@@ -58,8 +58,8 @@ static bool is_within(const struct ocv_lint *lint, const struct ocv_entry *entry
 /* Features that both name must share a value; hardware that the tag names must be named at all. A
  * tag may say less than the entry: that is what tags do. `*out`: what the entry has not; `*named`:
  * it has another value of that. */
-static bool disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, size_t at,
-                      struct ocv_property *out, bool *named)
+static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, size_t at,
+                          struct ocv_property *out, bool *named)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
     const struct ocv_properties *set = ocv_tag_said(tag), *all = ocv_tag_properties(tag);
@@ -91,7 +91,7 @@ static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *t
     const char *label = ocv_index_entry(lint->index, at)->label;
     struct ocv_property p;
     bool named;
-    if (!disagrees(lint, tag, at, &p, &named))
+    if (!tag_disagrees(lint, tag, at, &p, &named))
         return;
     ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
                     "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
@@ -111,7 +111,7 @@ static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, c
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
         if (!ocv_lint_usable(entry) || strcmp(entry->digest, digest) != 0)
             continue;
-        if (!disagrees(lint, tag, k, &p, &named))
+        if (!tag_disagrees(lint, tag, k, &p, &named))
             return k;
         found = found == n ? k : found;
     }
@@ -159,6 +159,7 @@ static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
     if (at < ocv_index_count(lint->index)) {
         check_entry(lint, i, tag, at);
         check_tag_platform(lint, i, tag, at);
+        ocv_lint_check_tag_labels(lint, i, tag, at);
     }
 }
 

@@ -62,7 +62,7 @@ static void check_attestation(struct ocv_lint *lint, size_t i)
     check_subject(lint, i);
 }
 
-static bool attested(const struct ocv_lint *lint, const char *digest)
+static bool is_attested(const struct ocv_lint *lint, const char *digest)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const char *subject =
@@ -78,11 +78,11 @@ static void check_partial(struct ocv_lint *lint)
     size_t n = ocv_index_count(lint->index), with = 0;
     for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        with += ocv_lint_usable(entry) && attested(lint, entry->digest);
+        with += ocv_lint_usable(entry) && is_attested(lint, entry->digest);
     }
     for (size_t i = 0; with && i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        if (ocv_lint_usable(entry) && !attested(lint, entry->digest))
+        if (ocv_lint_usable(entry) && !is_attested(lint, entry->digest))
             ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_PARTIAL, i, "",
                               "it has no attestation, and %zu other%s", with,
                               with == 1 ? " has one" : "s have");

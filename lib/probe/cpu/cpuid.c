@@ -30,8 +30,8 @@ static const struct ocv_cpuid_row *find_row(const struct ocv_cpuid *cpuid, uint3
     return bsearch(&key, cpuid->rows, cpuid->n, sizeof(key), by_leaf);
 }
 
-static uint32_t raw(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
-                    enum ocv_register reg)
+static uint32_t raw_word(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
+                         enum ocv_register reg)
 {
     const struct ocv_cpuid_row *row = find_row(cpuid, leaf, subleaf);
     return row ? row->registers[reg] : 0;
@@ -40,11 +40,11 @@ static uint32_t raw(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t suble
 uint32_t ocv_cpuid_word(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
                         enum ocv_register reg)
 {
-    if (leaf > raw(cpuid, leaf & 0x80000000u, 0, OCV_EAX))
+    if (leaf > raw_word(cpuid, leaf & 0x80000000u, 0, OCV_EAX))
         return 0;
-    if (leaf == 7 && subleaf > raw(cpuid, 7, 0, OCV_EAX))
+    if (leaf == 7 && subleaf > raw_word(cpuid, 7, 0, OCV_EAX))
         return 0;
-    return raw(cpuid, leaf, subleaf, reg);
+    return raw_word(cpuid, leaf, subleaf, reg);
 }
 
 uint64_t ocv_cpuid_xcr0(const struct ocv_cpuid *cpuid)
@@ -111,7 +111,7 @@ struct line {
     const char *end;
 };
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -119,10 +119,10 @@ static bool blank(char c)
 /* The next word: its length, 0 at the end of the line. */
 static size_t next_word(struct line *line, const char **word)
 {
-    while (line->at < line->end && blank(*line->at))
+    while (line->at < line->end && is_blank(*line->at))
         line->at++;
     *word = line->at;
-    while (line->at < line->end && !blank(*line->at))
+    while (line->at < line->end && !is_blank(*line->at))
         line->at++;
     return (size_t)(line->at - *word);
 }

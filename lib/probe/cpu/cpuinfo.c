@@ -29,7 +29,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct span trim(const char *start, const char *end)
+static struct span trim_span(const char *start, const char *end)
 {
     while (start < end && is_blank(*start))
         start++;
@@ -38,15 +38,15 @@ static struct span trim(const char *start, const char *end)
     return (struct span){start, (size_t)(end - start)};
 }
 
-static bool starts(struct span text, const char *prefix)
+static bool span_starts(struct span text, const char *prefix)
 {
     size_t len = strlen(prefix);
     return text.len >= len && memcmp(text.data, prefix, len) == 0;
 }
 
-static bool equals(struct span text, const char *whole)
+static bool span_equals(struct span text, const char *whole)
 {
-    return text.len == strlen(whole) && starts(text, whole);
+    return text.len == strlen(whole) && span_starts(text, whole);
 }
 
 static int too_many(struct ocv_error *err)
@@ -55,7 +55,7 @@ static int too_many(struct ocv_error *err)
                          OCV_CPUINFO_FLAGS_MAX);
 }
 
-static int split(struct span line, struct flags *out, struct ocv_error *err)
+static int split_flags(struct span line, struct flags *out, struct ocv_error *err)
 {
     struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
     const char *at = line.data, *end = line.data + line.len;
@@ -105,8 +105,8 @@ static int split_isa(struct span line, struct flags *out, struct ocv_error *err)
 
 typedef int (*splitter)(struct span line, struct flags *out, struct ocv_error *err);
 
-static int intersect(struct flags *have, struct span line, splitter split_line,
-                     struct ocv_error *err)
+static int intersect_flags(struct flags *have, struct span line, splitter split_line,
+                           struct ocv_error *err)
 {
     struct flags other = {0};
     int status = split_line(line, &other, err);
@@ -149,14 +149,14 @@ static const struct {
 static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span value)
 {
     for (size_t i = 0; !cpuinfo->architecture && i < sizeof(signs) / sizeof(*signs); i++)
-        if (equals(key, signs[i].key) && starts(value, signs[i].prefix)) {
+        if (span_equals(key, signs[i].key) && span_starts(value, signs[i].prefix)) {
             cpuinfo->architecture = signs[i].architecture;
             cpuinfo->variant = signs[i].variant;
         }
 }
 
 /* The state of the walk over the lines. */
-struct walk {
+struct cpuinfo_scan {
     struct flags flags;
     struct span first; /* first flags line, as most of the others are equal to it */
     struct span fields[OCV_CPUINFO_FIELDS];
@@ -164,7 +164,7 @@ struct walk {
 };
 
 /* Lines that are kept; s390x numbers its processors in the key. */
-static void read_field(struct walk *walk, struct span key, struct span value)
+static void read_field(struct cpuinfo_scan *walk, struct span key, struct span value)
 {
     static const char *const keys[OCV_CPUINFO_FIELDS] = {[OCV_CPUINFO_CPU] = "cpu",
                                                          [OCV_CPUINFO_MACHINE] = "processor 0",
@@ -172,25 +172,25 @@ static void read_field(struct walk *walk, struct span key, struct span value)
                                                          [OCV_CPUINFO_MVENDORID] = "mvendorid",
                                                          [OCV_CPUINFO_MARCHID] = "marchid"};
     for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
-        if (!walk->fields[i].data && equals(key, keys[i]))
+        if (!walk->fields[i].data && span_equals(key, keys[i]))
             walk->fields[i] = value;
 }
 
-static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char *start,
+static int read_line(struct ocv_cpuinfo *cpuinfo, struct cpuinfo_scan *walk, const char *start,
                      const char *end, struct ocv_error *err)
 {
     const char *colon = memchr(start, ':', (size_t)(end - start));
     if (!colon)
         return OCV_OK;
-    struct span key = trim(start, colon);
-    struct span value = trim(colon + 1, end);
+    struct span key = trim_span(start, colon);
+    struct span value = trim_span(colon + 1, end);
     read_sign(cpuinfo, key, value);
     read_field(walk, key, value);
-    walk->x86_32 |= equals(key, "fdiv_bug");
-    bool x86 = equals(key, "flags"), isa = equals(key, "isa");
-    if (!x86 && !isa && !equals(key, "Features") && !equals(key, "features"))
+    walk->x86_32 |= span_equals(key, "fdiv_bug");
+    bool x86 = span_equals(key, "flags"), isa = span_equals(key, "isa");
+    if (!x86 && !isa && !span_equals(key, "Features") && !span_equals(key, "features"))
         return OCV_OK;
-    splitter split_line = isa ? split_isa : split;
+    splitter split_line = isa ? split_isa : split_flags;
     walk->x86 |= x86;
     if (!walk->first.data) {
         walk->first = value;
@@ -198,7 +198,7 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
     }
     if (value.len == walk->first.len && memcmp(value.data, walk->first.data, value.len) == 0)
         return OCV_OK;
-    return intersect(&walk->flags, value, split_line, err);
+    return intersect_flags(&walk->flags, value, split_line, err);
 }
 
 static const char *keep_span(char **at, struct span span)
@@ -211,7 +211,8 @@ static const char *keep_span(char **at, struct span span)
 }
 
 /* Keep the flags and fields as strings. */
-static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, struct ocv_error *err)
+static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct cpuinfo_scan *walk,
+                        struct ocv_error *err)
 {
     size_t size = 1;
     for (size_t i = 0; i < walk->flags.n; i++)
@@ -231,7 +232,7 @@ static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, st
     return OCV_OK;
 }
 
-static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct walk *walk)
+static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct cpuinfo_scan *walk)
 {
     /* only 32-bit kernels write of the Pentium's bugs, also on processors that could do more */
     if (walk->x86)
@@ -247,7 +248,7 @@ static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct walk *
 int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct ocv_error *err)
 {
     struct ocv_cpuinfo cpuinfo = {0};
-    struct walk walk = {0};
+    struct cpuinfo_scan walk = {0};
     int status = OCV_OK;
     const char *at = text->data;
     const char *end = at ? at + text->len : at;

@@ -25,7 +25,7 @@ static const char *set_value(const struct ocv_declared *device, const char *feat
     return ocv_yaml_text(ocv_yaml_get(device->rule, "set"), feature);
 }
 
-static bool usable(const struct ocv_declared *device)
+static bool is_usable(const struct ocv_declared *device)
 {
     return device->driven && ocv_yaml_get(device->rule, "set");
 }
@@ -39,7 +39,7 @@ static int fill_device_feature(const struct filler *f, const struct ocv_declared
                                const struct ocv_yaml *feature, json_t *json)
 {
     const char *name = ocv_yaml_text(feature, "feature");
-    const char *value = usable(device) ? set_value(device, name) : NULL;
+    const char *value = is_usable(device) ? set_value(device, name) : NULL;
     int status = value ? ocv_device_add(json, name, value, f->err) : OCV_OK;
     const struct ocv_yaml *compat = value ? compat_of(feature, value) : NULL;
     for (const struct ocv_yaml *c = compat ? compat->first : NULL; status == OCV_OK && c;
@@ -55,11 +55,11 @@ static int fill_device_feature(const struct filler *f, const struct ocv_declared
 }
 
 /* True if a device's list has the value. */
-static bool offered(const struct ocv_declared_list *devices, const struct ocv_yaml *feature,
-                    const char *value)
+static bool is_offered(const struct ocv_declared_list *devices, const struct ocv_yaml *feature,
+                       const char *value)
 {
     for (size_t i = 0; i < devices->n; i++) {
-        const char *own = usable(&devices->items[i])
+        const char *own = is_usable(&devices->items[i])
                               ? set_value(&devices->items[i], ocv_yaml_text(feature, "feature"))
                               : NULL;
         if (own && (strcmp(own, value) == 0 || ocv_yaml_find(compat_of(feature, own), value) >= 0))
@@ -82,7 +82,7 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
             status = ocv_result_add(f->result, name, text, f->err);
         for (const struct ocv_yaml *v = values ? values->first : NULL; status == OCV_OK && v;
              v = v->next)
-            if (offered(devices, feature, v->text))
+            if (is_offered(devices, feature, v->text))
                 status = ocv_result_add(f->result, name, v->text, f->err);
     }
     return status;
@@ -91,7 +91,7 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
 /* ---- why a device serves nothing ---------------------------------------------------------------
  */
 
-/* True if the kernel has one of the drivers that the file names, whatever it is bound to. */
+/* True if the kernel has one of the drivers that the file names, bound to the device or not. */
 static const char *loaded_driver(const struct filler *f)
 {
     const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
@@ -108,8 +108,8 @@ static const char *loaded_driver(const struct filler *f)
     return NULL;
 }
 
-static void reason(const struct filler *f, const struct ocv_declared *device, char *out,
-                   size_t size)
+static void reason_of(const struct filler *f, const struct ocv_declared *device, char *out,
+                      size_t size)
 {
     const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
     const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
@@ -163,7 +163,7 @@ static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, cons
     return ocv_device_attribute(json, "memory", text, f->err);
 }
 
-/* What a rule says of a device beside its features. */
+/* What a rule says of a device in addition to its features. */
 static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
                       json_t *json)
 {
@@ -182,7 +182,7 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
     json_t *json = ocv_result_device(f->result, device->id, name_of(device));
     if (!json || json_object_set_new(json, "index", json_integer((json_int_t)index)) < 0)
         return ocv_error_nomem(f->err);
-    if (!usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
+    if (!is_usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
         return ocv_error_nomem(f->err);
     int status = fill_known(f, device->rule, device->dir, json);
     if (status == OCV_OK && device->class_rule && device->class_rule != device->rule)
@@ -194,23 +194,24 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
         status = ocv_device_attribute(json, "driver_version", f->driver_version, f->err);
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
     for (; feature && status == OCV_OK; feature = feature->next)
-        /* what is read from a file is of the machine, but for a device that it does not serve */
-        if (ocv_yaml_get(feature, "values") || !usable(device))
+        /* a value read from a file belongs to the machine, except for devices that the file does
+         * not serve */
+        if (ocv_yaml_get(feature, "values") || !is_usable(device))
             status = fill_device_feature(f, device, feature, json);
-    if (status == OCV_OK && !usable(device)) {
+    if (status == OCV_OK && !is_usable(device)) {
         char why[128];
-        reason(f, device, why, sizeof(why));
+        reason_of(f, device, why, sizeof(why));
         status = ocv_device_attribute(json, "reason", why, f->err);
     }
     return status;
 }
 
 /* Place of a device: by the values of its features, most important first; unusable ones last. */
-static int compare(const struct filler *f, const struct ocv_declared *a,
-                   const struct ocv_declared *b)
+static int compare_devices(const struct filler *f, const struct ocv_declared *a,
+                           const struct ocv_declared *b)
 {
-    if (usable(a) != usable(b))
-        return usable(a) ? -1 : 1;
+    if (is_usable(a) != is_usable(b))
+        return is_usable(a) ? -1 : 1;
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
     for (; feature; feature = feature->next) {
         const char *name = ocv_yaml_text(feature, "feature");
@@ -232,7 +233,8 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
         return ocv_error_nomem(f->err);
     for (size_t i = 0; i < devices->n; i++) {
         size_t at = i;
-        for (; at > 0 && compare(f, &devices->items[i], &devices->items[order[at - 1]]) < 0; at--)
+        for (; at > 0 && compare_devices(f, &devices->items[i], &devices->items[order[at - 1]]) < 0;
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
@@ -251,7 +253,7 @@ static void note_unusable(const struct filler *f, const struct ocv_declared_list
     const struct ocv_declared *first = NULL;
     size_t n = 0;
     for (size_t i = 0; i < devices->n; i++)
-        if (!usable(&devices->items[i]) && n++ == 0)
+        if (!is_usable(&devices->items[i]) && n++ == 0)
             first = &devices->items[i];
     if (!first)
         return;
@@ -259,7 +261,7 @@ static void note_unusable(const struct filler *f, const struct ocv_declared_list
     const char *name = name_of(first) ? name_of(first) : f->declaration->ns;
     if (n > 1)
         snprintf(more, sizeof(more), " (and %zu more)", n - 1);
-    reason(f, first, why, sizeof(why));
+    reason_of(f, first, why, sizeof(why));
     snprintf(f->result->note, sizeof(f->result->note), "%s %.48s%s: %s", first->id, name, more,
              why);
     f->result->status = OCV_RESULT_PARTIAL;
@@ -277,7 +279,7 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
         return status;
     bool serves = false;
     for (size_t i = 0; i < devices.n; i++)
-        if (usable(&devices.items[i])) {
+        if (is_usable(&devices.items[i])) {
             serves = true;
             result->guess = result->guess || ocv_yaml_get(devices.items[i].rule, "guess");
         }

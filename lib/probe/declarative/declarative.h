@@ -20,7 +20,7 @@ extern const struct ocv_yaml_rule ocv_declaration_rule;
 
 /** A checked file. */
 struct ocv_declaration {
-    struct ocv_yaml *tree; /**< NULL: a file that the build knew, and nothing of it is here */
+    struct ocv_yaml *tree; /**< NULL: a shipped file whose devices are absent */
     const char *ns;        /**< these four are borrowed from the tree or constant */
     const char *name;
     const char *version;

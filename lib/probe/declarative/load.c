@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With a host: a file that the build knew is not read where nothing of it is. */
+/* With a host: a shipped file is not read if its devices are absent. */
 static int read_file(const char *path, const struct ocv_probe_host *host,
                      struct ocv_declaration *out, struct ocv_error *err)
 {
@@ -48,8 +48,8 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int append(struct ocv_declarations *set, const char *path, const struct ocv_probe_host *host,
-                  struct ocv_error *err)
+static int append_file(struct ocv_declarations *set, const char *path,
+                       const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct ocv_declaration d;
     int status = read_file(path, host, &d, err);
@@ -91,7 +91,7 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
         else if (status == OCV_OK && !is_file(path))
             status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
         else if (status == OCV_OK)
-            status = append(set, path, host, err);
+            status = append_file(set, path, host, err);
         free(path);
         free(entries[i]);
     }
@@ -105,9 +105,10 @@ static int line_of(const struct ocv_declaration *d, const char *key)
     return node ? (int)node->line : 1;
 }
 
-/* Mark what `d` replaces. A later file stands in for an earlier one, never the reverse. */
-static int replace(struct ocv_declarations *set, size_t at, const struct provider *const *builtin,
-                   size_t n_builtin, struct ocv_error *err)
+/* Mark what `d` replaces. A later file may replace an earlier one, never the reverse. */
+static int replace_builtin(struct ocv_declarations *set, size_t at,
+                           const struct provider *const *builtin, size_t n_builtin,
+                           struct ocv_error *err)
 {
     const struct ocv_declaration *d = &set->items[at];
     const char *ns = NULL;
@@ -129,8 +130,8 @@ static int replace(struct ocv_declarations *set, size_t at, const struct provide
     return OCV_OK;
 }
 
-static int conflict(const struct ocv_declaration *d, const char *name, const char *where,
-                    struct ocv_error *err)
+static int fail_conflict(const struct ocv_declaration *d, const char *name, const char *where,
+                         struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: namespace '%s' has a provider already: '%s' (%s)",
                   d->source, line_of(d, "namespace"), d->ns, name, where);
@@ -143,7 +144,8 @@ static int apply_replacements(struct ocv_declarations *set, const struct provide
                               size_t n_builtin, struct ocv_error *err)
 {
     for (size_t i = 0; i < set->n; i++) {
-        int status = set->items[i].replaces ? replace(set, i, builtin, n_builtin, err) : OCV_OK;
+        int status =
+            set->items[i].replaces ? replace_builtin(set, i, builtin, n_builtin, err) : OCV_OK;
         if (status < 0)
             return status;
     }
@@ -151,11 +153,11 @@ static int apply_replacements(struct ocv_declarations *set, const struct provide
         const struct ocv_declaration *d = &set->items[i];
         for (size_t k = 0; k < i; k++)
             if (!d->replaced && !set->items[k].replaced && strcmp(d->ns, set->items[k].ns) == 0)
-                return conflict(d, set->items[k].name, set->items[k].source, err);
+                return fail_conflict(d, set->items[k].name, set->items[k].source, err);
         for (size_t k = 0; k < n_builtin; k++)
             if (!d->replaced && strcmp(d->ns, builtin[k]->ns) == 0 &&
                 !ocv_declarations_replace(set, builtin[k]))
-                return conflict(d, builtin[k]->name, "built in", err);
+                return fail_conflict(d, builtin[k]->name, "built in", err);
     }
     return OCV_OK;
 }
@@ -170,7 +172,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
     char *shipped = NULL;
     int status;
     if (options->check) {
-        status = append(&set, options->check, NULL, err);
+        status = append_file(&set, options->check, NULL, err);
     } else if (asprintf(&shipped, "%s/providers", datadir) < 0) {
         return ocv_error_nomem(err);
     } else {

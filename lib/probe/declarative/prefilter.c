@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shipped files that need not be parsed: most machines have the devices of one or two, and parsing
- * the others costs more than all else that a probe does. The build has noted what each file asks
- * for. Invariant: a file is skipped only if its bytes are those that the build saw, and these
- * are tested; whatever an administrator adds or changes is parsed and checked like any other. */
+/* Leaves out shipped files that need not be parsed: most machines have the devices of one or two,
+ * and parsing the others would be most of the time of a probe. The build has recorded what devices
+ * each file is for.
+ *
+ * Invariant: a file is skipped only if its bytes are those that the build read, and these are
+ * tested; a file that an administrator adds or changes is always parsed and checked. */
 #include "gen/providers.h"
 
 #include <stdlib.h>

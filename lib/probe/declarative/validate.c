@@ -93,7 +93,7 @@ static int check_relative(const struct ocv_yaml_reader *r, const struct ocv_yaml
 
 static int check_attribute(const struct ocv_yaml_reader *r, const struct ocv_yaml *name)
 {
-    if (strcmp(name->text, "memory") == 0) /* a number of bytes, whatever the file has */
+    if (strcmp(name->text, "memory") == 0) /* only the rule's key converts it to bytes */
         return ocv_yaml_complain(r, name, "is a key of the rule, not an attribute");
     return OCV_OK;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The provider's name: ours for it, whatever it calls itself. */
+/* The provider's name is the one we give it; its own claim is ignored. */
 static json_t *describe_provider(const char *name, const json_t *answer)
 {
     static const char *const kept[] = {"source", "version"};
@@ -54,7 +54,7 @@ static bool number_devices(json_t *devices)
     return true;
 }
 
-static json_t *compose(const char *name, const json_t *answer)
+static json_t *compose_namespace(const char *name, const json_t *answer)
 {
     json_t *status = json_object_get(answer, "status");
     json_t *out = json_object();
@@ -82,7 +82,7 @@ int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_
         ocv_error_prefix(err, "what it printed is not a namespace of a profile");
     } else {
         const char *other = json_string_value(json_object_get(answer, "replaces"));
-        json_t *composed = compose(name, answer);
+        json_t *composed = compose_namespace(name, answer);
         if (composed) {
             snprintf(replaces, OCV_EXECUTABLE_NAME_MAX + 1, "%s", other ? other : "");
             *out = composed;

@@ -13,15 +13,15 @@
 
 #define WHERE_MAX 96
 
-struct check {
+struct answer_check {
     char where[WHERE_MAX]; /* "devices[1].features[0]" */
     size_t len;
     struct ocv_error *err;
 };
 
 /* Enter a member; leave() with what this returns. */
-static size_t enter_member(struct check *check, const char *format, ...) OCV_PRINTF(2, 3);
-static size_t enter_member(struct check *check, const char *format, ...)
+static size_t enter_member(struct answer_check *check, const char *format, ...) OCV_PRINTF(2, 3);
+static size_t enter_member(struct answer_check *check, const char *format, ...)
 {
     size_t before = check->len;
     va_list args;
@@ -32,14 +32,14 @@ static size_t enter_member(struct check *check, const char *format, ...)
     return before;
 }
 
-static void leave_member(struct check *check, size_t before)
+static void leave_member(struct answer_check *check, size_t before)
 {
     check->len = before;
     check->where[before] = '\0';
 }
 
-static int fault(const struct check *check, const char *format, ...) OCV_PRINTF(2, 3);
-static int fault(const struct check *check, const char *format, ...)
+static int add_fault(const struct answer_check *check, const char *format, ...) OCV_PRINTF(2, 3);
+static int add_fault(const struct answer_check *check, const char *format, ...)
 {
     char what[256];
     va_list args;
@@ -55,7 +55,7 @@ static int fault(const struct check *check, const char *format, ...)
 
 /* No control characters, and none that is not seen: people read this on terminals. jansson has made
  * sure that it is UTF-8 without NUL. */
-static bool plain(const char *text)
+static bool is_plain(const char *text)
 {
     for (size_t left = strlen(text); left > 0; text++, left--)
         if (ocv_text_hidden(text, left))
@@ -64,62 +64,65 @@ static bool plain(const char *text)
 }
 
 /* A text member of at most `max` bytes. Absent: nothing. */
-static int check_text(const struct check *check, const json_t *object, const char *key, size_t max)
+static int check_text(const struct answer_check *check, const json_t *object, const char *key,
+                      size_t max)
 {
     const json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
     if (!value)
         return OCV_OK;
     if (!text || !*text)
-        return fault(check, "'%s' is not a text or is empty", key);
+        return add_fault(check, "'%s' is not a text or is empty", key);
     if (strlen(text) > max)
-        return fault(check, "'%s' is longer than %zu bytes", key, max);
-    return plain(text) ? OCV_OK : fault(check, "'%s' has control characters", key);
+        return add_fault(check, "'%s' is longer than %zu bytes", key, max);
+    return is_plain(text) ? OCV_OK : add_fault(check, "'%s' has control characters", key);
 }
 
 /* A member that has to be there and is a namespace's or feature's name. */
-static int check_name(const struct check *check, const json_t *object, const char *key)
+static int check_name(const struct answer_check *check, const json_t *object, const char *key)
 {
     const char *name = json_string_value(json_object_get(object, key));
     if (!name || !ocv_property_name_valid(name, strlen(name)))
-        return fault(check, "'%s' is missing or not of a-z 0-9 _", key);
+        return add_fault(check, "'%s' is missing or not of a-z 0-9 _", key);
     if (strlen(name) > OCV_EXECUTABLE_NAME_MAX)
-        return fault(check, "'%s' is longer than %u characters", key, OCV_EXECUTABLE_NAME_MAX);
+        return add_fault(check, "'%s' is longer than %u characters", key, OCV_EXECUTABLE_NAME_MAX);
     return OCV_OK;
 }
 
-static int check_keys(const struct check *check, const json_t *object, const char *const *known)
+static int check_keys(const struct answer_check *check, const json_t *object,
+                      const char *const *known)
 {
     const char *key;
     json_t *value;
     if (!json_is_object(object))
-        return fault(check, "not an object");
+        return add_fault(check, "not an object");
     json_object_foreach((json_t *)object, key, value)
     {
         size_t i = 0;
         while (known[i] && strcmp(known[i], key) != 0)
             i++;
         if (!known[i])
-            return fault(check, "'%.60s' is an unknown key", key);
+            return add_fault(check, "'%.60s' is an unknown key", key);
     }
     return OCV_OK;
 }
 
 /* A list member. Absent: an empty one. */
-static int check_list(const struct check *check, const json_t *object, const char *key, size_t max)
+static int check_list(const struct answer_check *check, const json_t *object, const char *key,
+                      size_t max)
 {
     const json_t *list = json_object_get(object, key);
     if (list && !json_is_array(list))
-        return fault(check, "'%s' is not a list", key);
+        return add_fault(check, "'%s' is not a list", key);
     if (json_array_size(list) > max)
-        return fault(check, "'%s' has more than %zu members", key, max);
+        return add_fault(check, "'%s' has more than %zu members", key, max);
     return OCV_OK;
 }
 
 /* ---- features ---------------------------------------------------------------------------------
  */
 
-static int check_feature(const struct check *check, const json_t *feature)
+static int check_feature(const struct answer_check *check, const json_t *feature)
 {
     static const char *const keys[] = {"name", "values", NULL};
     const json_t *values = json_object_get(feature, "values");
@@ -127,22 +130,22 @@ static int check_feature(const struct check *check, const json_t *feature)
     if (status == OCV_OK)
         status = check_name(check, feature, "name");
     if (status == OCV_OK && !values)
-        status = fault(check, "'values' is missing");
+        status = add_fault(check, "'values' is missing");
     if (status == OCV_OK)
         status = check_list(check, feature, "values", OCV_EXECUTABLE_VALUES_MAX);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(values); i++) {
         const char *value = json_string_value(json_array_get(values, i));
         if (!value || !ocv_property_value_valid(value, strlen(value)))
-            status = fault(check, "values[%zu] is not a text of a-z 0-9 _ .", i);
+            status = add_fault(check, "values[%zu] is not a text of a-z 0-9 _ .", i);
         else if (strlen(value) > OCV_EXECUTABLE_VALUE_MAX)
-            status = fault(check, "values[%zu] is longer than %u characters", i,
-                           OCV_EXECUTABLE_VALUE_MAX);
+            status = add_fault(check, "values[%zu] is longer than %u characters", i,
+                               OCV_EXECUTABLE_VALUE_MAX);
     }
     return status;
 }
 
 /* True if an earlier member of the list says the same under that key. */
-static bool twin(const json_t *list, size_t at, const char *key)
+static bool is_twin(const json_t *list, size_t at, const char *key)
 {
     const json_t *own = json_object_get(json_array_get(list, at), key);
     for (size_t i = 0; own && i < at; i++)
@@ -151,15 +154,15 @@ static bool twin(const json_t *list, size_t at, const char *key)
     return false;
 }
 
-static int check_features(struct check *check, const json_t *object)
+static int check_features(struct answer_check *check, const json_t *object)
 {
     const json_t *features = json_object_get(object, "features");
     int status = check_list(check, object, "features", OCV_EXECUTABLE_FEATURES_MAX);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(features); i++) {
         size_t before = enter_member(check, "%sfeatures[%zu]", check->len ? "." : "", i);
         status = check_feature(check, json_array_get(features, i));
-        if (status == OCV_OK && twin(features, i, "name"))
-            status = fault(check, "a feature of this name is listed already");
+        if (status == OCV_OK && is_twin(features, i, "name"))
+            status = add_fault(check, "a feature of this name is listed already");
         leave_member(check, before);
     }
     return status;
@@ -168,19 +171,19 @@ static int check_features(struct check *check, const json_t *object)
 /* ---- devices ----------------------------------------------------------------------------------
  */
 
-static int check_attributes(const struct check *check, const json_t *device)
+static int check_attributes(const struct answer_check *check, const json_t *device)
 {
     const json_t *attributes = json_object_get(device, "attributes");
     const char *key;
     json_t *value;
     if (attributes && !json_is_object(attributes))
-        return fault(check, "'attributes' is not an object");
+        return add_fault(check, "'attributes' is not an object");
     if (json_object_size(attributes) > OCV_EXECUTABLE_ATTRIBUTES_MAX)
-        return fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
+        return add_fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
     json_object_foreach((json_t *)attributes, key, value)
     {
         if (!ocv_property_name_valid(key, strlen(key)) || strlen(key) > OCV_EXECUTABLE_NAME_MAX)
-            return fault(check, "the name of an attribute is not of a-z 0-9 _, or too long");
+            return add_fault(check, "the name of an attribute is not of a-z 0-9 _, or too long");
         int status = check_text(check, attributes, key, OCV_EXECUTABLE_TEXT_MAX);
         if (status < 0)
             return status;
@@ -188,7 +191,7 @@ static int check_attributes(const struct check *check, const json_t *device)
     return OCV_OK;
 }
 
-static int check_device(struct check *check, const json_t *device)
+static int check_device(struct answer_check *check, const json_t *device)
 {
     static const char *const keys[] = {"id",        "name",       "index",    "uuid",
                                        "secondary", "attributes", "features", NULL};
@@ -196,16 +199,16 @@ static int check_device(struct check *check, const json_t *device)
     const json_t *secondary = json_object_get(device, "secondary");
     int status = check_keys(check, device, keys);
     if (status == OCV_OK && !json_object_get(device, "id"))
-        status = fault(check, "'id' is missing");
+        status = add_fault(check, "'id' is missing");
     for (size_t i = 0; status == OCV_OK && keys[i]; i++)
         if (i == 0 || i == 1 || i == 3)
             status = check_text(check, device, keys[i], OCV_EXECUTABLE_TEXT_MAX);
     if (status == OCV_OK && index &&
         (!json_is_integer(index) || json_integer_value(index) < 0 ||
          json_integer_value(index) >= INT_MAX))
-        status = fault(check, "'index' is not a whole number from 0");
+        status = add_fault(check, "'index' is not a whole number from 0");
     if (status == OCV_OK && secondary && !json_is_boolean(secondary))
-        status = fault(check, "'secondary' is not true or false");
+        status = add_fault(check, "'secondary' is not true or false");
     if (status == OCV_OK)
         status = check_attributes(check, device);
     return status == OCV_OK ? check_features(check, device) : status;
@@ -216,17 +219,17 @@ static bool has_index(const json_t *devices, size_t i)
     return json_object_get(json_array_get(devices, i), "index") != NULL;
 }
 
-static int check_devices(struct check *check, const json_t *answer)
+static int check_devices(struct answer_check *check, const json_t *answer)
 {
     const json_t *devices = json_object_get(answer, "devices");
     int status = check_list(check, answer, "devices", OCV_EXECUTABLE_DEVICES_MAX);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(devices); i++) {
         size_t before = enter_member(check, "devices[%zu]", i);
         status = check_device(check, json_array_get(devices, i));
-        if (status == OCV_OK && (twin(devices, i, "id") || twin(devices, i, "index")))
-            status = fault(check, "its id or index is that of an earlier device");
+        if (status == OCV_OK && (is_twin(devices, i, "id") || is_twin(devices, i, "index")))
+            status = add_fault(check, "its id or index is that of an earlier device");
         if (status == OCV_OK && has_index(devices, i) != has_index(devices, 0))
-            status = fault(check, "either every device has an 'index' or none");
+            status = add_fault(check, "either every device has an 'index' or none");
         leave_member(check, before);
     }
     return status;
@@ -236,7 +239,7 @@ static int check_devices(struct check *check, const json_t *answer)
  */
 
 /* A namespace that serves says what; one that does not says why. */
-static int check_status(const struct check *check, const json_t *answer)
+static int check_status(const struct answer_check *check, const json_t *answer)
 {
     const json_t *value = json_object_get(answer, "status");
     const char *status = value ? json_string_value(value) : "ok";
@@ -246,15 +249,15 @@ static int check_status(const struct check *check, const json_t *answer)
                   0;
     if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "partial") != 0 &&
                     strcmp(status, "failed") != 0 && strcmp(status, "absent") != 0))
-        return fault(check, "'status' is not one of ok, partial, failed, absent");
+        return add_fault(check, "'status' is not one of ok, partial, failed, absent");
     if ((status[0] == 'f' || status[0] == 'a') && serves)
-        return fault(check, "'status' is '%s', yet there are features or devices", status);
+        return add_fault(check, "'status' is '%s', yet there are features or devices", status);
     if ((status[0] == 'f' || status[0] == 'p') && !error)
-        return fault(check, "'status' is '%s', but no 'error' says why", status);
+        return add_fault(check, "'status' is '%s', but no 'error' says why", status);
     return OCV_OK;
 }
 
-static int check_provider(struct check *check, const json_t *answer)
+static int check_provider(struct answer_check *check, const json_t *answer)
 {
     static const char *const keys[] = {"name", "kind", "source", "version", NULL};
     const json_t *provider = json_object_get(answer, "provider");
@@ -268,8 +271,8 @@ static int check_provider(struct check *check, const json_t *answer)
 
 int ocv_executable_check(const json_t *answer, struct ocv_error *err)
 {
-    struct check at_top = {.err = err};
-    struct check *check = &at_top;
+    struct answer_check at_top = {.err = err};
+    struct answer_check *check = &at_top;
     static const char *const keys[] = {"namespace", "provider", "status",  "error",    "driver",
                                        "guess",     "features", "devices", "replaces", NULL};
     const json_t *guess = json_object_get(answer, "guess");
@@ -285,7 +288,7 @@ int ocv_executable_check(const json_t *answer, struct ocv_error *err)
     if (status == OCV_OK)
         status = check_text(check, answer, "replaces", OCV_EXECUTABLE_NAME_MAX);
     if (status == OCV_OK && guess && !json_is_boolean(guess))
-        status = fault(check, "'guess' is not true or false");
+        status = add_fault(check, "'guess' is not true or false");
     if (status == OCV_OK)
         status = check_features(check, answer);
     if (status == OCV_OK)

@@ -112,15 +112,16 @@ static const char *namespace_of(const struct ocv_executable *item)
 }
 
 /* All other providers that could answer for a namespace. */
-struct others {
+struct other_providers {
     const struct ocv_declarations *declarations;
     const struct provider *const *builtin;
     size_t n_builtin;
 };
 
 /* Name of the provider that has the namespace so far, or NULL; `*earlier` if it is a program. */
-static const char *owner_of(struct ocv_executables *set, size_t at, const struct others *others,
-                            const char *ns, struct ocv_executable **earlier)
+static const char *owner_of(struct ocv_executables *set, size_t at,
+                            const struct other_providers *others, const char *ns,
+                            struct ocv_executable **earlier)
 {
     *earlier = NULL;
     for (size_t i = 0; i < at; i++)
@@ -140,8 +141,8 @@ static const char *owner_of(struct ocv_executables *set, size_t at, const struct
     return NULL;
 }
 
-static int settle_namespace(struct ocv_executables *set, size_t at, const struct others *others,
-                            struct ocv_error *err)
+static int settle_namespace(struct ocv_executables *set, size_t at,
+                            const struct other_providers *others, struct ocv_error *err)
 {
     struct ocv_executable *item = &set->items[at], *earlier;
     const char *ns = namespace_of(item);
@@ -170,11 +171,11 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
                          const struct provider *const *builtin, size_t n_builtin,
                          struct ocv_executables *out, struct ocv_error *err)
 {
-    const struct others others = {declarations, builtin, n_builtin};
+    const struct other_providers others = {declarations, builtin, n_builtin};
     struct ocv_executables set = {0};
     char directory[PATH_MAX];
     *out = set;
-    /* a file or a dump that is given alone says nothing about the machine that they would see */
+    /* programs look at this machine, which a file or a dump given by itself need not be of */
     if (options->check || options->pci_dump ||
         !ocv_probe_host_libexec(host, "providers", directory, sizeof(directory)))
         return OCV_OK;
@@ -214,7 +215,7 @@ static json_t *find_namespace(const json_t *namespaces, const char *name)
 
 /* A program answered for the namespace that a failed program is named after, perhaps the one that
  * it was to replace: that answer stands, and says what it lacks. */
-static int remark(json_t *ns, const char *message, struct ocv_error *err)
+static int add_remark(json_t *ns, const char *message, struct ocv_error *err)
 {
     const char *status = json_string_value(json_object_get(ns, "status"));
     const char *before = json_string_value(json_object_get(ns, "error"));
@@ -234,7 +235,7 @@ static int report_failure(const struct ocv_executable *item, json_t *namespaces,
 {
     json_t *ns = find_namespace(namespaces, item->name);
     if (ns)
-        return remark(ns, item->error.message, err);
+        return add_remark(ns, item->error.message, err);
     ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name, "provider",
                    "name", item->name, "kind", "executable", "status", "failed", "error",
                    item->error.message, "features");

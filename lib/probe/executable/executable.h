@@ -8,8 +8,6 @@
 
 #include "lib/probe/declarative/declarative.h"
 
-#include <sys/stat.h>
-
 /* Limits on a directory and on what a program prints (its size: OCV_CHILD_OUTPUT_MAX) */
 #define OCV_EXECUTABLES_MAX 64u               /**< programs of the directory */
 #define OCV_EXECUTABLE_NAME_MAX 64u           /**< characters of a namespace, feature, attribute */
@@ -39,9 +37,6 @@ struct ocv_executables {
 
 /* ---- Files (find.c) -------------------------------------------------------------------------- */
 
-/** Why a program, or the directory it is in, is not to be trusted by user `self`: NULL if it is.
- * It must belong to root or to that user, and nobody else may write to it. */
-const char *ocv_executable_distrust(const struct stat *st, uid_t self);
 /** List the directory. A file that may not run is listed with its reason. No directory: none. */
 int ocv_executables_find(const char *directory, struct ocv_executables *out,
                          struct ocv_error *err) OCV_WARN_UNUSED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The directory of executable providers. A user who can write there runs code as us, which is root
  * in a daemon: what others than root or ourselves could have written is not run. */
+#include "lib/base/file.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
 
@@ -12,17 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *ocv_executable_distrust(const struct stat *st, uid_t self)
-{
-    if (st->st_uid != 0 && st->st_uid != self)
-        return self == 0 ? "does not belong to root" : "belongs neither to root nor to this user";
-    if (st->st_mode & S_IWGRP)
-        return "its group may write to it";
-    if (st->st_mode & S_IWOTH)
-        return "anybody may write to it";
-    return NULL;
-}
-
 void ocv_executable_name(const char *file, char out[OCV_EXECUTABLE_NAME_MAX + 1])
 {
     size_t n = 0;
@@ -33,7 +23,7 @@ void ocv_executable_name(const char *file, char out[OCV_EXECUTABLE_NAME_MAX + 1]
     out[n] = '\0';
 }
 
-static int visible(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
@@ -54,7 +44,7 @@ static const char *find_refusal(int directory, const char *file)
         return "it is a symbolic link";
     if (!S_ISREG(st.st_mode))
         return "it is not a regular file";
-    const char *why = ocv_executable_distrust(&st, geteuid());
+    const char *why = ocv_file_distrust(&st, geteuid());
     return why ? why : st.st_mode & 0111 ? NULL : "it is not executable";
 }
 
@@ -82,7 +72,7 @@ static int list_programs(const char *directory, int fd, const char *distrust,
                          struct ocv_executables *set, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandirat(fd, ".", &entries, visible, by_name);
+    int n = scandirat(fd, ".", &entries, is_visible, by_name);
     if (n < 0)
         return errno == ENOMEM
                    ? ocv_error_nomem(err)
@@ -116,7 +106,7 @@ int ocv_executables_find(const char *directory, struct ocv_executables *out, str
     if (fstat(fd, &st) < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     else
-        status = list_programs(directory, fd, ocv_executable_distrust(&st, geteuid()), &set, err);
+        status = list_programs(directory, fd, ocv_file_distrust(&st, geteuid()), &set, err);
     close(fd);
     if (status < 0)
         ocv_executables_free(&set);

@@ -29,19 +29,19 @@ int ocv_sysroot_open(const char *path, int *root, struct ocv_error *err)
 }
 
 /* Descriptors of the directories on the way from the root: [0] is the root itself and not ours. */
-struct trail {
+struct open_path {
     int fds[OCV_SYSROOT_DEPTH_MAX + 1];
     size_t depth;
 };
 
-static void trail_pop(struct trail *trail)
+static void trail_pop(struct open_path *trail)
 {
     if (trail->depth > 0)
         close(trail->fds[trail->depth--]);
 }
 
 /* Put the link's target before what is left of the path. */
-static int follow(int dir, const char *name, char *rest, struct trail *trail)
+static int follow_link(int dir, const char *name, char *rest, struct open_path *trail)
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(dir, name, target, sizeof(target));
@@ -79,7 +79,8 @@ static bool next_component(char *rest, char name[NAME_MAX + 1])
 
 /* One component: a directory is entered, a link replaced by its target. Returns the final
  * descriptor once `rest` is used up, -2 to go on, -1 with errno. */
-static int step(struct trail *trail, const char *name, char *rest, int flags, unsigned *links)
+static int step_into(struct open_path *trail, const char *name, char *rest, int flags,
+                     unsigned *links)
 {
     int dir = trail->fds[trail->depth];
     struct stat st;
@@ -90,7 +91,7 @@ static int step(struct trail *trail, const char *name, char *rest, int flags, un
             errno = ELOOP;
             return -1;
         }
-        return follow(dir, name, rest, trail) < 0 ? -1 : -2;
+        return follow_link(dir, name, rest, trail) < 0 ? -1 : -2;
     }
     if (rest[strspn(rest, "/")] == '\0')
         return openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -107,7 +108,7 @@ static int step(struct trail *trail, const char *name, char *rest, int flags, un
 
 int ocv_sysroot_walk(int root, const char *path, int flags)
 {
-    struct trail trail = {.fds = {root}};
+    struct open_path trail = {.fds = {root}};
     char rest[PATH_MAX];
     char name[NAME_MAX + 1];
     unsigned links = 0;
@@ -126,7 +127,7 @@ int ocv_sysroot_walk(int root, const char *path, int flags)
         } else if (strcmp(name, "..") == 0) {
             trail_pop(&trail);
         } else if (strcmp(name, ".") != 0) {
-            result = step(&trail, name, rest, flags, &links);
+            result = step_into(&trail, name, rest, flags, &links);
         }
     }
     if (result == -2) /* the path ends in a directory reached by ".", ".." or a link to "/" */
@@ -162,7 +163,7 @@ static bool is_regular(int fd)
 }
 
 /* The file behind an O_PATH descriptor. EBADFD if it is not a regular one. */
-static int reopen(int handle, int root, const char *path)
+static int reopen_handle(int handle, int root, const char *path)
 {
     static const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     char link[32];
@@ -187,7 +188,7 @@ int ocv_sysroot_file(int root, const char *path)
     int handle = ocv_sysroot_openat(root, path, O_PATH);
     if (handle < 0)
         return -1;
-    int fd = reopen(handle, root, path);
+    int fd = reopen_handle(handle, root, path);
     int saved = errno;
     close(handle);
     errno = saved;

@@ -23,7 +23,7 @@
 
 enum outcome { RUNNING, EXITED, LATE, VERBOSE, BROKEN };
 
-struct running {
+struct child_run {
     struct ocv_child *child;
     struct ocv_child_limits limits;
     struct ocv_child_process process;
@@ -45,10 +45,10 @@ static void close_fd(int *fd)
 /* ---- one child --------------------------------------------------------------------------------
  */
 
-static void start_child(struct running *r, struct ocv_child *child)
+static void start_child(struct child_run *r, struct ocv_child *child)
 {
     const struct ocv_child_limits *asked = child->limits;
-    *r = (struct running){.child = child, .pidfd = -1, .before = child->out->len};
+    *r = (struct child_run){.child = child, .pidfd = -1, .before = child->out->len};
     r->process = (struct ocv_child_process){.pid = -1, .out = -1, .err = -1};
     r->limits.timeout_ms = asked && asked->timeout_ms ? asked->timeout_ms : OCV_CHILD_TIMEOUT_MS;
     r->limits.output_max = asked && asked->output_max ? asked->output_max : OCV_CHILD_OUTPUT_MAX;
@@ -65,7 +65,7 @@ static void start_child(struct running *r, struct ocv_child *child)
 }
 
 /* Take what was printed. */
-static void keep_output(struct running *r, bool is_out, const char *bytes, size_t n)
+static void keep_output(struct child_run *r, bool is_out, const char *bytes, size_t n)
 {
     struct ocv_child *child = r->child;
     if (!is_out) {
@@ -82,7 +82,7 @@ static void keep_output(struct running *r, bool is_out, const char *bytes, size_
 }
 
 /* One read; false when there is nothing more to be had now. */
-static bool listen_once(struct running *r, int *fd)
+static bool listen_once(struct child_run *r, int *fd)
 {
     char block[16384];
     if (*fd < 0)
@@ -96,26 +96,26 @@ static bool listen_once(struct running *r, int *fd)
 }
 
 /* True if it ended; it stays a zombie. Other code may have reaped it, too. */
-static bool ended(const struct running *r)
+static bool has_ended(const struct child_run *r)
 {
     siginfo_t info = {0};
     int status = waitid(P_PID, (id_t)r->process.pid, &info, WEXITED | WNOHANG | WNOWAIT);
     return status < 0 ? errno == ECHILD : info.si_pid != 0;
 }
 
-static void read_state(struct running *r)
+static void read_state(struct child_run *r)
 {
     listen_once(r, &r->process.out);
     if (r->outcome == RUNNING)
         listen_once(r, &r->process.err);
-    if (r->outcome == RUNNING && ended(r))
+    if (r->outcome == RUNNING && has_ended(r))
         r->outcome = EXITED;
     else if (r->outcome == RUNNING && ocv_clock_ms() >= r->deadline)
         r->outcome = LATE;
 }
 
 /* Set the error of a child that ended by itself. `state` as waitpid(2) gives it. */
-static int judge_exit(struct running *r, int state)
+static int classify_exit(struct child_run *r, int state)
 {
     struct ocv_error *err = &r->child->error;
     char line[STDERR_KEPT + 1];
@@ -135,7 +135,7 @@ static int judge_exit(struct running *r, int state)
     return OCV_OK;
 }
 
-static int judge_end(struct running *r, int state)
+static int classify_end(struct child_run *r, int state)
 {
     struct ocv_error *err = &r->child->error;
     unsigned ms = r->limits.timeout_ms;
@@ -144,11 +144,11 @@ static int judge_end(struct running *r, int state)
                              ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s");
     if (r->outcome == VERBOSE)
         return ocv_error_set(err, OCV_ERR_IO, "printed more than %zu bytes", r->limits.output_max);
-    return r->outcome == BROKEN ? r->child->status : judge_exit(r, state);
+    return r->outcome == BROKEN ? r->child->status : classify_exit(r, state);
 }
 
 /* Kill what is left of its group, read what is left in the pipes, reap. */
-static void finish_child(struct running *r)
+static void finish_child(struct child_run *r)
 {
     int state = 0;
     if (r->process.pid > 0) {
@@ -161,9 +161,9 @@ static void finish_child(struct running *r)
                 break;
         while (waitpid(r->process.pid, &state, 0) < 0 && errno == EINTR)
             ;
-        r->child->status = judge_end(r, state);
+        r->child->status = classify_end(r, state);
     }
-    if (r->child->status < 0 && r->child->out->data) { /* half an answer is none */
+    if (r->child->status < 0 && r->child->out->data) { /* an incomplete answer is discarded */
         r->child->out->len = r->before;
         r->child->out->data[r->before] = '\0';
     }
@@ -175,7 +175,7 @@ static void finish_child(struct running *r)
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
-static size_t watch_children(const struct running *r, struct pollfd *fds, size_t n, int *timeout)
+static size_t watch_children(const struct child_run *r, struct pollfd *fds, size_t n, int *timeout)
 {
     int64_t left = r->deadline - ocv_clock_ms();
     int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
@@ -189,7 +189,7 @@ static size_t watch_children(const struct running *r, struct pollfd *fds, size_t
     return n;
 }
 
-static void serve_children(struct running *all, size_t n, struct pollfd *fds)
+static void serve_children(struct child_run *all, size_t n, struct pollfd *fds)
 {
     for (;;) {
         size_t n_fds = 0;
@@ -212,7 +212,7 @@ static void serve_children(struct running *all, size_t n, struct pollfd *fds)
 
 void ocv_child_run_all(struct ocv_child *children, size_t n)
 {
-    struct running *all = calloc(n ? n : 1, sizeof(*all));
+    struct child_run *all = calloc(n ? n : 1, sizeof(*all));
     struct pollfd *fds = calloc(n ? n : 1, 3 * sizeof(*fds));
     for (size_t i = 0; i < n; i++) {
         if (!all || !fds) {

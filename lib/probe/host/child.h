@@ -5,9 +5,9 @@
  *
  * What such a program sees: stdin is /dev/null, the directory is the caller's, the environment is
  * PATH (the system's directories), LANG=C, LC_ALL=C and, where the caller has it, LD_LIBRARY_PATH
- * (vendors' libraries are in many places). Nothing else is passed on, OCV_* neither: whoever runs a
- * program says what it has to know in its arguments, so that a daemon that ignores OCV_* does so in
- * its children, too. */
+ * (vendors' libraries are in many places). Nothing else is passed on, not even OCV_*: what a
+ * program has to know is in its arguments, so that a daemon that ignores OCV_* also ignores them in
+ * its children. */
 #ifndef OCV_CHILD_H
 #define OCV_CHILD_H
 

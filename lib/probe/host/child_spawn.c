@@ -3,7 +3,7 @@
 #include "lib/probe/host/child.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/base/spawn.h"
+#include "lib/base/system/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static void set_limits(struct ocv_spawn_program *program, const struct ocv_child
     add_limit(program, RLIMIT_CORE, 0);
 }
 
-static bool unusable(int code)
+static bool is_unusable(int code)
 {
     return code == ENOENT || code == ENOTDIR || code == EACCES || code == ENOEXEC ||
            code == ELOOP || code == EISDIR;
@@ -78,7 +78,7 @@ int ocv_child_spawn(const char *path, const char *const argv[],
     set_limits(&program, limits);
     if (code == 0)
         code = ocv_spawn_start(&program, &process->pid);
-    if (unusable(code))
+    if (is_unusable(code))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "cannot be run: %s", strerror(code));
     if (code)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a program: %s", strerror(code));

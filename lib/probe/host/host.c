@@ -84,7 +84,7 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
     return OCV_OK;
 }
 
-/* A failure costs the PCI providers only, but for a dump that the caller named. */
+/* A failure disables the PCI providers only, except for a dump that the caller named. */
 static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
 {
     const struct ocv_pci_source source = {
@@ -104,6 +104,7 @@ int ocv_probe_host_open(const struct ocv_probe_options *options, struct ocv_prob
                                   .live = !options->sysroot && !options->pci_dump,
                                   .deep = options->deep,
                                   .no_environment = options->no_environment,
+                                  .whole_node = options->whole_node,
                                   .libexecdir = options->libexecdir,
                                   .datadir = options->datadir,
                                   .timeout_ms = options->timeout_ms ? options->timeout_ms

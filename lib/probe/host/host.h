@@ -15,6 +15,7 @@ struct ocv_probe_host {
     bool live; /**< that directory is /, so system calls describe the same machine */
     bool deep;
     bool no_environment;
+    bool whole_node; /**< devices that only this process is not given count */
     /** as the options give them, for ocv_probe_host_libexec() */
     const char *libexecdir, *datadir;
     unsigned timeout_ms;  /**< of a child */
@@ -41,8 +42,8 @@ bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name,
 /** A variable of the environment that describes the machine this runs on: NULL where it is unset or
  *  empty, the machine is another one, or the options say that the environment does not count. */
 const char *ocv_probe_host_variable(const struct ocv_probe_host *host, const char *name);
-/** True if nothing says which processor a sysroot's machine has, because what would say it cannot
- * be read: that is told in the CPU namespace of this machine, the likeliest one. */
+/** True if the files that name a sysroot's processor cannot be read. This is reported in the CPU
+ * namespace of the running machine, which is the likeliest one. */
 bool ocv_probe_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */
 void ocv_probe_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,

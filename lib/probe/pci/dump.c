@@ -13,7 +13,7 @@
 #define DUMP_MAX (16u * 1024 * 1024) /* of a file; 53 devices with all they have: 290 kB */
 
 /* The device that the lines are about. */
-struct reader {
+struct dump_reader {
     struct ocv_pci_device device; /* no address: none yet */
     unsigned char config[OCV_PCI_CONFIG];
     size_t len;   /* bytes of it up to the last that was there */
@@ -58,7 +58,7 @@ static bool is_row(const char *line, size_t len)
     return true;
 }
 
-static void take_row(struct reader *reader, const char *line, size_t len)
+static void take_row(struct dump_reader *reader, const char *line, size_t len)
 {
     size_t at = (size_t)(line[0] - '0') * 16;
     for (size_t i = 4; i < len; i += 3) {
@@ -70,7 +70,7 @@ static void take_row(struct reader *reader, const char *line, size_t len)
 }
 
 /* The line that lspci -k writes below a device. */
-static void take_driver(struct reader *reader, const char *line, size_t len)
+static void take_driver(struct dump_reader *reader, const char *line, size_t len)
 {
     static const char words[] = "Kernel driver in use: ";
     size_t blanks = 0;
@@ -95,7 +95,7 @@ static bool next_line(const char **at, const char *end, const char **line, size_
     return true;
 }
 
-static int end_device(struct reader *reader, struct ocv_pci_scan *scan, struct ocv_error *err)
+static int end_device(struct dump_reader *reader, struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     if (!reader->device.address[0])
         return OCV_OK;
@@ -106,9 +106,10 @@ static int end_device(struct reader *reader, struct ocv_pci_scan *scan, struct o
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err)
 {
-    struct reader reader = {.len = 0}, next = {.in_rows = true};
+    struct dump_reader reader = {.len = 0}, next = {.in_rows = true};
     const char *at = text->data, *line;
     const char *end = at + text->len;
+    bool rows = false;
     size_t n;
     int status = OCV_OK;
     memset(next.config, 0xff, sizeof(next.config)); /* as of a device that does not answer */
@@ -118,6 +119,7 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
             reader = next;
         } else if (reader.in_rows && is_row(line, n)) {
             take_row(&reader, line, n);
+            rows = true;
         } else if (n == 0) {
             reader.in_rows = false; /* rows after it belong to no device */
         } else if (reader.device.address[0]) {
@@ -127,7 +129,13 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
     if (status == OCV_OK && !reader.device.address[0])
         return ocv_error_set(err, OCV_ERR_DATA,
                              "no device in it; wanted is the output of 'lspci -kx'");
-    return status == OCV_OK ? end_device(&reader, scan, err) : status;
+    if (status == OCV_OK)
+        status = end_device(&reader, scan, err);
+    if (status == OCV_OK && !rows)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "names devices without their configuration (rows of hexadecimal "
+                             "digits); wanted is the output of 'lspci -kx'");
+    return status;
 }
 
 static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)

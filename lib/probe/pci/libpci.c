@@ -80,7 +80,7 @@ __attribute__((format(printf, 1, 2))) static void on_warning(char *format, ...)
 }
 
 /* False with pci->message if libpci gave up. */
-static bool guarded(struct ocv_libpci *pci, void (*work)(struct ocv_libpci *pci))
+static bool run_guarded(struct ocv_libpci *pci, void (*work)(struct ocv_libpci *pci))
 {
     struct ocv_libpci *const outer = at_work;
     at_work = pci;
@@ -91,7 +91,7 @@ static bool guarded(struct ocv_libpci *pci, void (*work)(struct ocv_libpci *pci)
     return done;
 }
 
-static int load(struct ocv_libpci *pci, struct ocv_error *err)
+static int load_library(struct ocv_libpci *pci, struct ocv_error *err)
 {
     /* it stays mapped: to unmap it and load it again for names costs more than its pages */
     pci->handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -119,7 +119,7 @@ static void set_param(struct ocv_libpci *pci, const char *param, const char *val
     (void)pci->api.set_param(pci->access, (char *)(uintptr_t)param, (char *)(uintptr_t)value);
 }
 
-static void init(struct ocv_libpci *pci)
+static void init_access(struct ocv_libpci *pci)
 {
     struct pci_access *access = pci->access;
     access->error = on_error;
@@ -144,10 +144,11 @@ static int open_session(struct ocv_libpci **out, bool names, const char *path,
     if (!pci)
         return ocv_error_nomem(err);
     pci->names = names;
-    int status = path && !(pci->path = strdup(path)) ? ocv_error_nomem(err) : load(pci, err);
+    int status =
+        path && !(pci->path = strdup(path)) ? ocv_error_nomem(err) : load_library(pci, err);
     if (status == OCV_OK && !(pci->access = pci->api.alloc()))
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && !guarded(pci, init))
+    if (status == OCV_OK && !run_guarded(pci, init_access))
         status = ocv_error_set(err, OCV_ERR_DATA, "%s", pci->message);
     if (status < 0) {
         ocv_libpci_close(pci);
@@ -167,7 +168,7 @@ int ocv_libpci_open_sysfs(struct ocv_libpci **out, const char *path, struct ocv_
     return open_session(out, false, path, err);
 }
 
-static void cleanup(struct ocv_libpci *pci)
+static void clean_up_access(struct ocv_libpci *pci)
 {
     pci->api.cleanup(pci->access);
 }
@@ -177,7 +178,7 @@ void ocv_libpci_close(struct ocv_libpci *pci)
     if (!pci)
         return;
     if (pci->access)
-        (void)guarded(pci, cleanup);
+        (void)run_guarded(pci, clean_up_access);
     if (pci->handle)
         dlclose(pci->handle);
     free(pci->path);
@@ -247,7 +248,7 @@ bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci
     pci->dev = NULL;
     if (!parse_address(pci, address))
         return false;
-    bool found = guarded(pci, fill_device) && pci->found;
+    bool found = run_guarded(pci, fill_device) && pci->found;
     if (found)
         copy_fields(pci->dev, out);
     if (pci->dev) /* not in the list that the session frees */
@@ -255,7 +256,7 @@ bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci
     return found;
 }
 
-static void lookup(struct ocv_libpci *pci)
+static void look_up_name(struct ocv_libpci *pci)
 {
     const char *name = pci->api.lookup_name(pci->access, pci->name, (int)sizeof(pci->name),
                                             PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE |
@@ -269,7 +270,7 @@ bool ocv_libpci_name(struct ocv_libpci *pci, uint16_t vendor, uint16_t device, c
 {
     pci->vendor = vendor;
     pci->device = device;
-    if (!guarded(pci, lookup) || !pci->found || strlen(pci->name) >= size)
+    if (!run_guarded(pci, look_up_name) || !pci->found || strlen(pci->name) >= size)
         return false;
     memcpy(out, pci->name, strlen(pci->name) + 1);
     return true;

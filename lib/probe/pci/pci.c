@@ -91,7 +91,7 @@ size_t ocv_pci_read_config(int dir, const char *path, unsigned char config[OCV_P
     return n > 0 ? (size_t)n : 0;
 }
 
-static uint16_t word(const unsigned char *bytes)
+static uint16_t read_word(const unsigned char *bytes)
 {
     return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
@@ -99,14 +99,14 @@ static uint16_t word(const unsigned char *bytes)
 /* Offsets: PCI local bus specification 3.0, 6.1 */
 bool ocv_pci_decode(const unsigned char config[OCV_PCI_CONFIG], struct ocv_pci_device *device)
 {
-    device->vendor = word(config);
-    device->device = word(config + 2);
+    device->vendor = read_word(config);
+    device->device = read_word(config + 2);
     device->revision = config[8];
     device->class_code =
         (uint32_t)config[11] << 16 | (uint32_t)config[10] << 8 | (uint32_t)config[9];
     if ((config[14] & 0x7f) == 0) { /* header of a device; those of bridges have other fields */
-        device->subsystem_vendor = word(config + 0x2c);
-        device->subsystem_device = word(config + 0x2e);
+        device->subsystem_vendor = read_word(config + 0x2c);
+        device->subsystem_device = read_word(config + 0x2e);
     }
     return device->vendor != 0xffff && device->vendor != 0;
 }

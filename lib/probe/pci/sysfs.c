@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices from sysfs. On the live machine libpci reads them. It opens paths by name, so in any
  * other tree an absolute link would lead it out of the sysroot: there, and where libpci is not
- * installed, the files are read here, confined. What libpci does not tell is read here for both:
- * the directory, because one odd entry ends libpci's own scan and leaves it open; the driver,
- * because a link that dangles, as in a container or a recording, is none to libpci; and whether it
- * is a virtual function.
+ * installed, the files are read here, confined. Three things are always read here: the directory,
+ * because one odd entry ends libpci's scan and leaves it open; the driver, because libpci ignores a
+ * dangling link, which containers and recordings have; and whether a device is a virtual function.
  *
  * Invariant: an entry that cannot be read costs that entry only. The attribute files are asked
  * first and `config` last, because reading it wakes a device from power saving. */
@@ -23,7 +22,7 @@
 
 #define DEVICES "sys/bus/pci/devices"
 
-static bool attribute(int dir, const char *name, uint32_t max, uint32_t *out)
+static bool read_attribute(int dir, const char *name, uint32_t max, uint32_t *out)
 {
     char line[32];
     return ocv_sysroot_line(dir, name, line, sizeof(line)) && ocv_pci_hex(line, max, out);
@@ -63,9 +62,9 @@ static void read_details(int dir, struct ocv_pci_device *device)
     unsigned char config[OCV_PCI_CONFIG] = {0};
     struct ocv_pci_device header = {0};
     uint32_t revision, vendor, subsystem;
-    bool has_revision = attribute(dir, "revision", 0xff, &revision); /* Linux 4.10 and newer */
-    bool has_subsystem = attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
-                         attribute(dir, "subsystem_device", UINT16_MAX, &subsystem);
+    bool has_revision = read_attribute(dir, "revision", 0xff, &revision); /* Linux 4.10 and newer */
+    bool has_subsystem = read_attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
+                         read_attribute(dir, "subsystem_device", UINT16_MAX, &subsystem);
     if ((!has_revision || !has_subsystem) && ocv_pci_read_config(dir, "config", config) > 0)
         (void)ocv_pci_decode(config, &header);
     device->revision = has_revision ? (uint8_t)revision : header.revision;
@@ -88,9 +87,9 @@ static bool read_confined(int root, struct ocv_pci_device *out)
     int dir = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
     if (dir < 0)
         return false;
-    bool good = attribute(dir, "vendor", UINT16_MAX, &vendor) &&
-                attribute(dir, "device", UINT16_MAX, &device) &&
-                attribute(dir, "class", 0xffffff, &out->class_code);
+    bool good = read_attribute(dir, "vendor", UINT16_MAX, &vendor) &&
+                read_attribute(dir, "device", UINT16_MAX, &device) &&
+                read_attribute(dir, "class", 0xffffff, &out->class_code);
     if (good) {
         out->vendor = (uint16_t)vendor;
         out->device = (uint16_t)device;

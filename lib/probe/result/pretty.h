@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON as people would lay it out. */
+/* Indented JSON. */
 #ifndef OCV_PRETTY_H
 #define OCV_PRETTY_H
 

@@ -25,7 +25,7 @@ static void skip_set(struct cursor *c, const char *set)
         c->p++;
 }
 
-static size_t token(struct cursor *c, const char **start)
+static size_t read_token(struct cursor *c, const char **start)
 {
     *start = c->p;
     while (c->p < c->end && is_token(*c->p))
@@ -34,7 +34,7 @@ static size_t token(struct cursor *c, const char **start)
 }
 
 /* Copy a token or a quoted string; false if it does not fit or is not closed. */
-static bool value(struct cursor *c, char *out, size_t size)
+static bool read_value(struct cursor *c, char *out, size_t size)
 {
     size_t n = 0;
     bool fits = true;
@@ -62,8 +62,8 @@ static bool value(struct cursor *c, char *out, size_t size)
     return fits && !memchr(out, '\n', n);
 }
 
-static bool parameter(struct cursor *c, struct ocv_challenge *challenge, const char *name,
-                      size_t len)
+static bool read_parameter(struct cursor *c, struct ocv_challenge *challenge, const char *name,
+                           size_t len)
 {
     char unknown[2] = "";
     struct {
@@ -78,8 +78,8 @@ static bool parameter(struct cursor *c, struct ocv_challenge *challenge, const c
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (len == strlen(known[i].name) && !strncasecmp(name, known[i].name, len))
-            return value(c, known[i].out, known[i].size);
-    value(c, unknown, sizeof(unknown)); /* too long for nothing: of no interest */
+            return read_value(c, known[i].out, known[i].size);
+    read_value(c, unknown, sizeof(unknown)); /* too long for nothing: of no interest */
     return true;
 }
 
@@ -102,14 +102,14 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
     while (n < max) {
         skip_set(&c, " \t,\r\n");
         const char *name = NULL;
-        size_t name_len = token(&c, &name);
+        size_t name_len = read_token(&c, &name);
         if (!name_len)
             break;
         skip_set(&c, " \t");
         if (open && c.p < c.end && *c.p == '=') {
             c.p++;
             skip_set(&c, " \t=");
-            good = parameter(&c, &current, name, name_len) && good;
+            good = read_parameter(&c, &current, name, name_len) && good;
             continue;
         }
         if (open && good && current.scheme[0])

@@ -5,6 +5,8 @@
 
 #include "ocivariant/error.h"
 
+#include <stdint.h>
+
 #define OCV_DOCKER_CONFIG_MAX (1024u * 1024) /* bytes of a config.json or auth.json */
 #define OCV_HELPER_NAME_MAX 64               /* "docker-credential-" + this */
 #define OCV_HELPER_ANSWER_MAX (64u * 1024)
@@ -14,6 +16,8 @@ struct ocv_credentials {
     char *username;
     char *password;
     char *identity_token;
+    uint64_t issue;   /* which answer of a credential provider they are from; 0: of none */
+    int64_t until_ms; /* and when it ends, monotonic */
 };
 void ocv_credentials_free(struct ocv_credentials *credentials);
 bool ocv_credentials_empty(const struct ocv_credentials *credentials);

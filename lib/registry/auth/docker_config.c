@@ -50,7 +50,7 @@ static bool is_hub(const char *host, size_t len)
 }
 
 /* How well a key fits: 0 not at all, else larger for a longer match. */
-static size_t fit(const char *key, const char *host, const char *repository)
+static size_t length_of_match(const char *key, const char *host, const char *repository)
 {
     bool url = false;
     if (strlen(key) > KEY_MAX)
@@ -139,7 +139,7 @@ static void find_helper(const json_t *root, const char *host, const char *reposi
     size_t best = 0;
     json_object_foreach(json_object_get(root, "credHelpers"), key, value)
     {
-        size_t n = fit(key, host, repository);
+        size_t n = length_of_match(key, host, repository);
         if (n > best && json_is_string(value)) {
             best = n;
             name = json_string_value(value);
@@ -167,7 +167,7 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
                              root ? "not a JSON object" : where.text);
     json_object_foreach(json_object_get(root, "auths"), key, value)
     {
-        size_t n = fit(key, host, repository);
+        size_t n = length_of_match(key, host, repository);
         if (n > best) {
             best = n;
             best_key = key;

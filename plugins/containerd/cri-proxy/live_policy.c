@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/live_policy.h"
 
-#include "plugins/containerd/cri-proxy/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct held {
+struct shared_policy {
     struct verdict_policy policy; /* first: users have its address */
     unsigned users;               /* the current one is used by the object, too */
 };
@@ -15,13 +15,14 @@ struct held {
 struct live_policy {
     char *file;
     int reload; /* atomic */
+    unsigned generation;
     pthread_mutex_t lock;
-    struct held *current;
+    struct shared_policy *current;
 };
 
-static int read_file(const char *file, struct held **out, struct ocv_error *err)
+static int read_file(const char *file, struct shared_policy **out, struct ocv_error *err)
 {
-    struct held *held = calloc(1, sizeof(*held));
+    struct shared_policy *held = calloc(1, sizeof(*held));
     if (!held)
         return ocv_error_nomem(err);
     int status = verdict_policy_read(file, &held->policy, err);
@@ -35,7 +36,7 @@ static int read_file(const char *file, struct held **out, struct ocv_error *err)
 }
 
 /* With the lock held. */
-static void give_up(struct held *held)
+static void give_up(struct shared_policy *held)
 {
     if (--held->users)
         return;
@@ -79,13 +80,14 @@ void live_policy_reload(struct live_policy *live)
 static void read_again(struct live_policy *live)
 {
     struct ocv_error err = {0};
-    struct held *fresh = NULL;
+    struct shared_policy *fresh = NULL;
     if (read_file(live->file, &fresh, &err) < 0) {
         log_line("the old configuration stays: %s", err.message);
         return;
     }
     give_up(live->current);
     live->current = fresh;
+    live->generation++;
     log_line("configuration read again");
 }
 
@@ -94,7 +96,7 @@ const struct verdict_policy *live_policy_get(struct live_policy *live)
     pthread_mutex_lock(&live->lock);
     if (__atomic_exchange_n(&live->reload, 0, __ATOMIC_ACQ_REL))
         read_again(live);
-    struct held *held = live->current;
+    struct shared_policy *held = live->current;
     held->users++;
     pthread_mutex_unlock(&live->lock);
     return &held->policy;
@@ -103,6 +105,14 @@ const struct verdict_policy *live_policy_get(struct live_policy *live)
 void live_policy_put(struct live_policy *live, const struct verdict_policy *policy)
 {
     pthread_mutex_lock(&live->lock);
-    give_up((struct held *)(uintptr_t)policy);
+    give_up((struct shared_policy *)(uintptr_t)policy);
     pthread_mutex_unlock(&live->lock);
+}
+
+unsigned live_policy_generation(struct live_policy *live)
+{
+    pthread_mutex_lock(&live->lock);
+    unsigned generation = live->generation;
+    pthread_mutex_unlock(&live->lock);
+    return generation;
 }

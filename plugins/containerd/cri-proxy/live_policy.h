@@ -16,6 +16,8 @@ void live_policy_free(struct live_policy *live);
 void live_policy_reload(struct live_policy *live);
 /** What holds now, until it is put back. Any thread. */
 const struct verdict_policy *live_policy_get(struct live_policy *live);
+/** How often it has been read. */
+unsigned live_policy_generation(struct live_policy *live);
 void live_policy_put(struct live_policy *live, const struct verdict_policy *policy);
 
 #endif

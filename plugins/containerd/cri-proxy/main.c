@@ -3,16 +3,14 @@
  * No mirror can choose there, as the digest is the content's own; the request can be changed. */
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/options.h"
 #include "lib/base/paths.h"
-#include "plugins/common/output.h"
+#include "plugins/common/plugin_command.h"
 #include "plugins/common/verdict.h"
-#include "plugins/containerd/cri-proxy/decide.h"
+#include "plugins/containerd/cri-proxy/pinned/decide.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 #include "plugins/containerd/cri-proxy/proxy.h"
-#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +24,14 @@
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
 #define STATE OCV_PATH_CRI_PROXY
+#define WORKLOAD "workload"                   /* in the state's directory */
 #define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a directory of variantd's user */
 #define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
 #define BACKLOG 128
+#define POD_RESOURCES "/var/lib/kubelet/pod-resources/kubelet.sock"
 
-struct arguments {
-    const char *listen, *backend, *config, *state, *records, *profile;
+struct proxy_arguments {
+    const char *listen, *backend, *config, *state, *records, *profile, *pod_resources, *metrics;
     bool verbose;
 };
 
@@ -48,78 +48,60 @@ static void on_signal(int signal)
     errno = why;
 }
 
-static const char help[] =
-    "Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
-    "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
-    "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
-    "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
-    "in it that fits this node.\n\nOptions:\n"
-    "  --listen PATH    our socket (default " LISTEN ")\n"
-    "  --backend PATH   the engine's (default " BACKEND ")\n"
-    "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
-    "  --state DIR      what was chosen (default " STATE ")\n"
-    "  --records DIR    what was chosen, for the hooks (default: \"resolved\" in the\n"
-    "                   configuration's state_dir, " OCV_PATH_STATE ")\n"
-    "  --profile FILE   this profile instead of the one that variantd gives\n"
-    "  -v, --verbose    say more on standard error\n"
-    "  -h, --help, --version\n\n"
-    "An index is read with the credentials of the very request, and with no others. What\n"
-    "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
-    "SIGTERM: finish what runs, then end.\n";
+static const struct ocv_option option_rows[] = {
+    {.name = "listen",
+     .value = "PATH",
+     .help = "our socket (default " LISTEN ")",
+     OCV_OPTION_TEXT(struct proxy_arguments, listen)},
+    {.name = "backend",
+     .value = "PATH",
+     .help = "the engine's (default " BACKEND ")",
+     OCV_OPTION_TEXT(struct proxy_arguments, backend)},
+    {.name = "config",
+     .value = "FILE",
+     .help = "instead of " OCV_PATH_CONFIG,
+     OCV_OPTION_TEXT(struct proxy_arguments, config)},
+    {.name = "state",
+     .value = "DIR",
+     .help = "what was chosen (default " STATE ")",
+     OCV_OPTION_TEXT(struct proxy_arguments, state)},
+    {.name = "records",
+     .value = "DIR",
+     .help = "what was chosen, for the hooks (default: \"resolved\" in the\n"
+             "configuration's state_dir, " OCV_PATH_STATE ")",
+     OCV_OPTION_TEXT(struct proxy_arguments, records)},
+    {.name = "profile",
+     .value = "FILE",
+     .help = "this profile instead of the one that variantd gives",
+     OCV_OPTION_TEXT(struct proxy_arguments, profile)},
+    {.name = "pod-resources",
+     .value = "PATH",
+     .help = "kubelet's socket of the devices that pods have\n(default " POD_RESOURCES ")",
+     OCV_OPTION_TEXT(struct proxy_arguments, pod_resources)},
+    {.name = "metrics",
+     .value = "FILE",
+     .help = "counters of pods with builds of their own, in Prometheus' text format",
+     OCV_OPTION_TEXT(struct proxy_arguments, metrics)},
+    {.name = "verbose",
+     .letter = 'v',
+     .help = "say more on standard error",
+     OCV_OPTION_FLAG(struct proxy_arguments, verbose)},
+    OCV_OPTIONS_END};
 
-/* -1: go on; else the exit status. */
-static int read_arguments(int argc, char **argv, struct arguments *out)
-{
-    static const struct option options[] = {
-        {"listen", required_argument, NULL, 'l'},  {"backend", required_argument, NULL, 'b'},
-        {"config", required_argument, NULL, 'c'},  {"state", required_argument, NULL, 's'},
-        {"records", required_argument, NULL, 'r'}, {"profile", required_argument, NULL, 'p'},
-        {"verbose", no_argument, NULL, 'v'},       {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    const struct ocv_options taken = {options, help, NULL};
-    char wrong[OCV_OPTION_TEXT_MAX];
-    int option;
-    while ((option = getopt_long(argc, argv, ":hv", options, NULL)) != -1) {
-        switch (ocv_option_swallows(argv) ? '?' : option) {
-        case 'l':
-            out->listen = optarg;
-            break;
-        case 'b':
-            out->backend = optarg;
-            break;
-        case 'c':
-            out->config = optarg;
-            break;
-        case 's':
-            out->state = optarg;
-            break;
-        case 'r':
-            out->records = optarg;
-            break;
-        case 'p':
-            out->profile = optarg;
-            break;
-        case 'v':
-            out->verbose = true;
-            break;
-        case 'V':
-            printf("ocivariant-cri-proxy %s\n", ocv_version());
-            return output_end("ocivariant-cri-proxy");
-        case 'h':
-            fputs(help, stdout);
-            return output_end("ocivariant-cri-proxy");
-        default:
-            fprintf(stderr, "ocivariant-cri-proxy: %s\nhint: ocivariant-cri-proxy --help\n",
-                    ocv_option_wrong(&taken, argv, option, wrong));
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "ocivariant-cri-proxy: '%s': not an option\n", argv[optind]);
-        return 2;
-    }
-    return -1;
-}
+static const struct plugin_command command = {
+    .program = "ocivariant-cri-proxy",
+    .usage =
+        "Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
+        "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
+        "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
+        "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
+        "in it that fits this node. Where a repository has `workload` in the configuration, they\n"
+        "name the image that fits the pod.\n\nOptions:\n",
+    .options = option_rows,
+    .end = "\n"
+           "An index is read with the credentials of the very request, and with no others. What\n"
+           "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
+           "SIGTERM: finish what runs, then end.\n"};
 
 /* "unix:///run/x.sock" is how kubelet's own options are written. */
 static const char *path_of(const char *text)
@@ -169,7 +151,21 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-static int serve_proxy(const struct arguments *a, struct map *map, struct ocv_error *err)
+static int open_workload(const struct proxy_arguments *a, struct workload **out,
+                         struct ocv_error *err)
+{
+    char state[4096];
+    const struct workload_options options = {.state = state,
+                                             .backend = path_of(a->backend),
+                                             .pod_resources = path_of(a->pod_resources),
+                                             .metrics = a->metrics};
+    if (snprintf(state, sizeof(state), "%s/" WORKLOAD, a->state) >= (int)sizeof(state))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%.100s...: too long", a->state);
+    return workload_new(&options, out, err);
+}
+
+static int serve_proxy(const struct proxy_arguments *a, struct map *map, struct workload *workload,
+                       struct ocv_error *err)
 {
     const struct decide decide = {.profile_file = a->profile, .records = a->records, .map = map};
     struct proxy_options options = {.listen_fd = -1,
@@ -177,6 +173,7 @@ static int serve_proxy(const struct arguments *a, struct map *map, struct ocv_er
                                     .map = map,
                                     .policy = current,
                                     .decide = &decide,
+                                    .workload = workload,
                                     .drain_ms = DRAIN_MS};
     const char *path = path_of(a->listen);
     int status = notify_listen_socket(&options.listen_fd, err);
@@ -206,11 +203,13 @@ static int serve_proxy(const struct arguments *a, struct map *map, struct ocv_er
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.listen = LISTEN, .backend = BACKEND, .state = STATE};
+    struct proxy_arguments a = {
+        .listen = LISTEN, .backend = BACKEND, .state = STATE, .pod_resources = POD_RESOURCES};
     struct ocv_error err = {0};
     struct map *map = NULL;
+    struct workload *workload = NULL;
     struct rlimit files;
-    int code = read_arguments(argc, argv, &a);
+    int code = plugin_read(&command, &a, argc, argv);
     if (code >= 0)
         return code;
     log_setup(a.verbose);
@@ -225,7 +224,10 @@ int main(int argc, char **argv)
     if (status == OCV_OK && strcmp(a.state, STATE) == 0)
         map_adopt(map, OLD_STATE);
     if (status == OCV_OK)
-        status = serve_proxy(&a, map, &err);
+        status = open_workload(&a, &workload, &err);
+    if (status == OCV_OK)
+        status = serve_proxy(&a, map, workload, &err);
+    workload_free(workload);
     map_free(map);
     live_policy_free(current);
     if (status < 0)

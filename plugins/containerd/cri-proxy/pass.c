@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One call. Three methods' requests may get another image name; everything else goes through as it
  * comes. */
-#include "plugins/containerd/cri-proxy/proxy.h"
+#include "plugins/containerd/cri-proxy/pass_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,15 +9,6 @@
 #include <string.h>
 
 enum method { METHOD_OTHER, METHOD_PULL, METHOD_STATUS, METHOD_REMOVE };
-
-struct passing {
-    struct proxy *proxy;
-    struct grpc_call *call;
-    bool ended;               /* the engine's last word has gone to the client */
-    bool known;               /* a pull that was decided without a registry */
-    struct ocv_buffer edited; /* the request with another name, or empty */
-    char text[PINNED_TEXT_MAX];
-};
 
 /* "/runtime.v1.ImageService/PullImage": the service of today and of before 1.20. */
 static enum method method_of(const char *path)
@@ -53,26 +44,27 @@ static bool message_of(const struct grpc_call *call, const uint8_t **message, si
     return true;
 }
 
-/* Put another name into the request. It stays as it is where that cannot be done. */
-static void edit(struct passing *p, const uint8_t *message, size_t len,
-                 const struct wire_image *image, const char *name)
+bool pass_edit(struct passing *p, const struct passing_request *request, const char *name)
 {
     if (ocv_buffer_append(&p->edited, "\0\0\0\0", 5, NULL) == OCV_OK &&
-        wire_replace_image(message, len, image, name, &p->edited, NULL) == OCV_OK)
+        wire_replace_image(request->message, request->len, &request->image, name, &p->edited,
+                           NULL) == OCV_OK)
         grpc_frame((uint8_t *)p->edited.data, p->edited.len - 5);
     else
         p->edited.len = 0;
+    return p->edited.len;
 }
 
 /* False: it must not be pulled, and the call has been told so. */
-static bool decide(struct passing *p, const struct decide *how, const uint8_t *message, size_t len,
-                   const struct wire_image *image)
+static bool decide_image(struct passing *p, const struct decide *how,
+                         const struct passing_request *request)
 {
     struct proxy *proxy = p->proxy;
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    ocv_auto(ocv_reference) reference = pinned_parse(message + image->inner_at, image->inner_len);
-    if (!reference || wire_read_auth(message, len, &auth, NULL) < 0)
+    ocv_auto(ocv_reference) reference =
+        pinned_parse(request->message + request->image.inner_at, request->image.inner_len);
+    if (!reference || wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
     while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
         ;
@@ -84,39 +76,41 @@ static bool decide(struct passing *p, const struct decide *how, const uint8_t *m
     if (refused[0])
         grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION, refused);
     else if (decided)
-        edit(p, message, len, image, name);
+        pass_edit(p, request, name);
     return !refused[0];
 }
 
 /* As decide. */
 static bool look_up(struct passing *p, enum method method, const struct decide *how,
-                    const uint8_t *message, size_t len, const struct wire_image *image)
+                    const struct passing_request *request)
 {
     char name[PINNED_TEXT_MAX];
     if (how->choose == OCV_CHOOSE_OFF)
         return true;
     if (method == METHOD_PULL)
-        return decide(p, how, message, len, image);
+        return decide_image(p, how, request);
     if (how->choose == OCV_CHOOSE_ON &&
-        map_rewrite(p->proxy->options.map, message + image->inner_at, image->inner_len, name))
-        edit(p, message, len, image, name);
+        map_rewrite(p->proxy->options.map, request->message + request->image.inner_at,
+                    request->image.inner_len, name))
+        pass_edit(p, request, name);
     return true;
 }
 
 static bool look_at(struct passing *p)
 {
     enum method method = method_of(grpc_call_path(p->call));
-    const uint8_t *message;
-    size_t len = 0;
-    struct wire_image image;
+    struct passing_request request = {0};
     struct decide how;
-    if (method == METHOD_OTHER || !message_of(p->call, &message, &len) ||
-        !wire_find_image(message, len, &image))
+    if (method == METHOD_OTHER || !message_of(p->call, &request.message, &request.len) ||
+        !wire_find_image(request.message, request.len, &request.image))
         return true;
-    snprintf(p->text, sizeof(p->text), "%.*s", (int)image.inner_len,
-             (const char *)message + image.inner_at);
+    snprintf(p->text, sizeof(p->text), "%.*s", (int)request.image.inner_len,
+             (const char *)request.message + request.image.inner_at);
     const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->text, &how);
-    bool go_on = look_up(p, method, &how, message, len, &image);
+    bool go_on = true;
+    if (method == METHOD_REMOVE ||
+        !pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on))
+        go_on = look_up(p, method, &how, &request);
     live_policy_put(p->proxy->options.policy, policy);
     return go_on;
 }
@@ -159,7 +153,7 @@ static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
     return status;
 }
 
-static void pass(struct passing *p)
+static void pass_on(struct passing *p)
 {
     ocv_auto_buffer headers;
     struct grpc_result result;
@@ -178,6 +172,7 @@ static void pass(struct passing *p)
     int status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
     if (p->known && p->ended && result.code != GRPC_OK)
         decide_doubt(p->proxy->options.decide, p->text);
+    pass_workload_end(p, status == OCV_OK && result.code == GRPC_OK);
     if (p->ended)
         return;
     char text[sizeof(err.message) + 32];
@@ -194,7 +189,7 @@ void pass_call(void *data, struct grpc_call *call)
     struct passing p = {.proxy = data, .call = call};
     ocv_buffer_init(&p.edited, GRPC_MESSAGE_MAX + 5);
     if (look_at(&p))
-        pass(&p);
+        pass_on(&p);
     if (p.edited.data) /* it may have a password in it */
         explicit_bzero(p.edited.data, p.edited.len);
     ocv_buffer_free(&p.edited);

@@ -2,7 +2,7 @@
 /* The proxy's life, and what it does between calls. */
 #include "plugins/containerd/cri-proxy/proxy.h"
 
-#include "plugins/containerd/cri-proxy/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -33,6 +33,8 @@ static void *look_again(void *data)
         pthread_mutex_unlock(&p->lock);
         const struct verdict_policy *policy = proxy_find_policy(p, NULL, &decide);
         decide_again(&decide, last);
+        if (p->options.workload)
+            workload_tend(p->options.workload, &decide, live_policy_generation(p->options.policy));
         live_policy_put(p->options.policy, policy);
         clock_gettime(CLOCK_MONOTONIC, &when); /* the clock on the wall may be set back */
         when.tv_sec += AGAIN_S;
@@ -50,17 +52,19 @@ static void log_trouble(void *data, const char *line)
     log_line("%s", line);
 }
 
-static void tick(void *data)
+static void on_tick(void *data)
 {
     const struct proxy *p = data;
     grpc_client_tend(p->engine);
+    if (p->options.workload)
+        workload_tick(p->options.workload);
 }
 
-static int start(struct proxy *p, struct ocv_error *err)
+static int start_proxy(struct proxy *p, struct ocv_error *err)
 {
     const struct grpc_server_options server = {.handle = pass_call,
                                                .data = p,
-                                               .tick = tick,
+                                               .tick = on_tick,
                                                .workers = CALLS_MAX,
                                                .drain_ms = p->options.drain_ms,
                                                .framed = true,
@@ -90,7 +94,7 @@ int proxy_new(const struct proxy_options *options, struct proxy **out, struct oc
     sem_init(&p->deciding, 0, DECISIONS_MAX);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->end, NULL);
-    int status = start(p, err);
+    int status = start_proxy(p, err);
     if (status < 0) {
         proxy_free(p);
         return status;

@@ -7,8 +7,9 @@
 #define CRI_PROXY_PROXY_H
 
 #include "lib/grpc/grpc.h"
-#include "plugins/containerd/cri-proxy/decide.h"
 #include "plugins/containerd/cri-proxy/live_policy.h"
+#include "plugins/containerd/cri-proxy/pinned/decide.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,6 +24,7 @@ struct proxy_options {
     struct map *map;
     struct live_policy *policy;
     const struct decide *decide; /**< without what the policy says */
+    struct workload *workload;   /**< NULL: no repository has one */
     unsigned drain_ms;
 };
 struct proxy {
@@ -54,7 +56,7 @@ const struct verdict_policy *proxy_find_policy(const struct proxy *proxy, const 
 
 /** One call, of lib/grpc's server; `data` is the proxy. */
 void pass_call(void *data, struct grpc_call *call);
-/** What lib/grpc's client waits for beside the engine. */
+/** Further events that lib/grpc's client waits for. */
 int pass_gone_fd(void *data);
 
 #endif

@@ -11,15 +11,13 @@
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
-#include "lib/base/options.h"
 #include "lib/base/paths.h"
-#include "lib/base/unix_socket.h"
-#include "plugins/common/output.h"
+#include "lib/base/system/unix_socket.h"
+#include "plugins/common/plugin_command.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,25 +58,56 @@ static void say_data(void *data, const char *line)
 /* ---- options -----------------------------------------------------------------------------------
  */
 
-static const char help[] =
-    "Usage: ocivariant-snapshotter [OPTIONS]\n\n"
-    "containerd's proxy snapshotter that refuses images which do not fit this node.\n\n"
-    "Options:\n"
-    "  --root DIR            layers and metadata (default " DEFAULT_ROOT ")\n"
-    "  --socket PATH         listen here (default " DEFAULT_SOCKET ")\n"
-    "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
-    "  --backend-name NAME   what that one calls itself\n"
-    "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
-    "                        namespace of it, which nothing else may use\n"
-    "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
-    "  --records DIR         what was resolved on this node (default: \"resolved\" in the\n"
-    "                        configuration's state_dir, " OCV_PATH_STATE ")\n"
-    "  --metrics FILE        counters, in Prometheus' text format\n"
-    "  --remap-ids           give containers with id mappings idmapped mounts\n"
-    "  -h, --help, --version\n\n"
-    "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n";
+static const struct ocv_option option_rows[] = {
+    {.name = "root",
+     .value = "DIR",
+     .help = "layers and metadata (default " DEFAULT_ROOT ")",
+     OCV_OPTION_TEXT(struct program, root)},
+    {.name = "socket",
+     .value = "PATH",
+     .help = "listen here (default " DEFAULT_SOCKET ")",
+     OCV_OPTION_TEXT(struct program, socket)},
+    {.name = "backend",
+     .value = "PATH",
+     .help = "keep nothing: pass every call on to the snapshotter there",
+     OCV_OPTION_TEXT(struct program, backend)},
+    {.name = "backend-name",
+     .value = "NAME",
+     .help = "what that one calls itself",
+     OCV_OPTION_TEXT(struct program, backend_name)},
+    {.name = "backend-namespace",
+     .value = "NAME",
+     .help = "that one is another containerd: keep everything in this\n"
+             "namespace of it, which nothing else may use",
+     OCV_OPTION_TEXT(struct program, backend_ns)},
+    {.name = "config",
+     .value = "FILE",
+     .help = "policy (default " OCV_PATH_CONFIG ")",
+     OCV_OPTION_TEXT(struct program, config)},
+    {.name = "records",
+     .value = "DIR",
+     .help = "what was resolved on this node (default: \"resolved\" in the\n"
+             "configuration's state_dir, " OCV_PATH_STATE ")",
+     OCV_OPTION_TEXT(struct program, records)},
+    {.name = "metrics",
+     .value = "FILE",
+     .help = "counters, in Prometheus' text format",
+     OCV_OPTION_TEXT(struct program, metrics)},
+    {.name = "remap-ids",
+     .help = "give containers with id mappings idmapped mounts",
+     OCV_OPTION_FLAG(struct program, remap_ids)},
+    OCV_OPTIONS_END};
 
-/* 0: go on; else the exit status plus one. */
+static const struct plugin_command command = {
+    .program = "ocivariant-snapshotter",
+    .usage = "Usage: ocivariant-snapshotter [OPTIONS]\n\n"
+             "containerd's proxy snapshotter that refuses images which do not fit this node.\n\n"
+             "Options:\n",
+    .options = option_rows,
+    .end = "\n"
+           "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n"};
+
+/* -1: go on; else the exit status. */
 static int check_options(void)
 {
     const struct {
@@ -94,83 +123,18 @@ static int check_options(void)
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         if (texts[i].value && !*texts[i].value) {
             fprintf(stderr, "ocivariant-snapshotter: --%s is empty\n", texts[i].name);
-            return 3;
+            return 2;
         }
     }
     if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
         print_line("--backend-name: a short name, together with --backend");
-        return 3;
+        return 2;
     }
     if (program.backend_ns && (!program.backend_name || strlen(program.backend_ns) > 76)) {
         print_line("--backend-namespace: a namespace, together with --backend-name");
-        return 3;
+        return 2;
     }
-    return 0;
-}
-
-/* As check_options. */
-static int read_options(int argc, char **argv)
-{
-    enum {
-        ROOT = 1,
-        SOCKET,
-        BACKEND,
-        BACKEND_NAME,
-        BACKEND_NAMESPACE,
-        CONFIG,
-        RECORDS,
-        METRICS,
-        REMAP,
-        VERSION
-    };
-    static const struct option options[] = {
-        {"root", required_argument, NULL, ROOT},
-        {"socket", required_argument, NULL, SOCKET},
-        {"backend", required_argument, NULL, BACKEND},
-        {"backend-name", required_argument, NULL, BACKEND_NAME},
-        {"backend-namespace", required_argument, NULL, BACKEND_NAMESPACE},
-        {"config", required_argument, NULL, CONFIG},
-        {"records", required_argument, NULL, RECORDS},
-        {"metrics", required_argument, NULL, METRICS},
-        {"remap-ids", no_argument, NULL, REMAP},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0}};
-    const char **const texts[] = {[ROOT] = &program.root,
-                                  [SOCKET] = &program.socket,
-                                  [BACKEND] = &program.backend,
-                                  [BACKEND_NAME] = &program.backend_name,
-                                  [BACKEND_NAMESPACE] = &program.backend_ns,
-                                  [CONFIG] = &program.config,
-                                  [RECORDS] = &program.records,
-                                  [METRICS] = &program.metrics};
-    const struct ocv_options taken = {options, help, NULL};
-    char wrong[OCV_OPTION_TEXT_MAX];
-    int value;
-    while ((value = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (value == 'h') {
-            fputs(help, stdout);
-            return 1 + output_end("ocivariant-snapshotter");
-        }
-        if (value == VERSION) {
-            printf("ocivariant-snapshotter %s\n", ocv_version());
-            return 1 + output_end("ocivariant-snapshotter");
-        }
-        if (value == REMAP)
-            program.remap_ids = true;
-        else if (value >= ROOT && value <= METRICS && !ocv_option_swallows(argv))
-            *texts[value] = optarg;
-        else {
-            fprintf(stderr, "ocivariant-snapshotter: %s\nhint: ocivariant-snapshotter --help\n",
-                    ocv_option_wrong(&taken, argv, value, wrong));
-            return 3;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "ocivariant-snapshotter: '%s': options only\n", argv[optind]);
-        return 3;
-    }
-    return check_options();
+    return -1;
 }
 
 /* ---- starting ----------------------------------------------------------------------------------
@@ -249,7 +213,7 @@ static int open_back_end(struct ocv_error *err)
     return status;
 }
 
-static int start(struct ocv_error *err)
+static int start_service(struct ocv_error *err)
 {
     const struct grpc_server_options options = {.handle = snap_service_handle,
                                                 .data = &program.service,
@@ -300,7 +264,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-static void end(void)
+static void stop_service(void)
 {
     struct snap_service *s = &program.service;
     grpc_server_free(program.server);
@@ -318,11 +282,13 @@ static void end(void)
 int main(int argc, char **argv)
 {
     struct ocv_error err = {0};
-    int code = read_options(argc, argv);
-    if (code)
-        return code - 1;
+    int code = plugin_read(&command, &program, argc, argv);
+    if (code < 0)
+        code = check_options();
+    if (code >= 0)
+        return code;
     prepare_process();
-    int status = start(&err);
+    int status = start_service(&err);
     if (status == OCV_OK) {
         catch_signals();
         notify_send("READY=1");
@@ -334,6 +300,6 @@ int main(int argc, char **argv)
     signal(SIGHUP, SIG_IGN); /* what handlers reach is going */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
-    end();
+    stop_service();
     return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;
 }

@@ -19,7 +19,7 @@
 #define BLOCKED 1
 #define USAGE 2
 
-struct arguments {
+struct verifier_arguments {
     const char *name, *digest;
 };
 
@@ -34,7 +34,7 @@ static void print_help(void)
 }
 
 /* -1: go on; else the exit status. */
-static int read_arguments(int argc, char **argv, struct arguments *out)
+static int read_arguments(int argc, char **argv, struct verifier_arguments *out)
 {
     for (int i = 1; i < argc && argv[i]; i++) {
         const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 1 : 0);
@@ -58,7 +58,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             fprintf(stderr, "ocivariant-verifier: %s needs a value\n", argv[i]);
             return USAGE;
         }
-        /* as Go's flags: what follows a known one is its value, whatever it looks like */
+        /* as with Go's flags, the word after a known one is its value, even if it begins with
+         * "-" */
         i += value && (known || value[0] != '-') ? 1 : 0;
     }
     if (out->name && out->digest)
@@ -84,7 +85,7 @@ static bool check_descriptor(const char *digest)
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {0};
+    struct verifier_arguments arguments = {0};
     struct verdict_policy policy;
     struct verdict_answer answer;
     struct ocv_error err = {0};

@@ -9,6 +9,8 @@
 #include "cmd/variantctl/setup/engines/containerd.h"
 #include "cmd/variantctl/setup/tree.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,15 +106,37 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
     return status;
 }
 
-static int plan(struct containerd_config *config, const char *path, struct ocv_error *err)
+/* The configuration is another program's: print what it would need; exit status 5 tells
+ * programs. */
+static int refuse_to_tell(const struct containerd_config *config, const char *path,
+                          struct ocv_error *err)
+{
+    if (config->path)
+        ocv_error_set(
+            err, OCV_ERR_CHECK,
+            "%s: config_path is the list '%s', which containerd from 2.1 on takes for one "
+            "directory",
+            path, config->path);
+    else
+        ocv_error_set(err, OCV_ERR_CHECK, "%s has no config_path", path);
+    ocv_error_hint(err,
+                   "set config_path = \"%s\" in it and restart containerd, or run this without "
+                   "--hosts-only",
+                   config->roots[0]);
+    return OCV_ERR_CHECK;
+}
+
+static int plan_config(struct containerd_config *config, const char *path, struct ocv_error *err)
 {
     struct setup *setup = config->setup;
     bool tell = false;
     int status = containerd_read(config, path, 1, err);
     if (status == OCV_OK)
-        status = containerd_judge(config, err);
+        status = containerd_check(config, err);
     if (status == OCV_OK)
         status = choose_directory(config, &tell, err);
+    if (status == OCV_OK && tell && setup->hosts_only)
+        status = refuse_to_tell(config, path, err);
     bool disabled = containerd_cri_disabled(config);
     if (status == OCV_OK)
         status = setup_hosts(setup, config->roots, config->n_roots,
@@ -132,6 +156,17 @@ static int plan(struct containerd_config *config, const char *path, struct ocv_e
 /* ---- what runs --------------------------------------------------------------------------------
  */
 
+/* A path among a process's arguments, as that process takes it; NULL: it is not there. */
+static char *file_of_process(const char *pid, const char *path)
+{
+    char text[4096];
+    if (*path == '/')
+        return realpath(path, NULL);
+    return snprintf(text, sizeof(text), "/proc/%.20s/cwd/%s", pid, path) < (int)sizeof(text)
+               ? realpath(text, NULL)
+               : NULL;
+}
+
 /* A containerd that was started with another file (and not by dockerd for itself) does not see what
  * is written here. */
 static int note_other_config(struct setup *setup, const char *path, const char *cmdline, size_t len,
@@ -144,12 +179,15 @@ static int note_other_config(struct setup *setup, const char *path, const char *
             value = at + strlen(at) + 1;
         else if (strncmp(at, "--config=", 9) == 0)
             value = at + 9;
-        if (!value || value >= end || strcmp(value, path) == 0 || strstr(value, "/docker/"))
+        if (!value || value >= end || strstr(value, "/docker/"))
+            continue;
+        ocv_auto_free char *read = file_of_process(pid, value), *ours = realpath(path, NULL);
+        if (strcmp(read ? read : value, ours ? ours : path) == 0)
             continue;
         return setup_note(setup, err,
                           "note: the containerd that runs as process %s reads %s; --engine-config "
                           "%s sets that one up",
-                          pid, value, value);
+                          pid, read ? read : value, read ? read : value);
     }
     return OCV_OK;
 }
@@ -171,7 +209,7 @@ static int look_at_running(struct setup *setup, const char *path, struct ocv_err
     return status;
 }
 
-/* nerdctl has two directories by default and reads nothing of containerd's own configuration. */
+/* nerdctl reads two directories by default, and not containerd's configuration. */
 static int note_readers(struct setup *setup, const char *directory, struct ocv_error *err)
 {
     bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||
@@ -198,7 +236,7 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
     if (status == OCV_OK)
         status = look_at_running(setup, path, err);
     if (status == OCV_OK)
-        status = plan(&config, path, err);
+        status = plan_config(&config, path, err);
     if (status == OCV_OK)
         status = note_readers(setup, config.roots[0], err);
     containerd_config_free(&config);

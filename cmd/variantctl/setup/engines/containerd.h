@@ -32,7 +32,7 @@ struct containerd_config {
 int containerd_read(struct containerd_config *config, const char *path, int inherited,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Find which file has the last word and what config_path is; old-style settings are refused. */
-int containerd_judge(struct containerd_config *config, struct ocv_error *err) OCV_WARN_UNUSED;
+int containerd_check(struct containerd_config *config, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The directories of config_path. */
 int containerd_split_roots(struct containerd_config *config, struct ocv_error *err) OCV_WARN_UNUSED;
 int containerd_add_root(struct containerd_config *config, const char *path, size_t len,

@@ -202,7 +202,7 @@ static int part_config_path(const struct containerd_part *part, char **out, stru
 
 /* Up to 1.7 the last file that names the plugin replaces the others' whole table; from 2.0 on
  * tables are merged. Setting a key in the last such file has the last word in both. */
-int containerd_judge(struct containerd_config *config, struct ocv_error *err)
+int containerd_check(struct containerd_config *config, struct ocv_error *err)
 {
     bool merged = !config->engine.known || config->engine.major >= 2;
     for (size_t i = 0; i < config->n; i++) {

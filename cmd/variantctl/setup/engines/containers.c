@@ -16,13 +16,13 @@
 #define MIRROR_TABLE "registry" TOML_DOT "mirror"
 
 /* What other files say about one registry. */
-struct entry {
+struct registry_entry {
     struct ocv_buffer keys;    /* lines of its [[registry]] but prefix and location */
     struct ocv_buffer mirrors; /* its [[registry.mirror]] blocks */
     char *location;            /* raw, or NULL */
 };
 
-static void entry_free(struct entry *entry)
+static void entry_free(struct registry_entry *entry)
 {
     ocv_buffer_free(&entry->keys);
     ocv_buffer_free(&entry->mirrors);
@@ -33,7 +33,7 @@ static void entry_free(struct entry *entry)
  */
 
 static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
-                     struct entry *entry, struct ocv_error *err)
+                     struct registry_entry *entry, struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = header + 1; i < toml->count && toml->items[i].kind == TOML_VALUE; i++) {
@@ -60,7 +60,7 @@ static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *
 
 /* Take over the [[registry]] at `header` with its mirrors. */
 static int copy_entry(const char *source, const struct toml *toml, size_t header,
-                      struct entry *entry, struct ocv_error *err)
+                      struct registry_entry *entry, struct ocv_error *err)
 {
     const struct toml_item *digests = toml_find_under(toml, header, "mirror-by-digest-only");
     if (toml_find_under(toml, header, "mirror") || (digests && toml->text[digests->start] == 't')) {
@@ -70,7 +70,7 @@ static int copy_entry(const char *source, const struct toml *toml, size_t header
         return OCV_ERR_CONFIG;
     }
     entry_free(entry);
-    *entry = (struct entry){0};
+    *entry = (struct registry_entry){0};
     ocv_buffer_init(&entry->keys, SETUP_FILE_MAX);
     ocv_buffer_init(&entry->mirrors, SETUP_FILE_MAX);
     int status = copy_keys(toml, header, &entry->keys, true, entry, err);
@@ -104,7 +104,7 @@ static bool wildcard_covers(const char *prefix, const char *host)
 
 /* One [[registry]] of a file that is not ours. `later`: the file is read after ours. */
 static int look_at_entry(struct setup *setup, const char *source, const struct toml *toml,
-                         size_t header, const char *host, bool later, struct entry *entry,
+                         size_t header, const char *host, bool later, struct registry_entry *entry,
                          struct ocv_error *err)
 {
     char *prefix = entry_prefix(toml, header);
@@ -129,7 +129,7 @@ static int look_at_entry(struct setup *setup, const char *source, const struct t
 }
 
 static int look_at_file(struct setup *setup, const struct setup_file *file, const char *host,
-                        bool later, struct entry *entry, struct ocv_error *err)
+                        bool later, struct registry_entry *entry, struct ocv_error *err)
 {
     toml_auto toml = {0};
     const char *source = file->path;
@@ -156,7 +156,7 @@ static int look_at_file(struct setup *setup, const struct setup_file *file, cons
  * before.
  */
 static int look_at_drop_ins(struct setup *setup, const char *directory, const char *own_name,
-                            const char *host, struct entry *entry, struct ocv_error *err)
+                            const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
@@ -226,7 +226,7 @@ static int check_other(const struct setup *setup, const char *directory, const c
 /* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
  * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
 static int look_around(struct setup *setup, const char *directory, const char *own_name,
-                       const char *host, struct entry *entry, struct ocv_error *err)
+                       const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
@@ -262,7 +262,8 @@ static int mirror_location(const struct setup *setup, const char *host, struct o
 }
 
 static int write_entry(const struct setup *setup, const char *host, const char *mirror,
-                       const struct entry *entry, struct ocv_buffer *out, struct ocv_error *err)
+                       const struct registry_entry *entry, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     const char *keys = entry->keys.data ? entry->keys.data : "";
     int status = ocv_buffer_printf(out, err, "\n[[registry]]\nprefix = \"%s\"\n", host);
@@ -284,7 +285,7 @@ static int plan_registry(struct setup *setup, const char *directory, const char 
                          const char *host, struct setup_file *file, struct ocv_buffer *text,
                          struct ocv_error *err)
 {
-    struct entry entry = {0};
+    struct registry_entry entry = {0};
     ocv_auto_buffer mirror;
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
     int status = check_other(setup, directory, host, err);

@@ -16,7 +16,7 @@
 enum store { STORE_CLASSIC, STORE_CONTAINERD };
 
 /* features.containerd-snapshotter: 1 on, 0 off, -1 not said. */
-static int feature(const struct setup_file *file, int *out, struct ocv_error *err)
+static int read_feature(const struct setup_file *file, int *out, struct ocv_error *err)
 {
     json_t *root = NULL;
     const char *text = file->want.text.data;
@@ -40,7 +40,7 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
     char answer[ANSWER_MAX];
     const char *argv[] = {"docker", "info", "--format", "{{json .DriverStatus}}", NULL};
     int said;
-    int status = feature(file, &said, err);
+    int status = read_feature(file, &said, err);
     if (status < 0)
         return status;
     *out = STORE_CLASSIC;

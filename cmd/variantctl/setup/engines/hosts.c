@@ -41,10 +41,16 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
             char *server = toml_string(toml, item);
             bool ours = server && strcmp(server, url) == 0;
             free(server);
-            if (!ours)
-                return ocv_error_set(err, OCV_ERR_CONFIG,
-                                     "%s: names another server, which would be a way round",
-                                     source);
+            if (!ours) {
+                ocv_error_set(err, OCV_ERR_CONFIG,
+                              "%s: names a server, the registry itself or another, which would be "
+                              "a way round variantd",
+                              source);
+                ocv_error_hint(err, "take out the line `server = ...`; a `ca` or `client` there is "
+                                    "for variantd then: `ca`, `cert` and `key` of the registry in "
+                                    "its configuration");
+                return OCV_ERR_CONFIG;
+            }
         }
     }
     return OCV_OK;
@@ -152,11 +158,39 @@ static int name_certificates(const struct setup *setup, const char *directory,
     return status;
 }
 
+/* variantd's configuration names an authority for the registry that containerd would have to trust,
+ * too: what it pulls after the answer comes from there. NULL: none, or containerd asks variantd
+ * alone. */
+static const char *authority_of(const struct setup *setup, const char *host)
+{
+    if (setup->fail_closed || !host)
+        return NULL;
+    const struct ocv_registry_config config = ocv_config_find_registry(setup->cli->config, host);
+    return config.insecure ? NULL : config.ca;
+}
+
+/* Into a file that is ours alone, else a note. */
+static int name_authority(struct setup *setup, const char *path, const char *host,
+                          struct ocv_buffer *text, struct ocv_error *err)
+{
+    const char *ca = authority_of(setup, host);
+    if (!ca || (text->len && strstr(text->data, "ca = ")))
+        return OCV_OK;
+    if (text->len)
+        return setup_note(setup, err,
+                          "note: containerd does not read variantd's configuration, which names %s "
+                          "as the authority of %s: name it in %s, too: ca = \"%s\" above [host]",
+                          ca, host, path, ca);
+    int status = ocv_buffer_printf(text, err, "server = \"https://%s\"\n", host);
+    return status < 0 ? status : append_quoted(text, "ca = ", ca, "\n", err);
+}
+
 /* ---- which files ------------------------------------------------------------------------------
  */
 
-static int edit_directory(struct setup *setup, const char *directory, bool dial_timeout,
-                          struct ocv_error *err)
+/* `host`: the registry that the directory is for; NULL: all, or not asked for. */
+static int edit_directory(struct setup *setup, const char *directory, const char *host,
+                          bool dial_timeout, struct ocv_error *err)
 {
     struct setup_file *file = NULL;
     ocv_auto_buffer path, url, text;
@@ -173,6 +207,8 @@ static int edit_directory(struct setup *setup, const char *directory, bool dial_
         status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
     if (status == OCV_OK && text.len == 0)
         status = name_certificates(setup, directory, &text, err);
+    if (status == OCV_OK)
+        status = name_authority(setup, path.data, host, &text, err);
     if (status == OCV_OK)
         status =
             setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err);
@@ -191,7 +227,7 @@ static int edit_directory(struct setup *setup, const char *directory, bool dial_
 }
 
 /* "HOST:PORT" as "HOST_PORT_", which containerd looks for first. */
-static char *underscored(const char *host)
+static char *directory_name(const char *host)
 {
     const char *colon = strrchr(host, ':');
     char *out = NULL;
@@ -228,7 +264,7 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
 {
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
-    char *other = underscored(host);
+    char *other = directory_name(host);
     if (!other)
         return ocv_error_nomem(err);
     const char *names[] = {other, host, "_default"};
@@ -253,7 +289,7 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
         ocv_buffer_free(&directory);
         status = ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host);
     }
-    return status < 0 ? status : edit_directory(setup, directory.data, dial_timeout, err);
+    return status < 0 ? status : edit_directory(setup, directory.data, host, dial_timeout, err);
 }
 
 /* Every directory of a root that stands for a registry. */
@@ -277,7 +313,7 @@ static int edit_existing(struct setup *setup, const char *root, bool dial_timeou
             continue;
         *has_default = *has_default || all;
         ++*edited;
-        status = edit_directory(setup, directory.data, dial_timeout, err);
+        status = edit_directory(setup, directory.data, NULL, dial_timeout, err);
     }
     setup_names_free(names, n);
     return status;
@@ -304,5 +340,5 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
     status = ocv_buffer_printf(&directory, err, "%s/_default", roots[last]);
-    return status < 0 ? status : edit_directory(setup, directory.data, dial_timeout, err);
+    return status < 0 ? status : edit_directory(setup, directory.data, NULL, dial_timeout, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Edits of TOML text: one key at a time, all other bytes kept. */
 #include "cmd/variantctl/setup/toml/toml.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 /* ---- where a new key goes ---------------------------------------------------------------------
  */
 
-struct place {
+struct insertion {
     size_t at;
     const char *before, *after; /* around the statement */
     size_t indent_from, indent; /* bytes of the text to repeat before it */
@@ -31,37 +32,37 @@ static size_t indent_of(const struct toml *toml, const struct toml_item *item)
 }
 
 /* A statement as a line of its own behind `item`'s lines, indented like `like`. */
-static struct place line_after(const struct toml *toml, const struct toml_item *item,
-                               const struct toml_item *like, const char *path)
+static struct insertion line_after(const struct toml *toml, const struct toml_item *item,
+                                   const struct toml_item *like, const char *path)
 {
     const char *nl = toml_newline(toml->text, toml->len);
     bool ended = item->line_end > 0 && toml->text[item->line_end - 1] == '\n';
-    return (struct place){.at = item->line_end,
-                          .before = ended ? "" : nl,
-                          .after = ended ? nl : "",
-                          .indent_from = like->line,
-                          .indent = indent_of(toml, like),
-                          .path = path};
+    return (struct insertion){.at = item->line_end,
+                              .before = ended ? "" : nl,
+                              .after = ended ? nl : "",
+                              .indent_from = like->line,
+                              .indent = indent_of(toml, like),
+                              .path = path};
 }
 
 /* In a table that is written { like = "this" }. */
-static struct place in_braces(const struct toml *toml, const struct toml_item *item,
-                              const char *path)
+static struct insertion in_braces(const struct toml *toml, const struct toml_item *item,
+                                  const char *path)
 {
     size_t at = item->start + 1;
     while (toml->text[at] == ' ' || toml->text[at] == '\t')
         at++;
     bool empty = toml->text[at] == '}';
-    return (struct place){.at = item->start + 1,
-                          .before = " ",
-                          .after = empty ? (at > item->start + 1 ? "" : " ") : ",",
-                          .path = path};
+    return (struct insertion){.at = item->start + 1,
+                              .before = " ",
+                              .after = empty ? (at > item->start + 1 ? "" : " ") : ",",
+                              .path = path};
 }
 
 /* The place for `path` = table + key where the table or a part of it is there already: its header,
  * its braces, or its dotted keys. */
 static int find_place(const char *source, const struct toml *toml, const char *table,
-                      const char *path, struct place *out, struct ocv_error *err)
+                      const char *path, struct insertion *out, struct ocv_error *err)
 {
     size_t n = strlen(table);
     const struct toml_item *dotted = NULL;
@@ -105,7 +106,7 @@ static int find_place(const char *source, const struct toml *toml, const char *t
     return OCV_OK;
 }
 
-static int insert_at(struct ocv_buffer *text, const struct place *place, const char *raw,
+static int insert_at(struct ocv_buffer *text, const struct insertion *place, const char *raw,
                      struct ocv_error *err)
 {
     ocv_auto_buffer line;
@@ -152,8 +153,8 @@ static int append_table(struct ocv_buffer *text, const char *table, const char *
  */
 
 /* The values outside `path`, in order, each as PATH NUL RAW NUL. */
-static int fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
-                       struct ocv_error *err)
+static int file_fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
+                            struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = 0; i < toml->count && status == OCV_OK; i++) {
@@ -180,9 +181,9 @@ int toml_check_others(const char *source, const struct toml *before, const struc
     ocv_buffer_init(&new, old.max);
     int status = toml_scan(source, text->data, text->len, &after, err);
     if (status == OCV_OK)
-        status = fingerprint(before, path, &old, err);
+        status = file_fingerprint(before, path, &old, err);
     if (status == OCV_OK)
-        status = fingerprint(&after, path, &new, err);
+        status = file_fingerprint(&after, path, &new, err);
     if (status < 0)
         return status;
     if (old.len != new.len || (old.len && memcmp(old.data, new.data, old.len) != 0))
@@ -229,7 +230,7 @@ static int set_key(const char *source, struct ocv_buffer *text, const struct tom
                    struct ocv_error *err)
 {
     const struct toml_item *item = toml_find(toml, path);
-    struct place place = {0};
+    struct insertion place = {0};
     if (item)
         return text_splice(text, item->start, item->end, raw, strlen(raw), err);
     if (!*table)
@@ -241,25 +242,33 @@ static int set_key(const char *source, struct ocv_buffer *text, const struct tom
                       : append_table(text, table, key, raw, err);
 }
 
+/* Initialise `copy`, scan it, and name the key. Items point into the copy while `text` changes. */
+static int scan_copy(const char *source, const struct ocv_buffer *text, const char *table,
+                     const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
+                     struct ocv_error *err)
+{
+    ocv_buffer_init(copy, text->max);
+    int status = ocv_buffer_append(copy, text->data, text->len, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, copy->data, copy->len, toml, err);
+    if (status == OCV_OK && (*path = toml_join(table, key, err)) == NULL)
+        status = OCV_ERR_NOMEM;
+    return status;
+}
+
 int toml_set(const char *source, struct ocv_buffer *text, const char *table, const char *key,
              const char *raw, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    ocv_auto_buffer copy; /* the places point into it while `text` changes */
-    ocv_buffer_init(&copy, text->max);
-    int status = ocv_buffer_append(&copy, text->data, text->len, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, copy.data, copy.len, &toml, err);
-    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
-    if (status == OCV_OK && !path)
-        status = OCV_ERR_NOMEM;
+    ocv_auto_buffer copy;
+    ocv_auto_free char *path = NULL;
+    int status = scan_copy(source, text, table, key, &copy, &toml, &path, err);
     if (status == OCV_OK)
         status = check_single(source, &toml, path, err);
     if (status == OCV_OK)
         status = set_key(source, text, &toml, table, key, path, raw, err);
     if (status == OCV_OK)
         status = check_edit(source, &toml, text, path, raw, err);
-    free(path);
     return status;
 }
 
@@ -316,13 +325,8 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
 {
     toml_auto toml = {0};
     ocv_auto_buffer copy;
-    ocv_buffer_init(&copy, text->max);
-    int status = ocv_buffer_append(&copy, text->data, text->len, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, copy.data, copy.len, &toml, err);
-    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
-    if (status == OCV_OK && !path)
-        status = OCV_ERR_NOMEM;
+    ocv_auto_free char *path = NULL;
+    int status = scan_copy(source, text, table, key, &copy, &toml, &path, err);
     const struct toml_item *item = path ? toml_find(&toml, path) : NULL;
     if (item) {
         size_t from = item->line, to = item->line_end;
@@ -334,6 +338,5 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
         if (status == OCV_OK)
             status = check_edit(source, &toml, text, path, NULL, err);
     }
-    free(path);
     return status;
 }

@@ -65,7 +65,7 @@ static int hex_value(int c)
                                   : -1;
 }
 
-static int put(struct toml_scanner *s, struct ocv_buffer *out, const char *bytes, size_t len)
+static int put_bytes(struct toml_scanner *s, struct ocv_buffer *out, const char *bytes, size_t len)
 {
     return out ? ocv_buffer_append(out, bytes, len, s->err) : OCV_OK;
 }
@@ -77,13 +77,13 @@ static int put_code_point(struct toml_scanner *s, struct ocv_buffer *out, unsign
         return toml_fail(s, "invalid escape");
     if (c < 0x80) {
         b[0] = (char)c;
-        return put(s, out, b, 1);
+        return put_bytes(s, out, b, 1);
     }
     size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     for (size_t i = n - 1; i > 0; i--, c >>= 6)
         b[i] = (char)(0x80 | (c & 0x3f));
     b[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-    return put(s, out, b, n);
+    return put_bytes(s, out, b, n);
 }
 
 /* Behind the backslash. */
@@ -94,7 +94,7 @@ static int read_escape(struct toml_scanner *s, struct ocv_buffer *out, bool line
     const char *known = c > 0 ? strchr(from, c) : NULL;
     if (known) {
         s->at++;
-        return put(s, out, &to[known - from], 1);
+        return put_bytes(s, out, &to[known - from], 1);
     }
     int digits = c == 'u' ? 4 : c == 'U' ? 8 : c == 'x' ? 2 : 0;
     if (digits) {
@@ -137,7 +137,7 @@ int toml_read_string(struct toml_scanner *s, struct ocv_buffer *out)
             /* up to two quotes may come before the closing three */
             for (int i = 0; lines && i < 2 && toml_peek(s) == quote && status == OCV_OK;
                  i++, s->at++)
-                status = put(s, out, &quote, 1);
+                status = put_bytes(s, out, &quote, 1);
             return status;
         }
         if (c == '\n' && !lines)
@@ -148,7 +148,7 @@ int toml_read_string(struct toml_scanner *s, struct ocv_buffer *out)
         else if (c == '\0')
             status = toml_fail(s, "a NUL byte");
         else
-            status = put(s, out, &c, 1);
+            status = put_bytes(s, out, &c, 1);
         if (status < 0)
             return status;
     }

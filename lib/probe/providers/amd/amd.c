@@ -13,7 +13,7 @@
 #define FIRST_WITH_RETRY 90000u       /* gfx900 */
 #define FORCED_MAX 64u                /* targets in the environment variable */
 
-struct run {
+struct amd_probe {
     const struct ocv_probe_host *host;
     const struct ocv_amd_machine *m;
     struct ocv_result *result;
@@ -34,7 +34,7 @@ static const char *const feature_of[N_VALUES] = {"gfx_arch", "gfx_arch", "xnack"
 /* What a program that asks for nothing gets. It is one mode for all GPUs of the process: off as
  * soon as one of them cannot retry (Linux, kfd_process_xnack_mode, which does not look at GPUs
  * before gfx9). NULL where it cannot be told. */
-static const char *xnack_mode(const struct run *run)
+static const char *xnack_mode(const struct amd_probe *run)
 {
     bool unsettled = false;
     for (size_t i = 0; i < run->m->usable; i++) {
@@ -51,7 +51,8 @@ static const char *xnack_mode(const struct run *run)
     return unsettled ? NULL : "on";
 }
 
-static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu, enum value kind)
+static const char *value_of(const struct amd_probe *run, const struct ocv_amd_gpu *gpu,
+                            enum value kind)
 {
     unsigned traits = ocv_amd_traits(gpu->target);
     if (kind == EXACT)
@@ -66,7 +67,7 @@ static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu
 }
 
 /* The namespace's own lists are the union; every exact target comes before the generic ones. */
-static int add_union(const struct run *run)
+static int add_union(const struct amd_probe *run)
 {
     int status = OCV_OK;
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
@@ -78,7 +79,7 @@ static int add_union(const struct run *run)
     return status;
 }
 
-static int bar(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+static int bar_device(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device)
 {
     static const char *const features[] = {
         "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
@@ -89,7 +90,7 @@ static int bar(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *dev
 }
 
 /* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
-static int add_user_spaces(const struct run *run, unsigned target, json_t *device)
+static int add_user_spaces(const struct amd_probe *run, unsigned target, json_t *device)
 {
     struct ocv_rocm_version versions[OCV_AMD_USER_SPACES_MAX];
     char text[32];
@@ -103,7 +104,7 @@ static int add_user_spaces(const struct run *run, unsigned target, json_t *devic
     return status;
 }
 
-static unsigned least_bounded(const struct run *run)
+static unsigned least_bounded(const struct amd_probe *run)
 {
     for (size_t i = 0; i < run->m->usable; i++)
         if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
@@ -111,11 +112,11 @@ static unsigned least_bounded(const struct run *run)
     return run->m->usable ? run->m->gpus[0].target : 0;
 }
 
-static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+static int add_values(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device)
 {
     int status = OCV_OK;
     if (gpu->state != OCV_AMD_USABLE)
-        return bar(run, gpu, device);
+        return bar_device(run, gpu, device);
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
         const char *value = value_of(run, gpu, (enum value)kind);
         if (value)
@@ -128,7 +129,7 @@ static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static int add_line(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device,
+static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device,
                     const char *key, const char *file)
 {
     char path[128], line[96];
@@ -138,7 +139,8 @@ static int add_line(const struct run *run, const struct ocv_amd_gpu *gpu, json_t
     return ocv_device_attribute(device, key, line, run->err);
 }
 
-static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+static int add_attributes(const struct amd_probe *run, const struct ocv_amd_gpu *gpu,
+                          json_t *device)
 {
     int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
     if (status == OCV_OK && gpu->pci)
@@ -152,7 +154,7 @@ static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, 
     return status;
 }
 
-static int add_gpu(const struct run *run, const struct ocv_amd_gpu *gpu)
+static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
 {
     char path[96], name[96], uuid[32];
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/product_name", gpu->address);
@@ -174,7 +176,7 @@ static int add_gpu(const struct run *run, const struct ocv_amd_gpu *gpu)
 /* ---------------------------------------------------------------------------------------------- */
 
 /* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
-static int add_forced(const struct run *run)
+static int add_forced(const struct amd_probe *run)
 {
     static const char separators[] = ",; \t\n";
     size_t n = 0;
@@ -195,7 +197,7 @@ static int add_forced(const struct run *run)
     return OCV_OK;
 }
 
-static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
+static int forced_rocm(const struct amd_probe *run, struct ocv_rocm_version *version)
 {
     const char *text =
         ocv_probe_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
@@ -205,7 +207,7 @@ static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
     return OCV_OK;
 }
 
-static void read_xnack(struct run *run)
+static void read_xnack(struct amd_probe *run)
 {
     char line[16];
     run->assumed = !ocv_sysroot_line(run->host->root, "sys/module/amdgpu/parameters/noretry", line,
@@ -214,7 +216,7 @@ static void read_xnack(struct run *run)
     run->xnack = xnack_mode(run);
 }
 
-static int fill_result(struct run *run)
+static int fill_result(struct amd_probe *run)
 {
     struct ocv_rocm_version rocm = {0};
     int status = run->force ? add_forced(run) : OCV_OK;
@@ -235,11 +237,11 @@ static int fill_result(struct run *run)
     return status;
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
-                 struct ocv_error *err)
+static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *result,
+                     struct ocv_error *err)
 {
     struct ocv_amd_machine m;
-    struct run run = {.host = host, .m = &m, .result = result, .err = err};
+    struct amd_probe run = {.host = host, .m = &m, .result = result, .err = err};
     int status = ocv_amd_look(host, &m, err);
     if (status < 0)
         return status;
@@ -249,7 +251,7 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
         read_xnack(&run);
         run.driver = ocv_amd_driver(host);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
-        ocv_amd_judge(host, &m, result);
+        ocv_amd_set_status(host, &m, result);
         status = fill_result(&run);
         result->guess = run.driver.guess && (m.usable || run.force);
         for (size_t i = 0; i < m.usable; i++)
@@ -260,5 +262,9 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     return status;
 }
 
-const struct provider ocv_provider_amd = {
-    .name = "amd", .ns = "amd", .kind = "builtin", .version = "1", .probe = probe, .quiet = true};
+const struct provider ocv_provider_amd = {.name = "amd",
+                                          .ns = "amd",
+                                          .kind = "builtin",
+                                          .version = "1",
+                                          .probe = probe_amd,
+                                          .quiet = true};

@@ -93,6 +93,7 @@ struct ocv_amd_gpu {
 
 struct ocv_amd_machine {
     struct ocv_kfd kfd;
+    bool node;  /**< of the whole node: what the cgroup keeps from this process counts */
     bool whole; /**< the kernel's modules are seen: what they do not show is not there */
     struct ocv_amd_gpu gpus[OCV_AMD_GPUS_MAX]; /**< most capable first */
     size_t n;
@@ -108,8 +109,8 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
 void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
                     size_t size);
 /** Set the namespace's status and its note. */
-void ocv_amd_judge(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
-                   struct ocv_result *result);
+void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                        struct ocv_result *result);
 
 /* ---- ROCm (rocm.c) ----------------------------------------------------------------------- */
 

@@ -57,14 +57,19 @@ static bool say_access(const struct ocv_probe_host *host, const struct ocv_amd_m
     return access != OCV_GPU_MAY;
 }
 
-void ocv_amd_judge(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
-                   struct ocv_result *result)
+void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                        struct ocv_result *result)
 {
     char *out = result->note;
     size_t size = sizeof(result->note);
     result->status = OCV_RESULT_PARTIAL;
     if (m->usable < m->n)
         say_why(m, out, size);
+    else if (m->kfd.hidden && m->node)
+        snprintf(out, size,
+                 "%zu KFD nodes may not be read in this container: the GPUs are known by what the "
+                 "PCI bus shows",
+                 m->kfd.hidden);
     else if (m->kfd.hidden)
         snprintf(out, size, "%zu KFD nodes may not be read: not given to this container or user",
                  m->kfd.hidden);
@@ -73,7 +78,7 @@ void ocv_amd_judge(const struct ocv_probe_host *host, const struct ocv_amd_machi
     else if (m->usable && !m->kfd.present && host->root >= 0)
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
-                 "the GPUs are is known all the same");
+                 "the GPUs are is known without it");
     else if (m->n == 0 || !say_access(host, m, out, size))
         result->status = OCV_RESULT_OK;
 }

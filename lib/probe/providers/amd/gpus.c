@@ -31,7 +31,7 @@ static void address_of(const struct ocv_kfd_node *node, unsigned function, char 
 }
 
 /* Partitions of a GPU count up in the function bits of their location. */
-static void attach(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
+static void attach_node(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
 {
     char address[24];
     address_of(node, node->location & FUNCTION_MASK, address, sizeof(address));
@@ -53,7 +53,7 @@ static void attach(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
         gpu->memory += node->memory;
 }
 
-static unsigned discovered(const struct ocv_probe_host *host, const char *address)
+static unsigned read_discovery(const struct ocv_probe_host *host, const char *address)
 {
     static const char *const files[] = {"major", "minor", "revision"};
     uint64_t ip[3];
@@ -72,7 +72,7 @@ static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *g
     if (gpu->node)
         gpu->target = gpu->node->target;
     if (gpu->target == 0 && gpu->pci)
-        gpu->target = discovered(host, gpu->address);
+        gpu->target = read_discovery(host, gpu->address);
     if (gpu->target == 0)
         gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
 }
@@ -92,12 +92,12 @@ static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct
     if (!bound)
         return OCV_AMD_NO_DRIVER;
     if (m->kfd.present)
-        return OCV_AMD_NOT_IN_KFD;
+        return m->node && m->kfd.hidden ? OCV_AMD_USABLE : OCV_AMD_NOT_IN_KFD;
     return m->whole ? OCV_AMD_NO_KFD : OCV_AMD_USABLE;
 }
 
-static void describe(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
-                     struct ocv_amd_gpu *gpu)
+static void describe_gpu(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                         struct ocv_amd_gpu *gpu)
 {
     char path[96];
     uint64_t memory;
@@ -112,7 +112,7 @@ static void describe(const struct ocv_probe_host *host, const struct ocv_amd_mac
         gpu->memory = memory;
 }
 
-static bool integrated(const struct ocv_amd_gpu *gpu)
+static bool is_integrated(const struct ocv_amd_gpu *gpu)
 {
     unsigned traits = ocv_amd_traits(gpu->target);
     return (traits & OCV_AMD_INTEGRATED) ||
@@ -143,18 +143,18 @@ static int by_capability(const void *a, const void *b)
     return left->index < right->index ? -1 : 1;
 }
 
-static void order(struct ocv_amd_machine *m)
+static void order_gpus(struct ocv_amd_machine *m)
 {
     bool discrete = false;
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++) {
         m->gpus[i].index = (unsigned)i;
         m->usable += m->gpus[i].state == OCV_AMD_USABLE;
-        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !integrated(&m->gpus[i]));
+        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !is_integrated(&m->gpus[i]));
     }
     for (size_t i = 0; i < m->n; i++)
         m->gpus[i].secondary =
-            m->gpus[i].state != OCV_AMD_USABLE || (discrete && integrated(&m->gpus[i]));
+            m->gpus[i].state != OCV_AMD_USABLE || (discrete && is_integrated(&m->gpus[i]));
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
 }
 
@@ -162,6 +162,7 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
     out->n = out->usable = 0;
+    out->node = host->whole_node;
     out->whole = host->live || ocv_sysroot_directory(host->root, "sys/module/amdgpu");
     int status = ocv_kfd_read(host, &out->kfd, err);
     if (status < 0)
@@ -174,10 +175,10 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
             memcpy(gpu->address, gpu->pci->address, sizeof(gpu->address));
         }
     for (size_t i = 0; i < out->kfd.n; i++)
-        attach(out, &out->kfd.nodes[i]);
+        attach_node(out, &out->kfd.nodes[i]);
     for (size_t i = 0; i < out->n; i++)
-        describe(host, out, &out->gpus[i]);
+        describe_gpu(host, out, &out->gpus[i]);
     if (out->n)
-        order(out);
+        order_gpus(out);
     return OCV_OK;
 }

@@ -21,7 +21,7 @@
 #define HEAP_PRIVATE 2u
 
 /* One decimal number that ends the line; false if it is none or too large. */
-static bool number(const char *text, const char *end, uint64_t *out)
+static bool read_number(const char *text, const char *end, uint64_t *out)
 {
     uint64_t value = 0;
     if (text == end)
@@ -35,14 +35,14 @@ static bool number(const char *text, const char *end, uint64_t *out)
     return true;
 }
 
-struct keyed {
+struct keyed_value {
     const char *key;
     uint64_t *value;
 };
 
 /* Read "KEY NUMBER" lines into the wanted places; others are skipped. False where a wanted key
  * has no number. */
-static bool read_lines(const char *text, size_t len, const struct keyed *wanted, size_t n)
+static bool read_lines(const char *text, size_t len, const struct keyed_value *wanted, size_t n)
 {
     const char *end = text + len;
     while (text < end) {
@@ -52,7 +52,7 @@ static bool read_lines(const char *text, size_t len, const struct keyed *wanted,
         size_t key = blank ? (size_t)(blank - text) : 0;
         for (size_t i = 0; i < n && blank; i++)
             if (strlen(wanted[i].key) == key && memcmp(wanted[i].key, text, key) == 0 &&
-                !number(blank + 1, stop, wanted[i].value))
+                !read_number(blank + 1, stop, wanted[i].value))
                 return false;
         text = newline ? newline + 1 : end;
     }
@@ -64,7 +64,7 @@ int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out)
     uint64_t cores = 0, simds = 0, target = 0, vendor = 0, device = 0, location = 0, domain = 0;
     uint64_t capability = UINT64_MAX, unique_id = 0; /* it has 32 bits: that many are never read */
     char name[16];
-    const struct keyed wanted[] = {
+    const struct keyed_value wanted[] = {
         {"cpu_cores_count", &cores}, {"simd_count", &simds},      {"gfx_target_version", &target},
         {"vendor_id", &vendor},      {"device_id", &device},      {"location_id", &location},
         {"domain", &domain},         {"capability", &capability}, {"unique_id", &unique_id},
@@ -97,7 +97,7 @@ static uint64_t memory_of(const struct ocv_probe_host *host, unsigned node)
     for (unsigned bank = 0; bank < OCV_KFD_BANKS_MAX; bank++) {
         char path[sizeof(NODES) + 64];
         uint64_t heap = 0, size = 0;
-        const struct keyed wanted[] = {{"heap_type", &heap}, {"size_in_bytes", &size}};
+        const struct keyed_value wanted[] = {{"heap_type", &heap}, {"size_in_bytes", &size}};
         ocv_auto_buffer text;
         ocv_buffer_init(&text, OCV_KFD_PROPERTIES_MAX);
         snprintf(path, sizeof(path), NODES "/%u/mem_banks/%u/properties", node, bank);

@@ -24,7 +24,7 @@ static const struct {
 #define MINOR_OPEN 20u
 #define MAJOR_OLDEST 4u
 
-static bool digits(const char **text, unsigned max, unsigned *out)
+static bool read_digits(const char **text, unsigned max, unsigned *out)
 {
     unsigned value = 0;
     if (!isdigit((unsigned char)**text))
@@ -41,8 +41,8 @@ static bool digits(const char **text, unsigned max, unsigned *out)
 bool ocv_rocm_parse(const char *text, struct ocv_rocm_version *out)
 {
     struct ocv_rocm_version found = {0};
-    if (!digits(&text, MAJOR_MAX, &found.major) || found.major == 0 || *text++ != '.' ||
-        !digits(&text, MINOR_MAX, &found.minor))
+    if (!read_digits(&text, MAJOR_MAX, &found.major) || found.major == 0 || *text++ != '.' ||
+        !read_digits(&text, MINOR_MAX, &found.minor))
         return false;
     *out = found;
     return true;
@@ -59,7 +59,7 @@ static bool read_tree(const struct ocv_probe_host *host, const char *tree,
     return ocv_sysroot_line(host->root, path, line, sizeof(line)) && ocv_rocm_parse(line, out);
 }
 
-static bool newer(struct ocv_rocm_version a, struct ocv_rocm_version b)
+static bool is_newer(struct ocv_rocm_version a, struct ocv_rocm_version b)
 {
     return a.major != b.major ? a.major > b.major : a.minor > b.minor;
 }
@@ -81,7 +81,7 @@ static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
         if (strncmp(entry->d_name, "rocm-", 5) != 0)
             continue;
         snprintf(tree, sizeof(tree), "opt/%s", entry->d_name);
-        if (read_tree(host, tree, &found) && newer(found, best))
+        if (read_tree(host, tree, &found) && is_newer(found, best))
             best = found;
     }
     closedir(dir);

@@ -47,7 +47,7 @@ static const struct {
     struct ocv_rocm_version first, last;
 } failing[] = {{110501, {0, 0}, {7, 1}}, {110501, {7, 9}, {7, 10}}};
 
-static int compare(struct ocv_rocm_version a, struct ocv_rocm_version b)
+static int compare_versions(struct ocv_rocm_version a, struct ocv_rocm_version b)
 {
     if (a.major != b.major)
         return a.major < b.major ? -1 : 1;
@@ -102,12 +102,12 @@ struct ocv_amd_driver ocv_amd_driver(const struct ocv_probe_host *host)
     return ocv_amd_driver_of(said ? line : NULL);
 }
 
-static bool fails(const struct ocv_amd_driver *driver, unsigned target,
-                  struct ocv_rocm_version version)
+static bool fails_with(const struct ocv_amd_driver *driver, unsigned target,
+                       struct ocv_rocm_version version)
 {
     for (size_t i = 0; i < sizeof(failing) / sizeof(*failing) && !driver->own; i++)
-        if (failing[i].target == target && compare(version, failing[i].first) >= 0 &&
-            compare(version, failing[i].last) <= 0)
+        if (failing[i].target == target && compare_versions(version, failing[i].first) >= 0 &&
+            compare_versions(version, failing[i].last) <= 0)
             return true;
     return false;
 }
@@ -127,14 +127,15 @@ size_t ocv_amd_user_spaces(const struct ocv_amd_driver *driver, unsigned target,
     for (size_t i = N_MAJORS; i-- > 0;) /* tested: newest first */
         for (unsigned minor = history[i].last + 1; minor-- > 0;) {
             struct ocv_rocm_version v = {history[i].major, minor};
-            if (compare(v, driver->oldest) >= 0 && compare(v, driver->tested) <= 0 &&
-                !fails(driver, target, v) && n < OCV_AMD_USER_SPACES_MAX)
+            if (compare_versions(v, driver->oldest) >= 0 &&
+                compare_versions(v, driver->tested) <= 0 && !fails_with(driver, target, v) &&
+                n < OCV_AMD_USER_SPACES_MAX)
                 out[n++] = v;
         }
     for (size_t i = 0; i < N_MAJORS; i++) /* newer ones: the nearest first */
         for (unsigned minor = 0; minor <= history[i].last; minor++) {
             struct ocv_rocm_version v = {history[i].major, minor};
-            if (compare(v, driver->tested) > 0 && !fails(driver, target, v) &&
+            if (compare_versions(v, driver->tested) > 0 && !fails_with(driver, target, v) &&
                 n < OCV_AMD_USER_SPACES_MAX)
                 out[n++] = v;
         }

@@ -87,7 +87,7 @@ static void put_versions(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *
 }
 
 #if defined(__aarch64__)
-static void ask(struct ocv_cpu_facts *facts)
+static void ask_kernel(struct ocv_cpu_facts *facts)
 {
     facts->words[0] = getauxval(AT_HWCAP);
     facts->words[1] = getauxval(AT_HWCAP2);
@@ -99,7 +99,7 @@ static void ask(struct ocv_cpu_facts *facts)
             facts->words[1] &= ~(UINT64_C(1) << flags[i].bit);
 }
 #else
-#define ask NULL
+#define ask_kernel NULL
 #endif
 
 const struct ocv_cpu ocv_cpu_aarch64 = {.ns = "aarch64",
@@ -109,5 +109,5 @@ const struct ocv_cpu ocv_cpu_aarch64 = {.ns = "aarch64",
                                         .feature = "version",
                                         .levels = levels,
                                         .n_levels = N_LEVELS,
-                                        .live = ask,
+                                        .live = ask_kernel,
                                         .put_levels = put_versions};

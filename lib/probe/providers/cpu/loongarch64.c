@@ -30,23 +30,23 @@ static const struct ocv_cpu_level levels[] = {
 #if defined(__loongarch__) && __loongarch_grlen == 64
 #define HWCAP_CPUCFG 1u
 
-static uint64_t cpucfg(uint64_t word)
+static uint64_t read_cpucfg(uint64_t word)
 {
     uint64_t value;
     __asm__("cpucfg %0, %1" : "=r"(value) : "r"(word));
     return value & UINT32_MAX;
 }
 
-static void ask(struct ocv_cpu_facts *facts)
+static void ask_processor(struct ocv_cpu_facts *facts)
 {
     facts->words[HWCAP] = getauxval(AT_HWCAP);
     if (facts->words[HWCAP] & HWCAP_CPUCFG) {
-        facts->words[CPUCFG2] = cpucfg(2);
-        facts->words[CPUCFG3] = cpucfg(3);
+        facts->words[CPUCFG2] = read_cpucfg(2);
+        facts->words[CPUCFG3] = read_cpucfg(3);
     }
 }
 #else
-#define ask NULL
+#define ask_processor NULL
 #endif
 
 const struct ocv_cpu ocv_cpu_loongarch64 = {.ns = "loongarch64",
@@ -56,4 +56,4 @@ const struct ocv_cpu ocv_cpu_loongarch64 = {.ns = "loongarch64",
                                             .feature = "level",
                                             .levels = levels,
                                             .n_levels = sizeof(levels) / sizeof(*levels),
-                                            .live = ask};
+                                            .live = ask_processor};

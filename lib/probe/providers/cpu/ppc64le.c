@@ -46,7 +46,7 @@ static unsigned generation(const char *name)
 }
 
 /* /proc/cpuinfo has no flags, only the generation's name. */
-static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
+static void correct_facts(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
 {
     unsigned n = generation(cpuinfo->fields[OCV_CPUINFO_CPU]);
     if (n >= 8)
@@ -60,13 +60,13 @@ static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *fac
 }
 
 #if defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
-static void ask(struct ocv_cpu_facts *facts)
+static void ask_kernel(struct ocv_cpu_facts *facts)
 {
     facts->words[HWCAP2] = getauxval(AT_HWCAP2);
     facts->words[PLATFORM] = generation((const char *)getauxval(AT_PLATFORM)) >= 11;
 }
 #else
-#define ask NULL
+#define ask_kernel NULL
 #endif
 
 const struct ocv_cpu ocv_cpu_ppc64le = {.ns = "ppc64le",
@@ -76,5 +76,5 @@ const struct ocv_cpu ocv_cpu_ppc64le = {.ns = "ppc64le",
                                         .feature = "level",
                                         .levels = levels,
                                         .n_levels = sizeof(levels) / sizeof(*levels),
-                                        .live = ask,
-                                        .correct = correct};
+                                        .live = ask_kernel,
+                                        .correct = correct_facts};

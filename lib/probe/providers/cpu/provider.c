@@ -22,8 +22,8 @@ static int add_cpuinfo(const struct ocv_cpu *cpu, const struct ocv_probe_host *h
     return status;
 }
 
-static int gather(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
-                  struct ocv_cpuinfo *own, struct ocv_cpu_facts *facts, struct ocv_error *err)
+static int gather_facts(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
+                        struct ocv_cpuinfo *own, struct ocv_cpu_facts *facts, struct ocv_error *err)
 {
     if (host->has_cpuinfo)
         return ocv_cpu_recorded(cpu, &host->cpuinfo, facts)
@@ -36,15 +36,15 @@ static int gather(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
     return live && status != OCV_ERR_NOMEM ? OCV_OK : status;
 }
 
-static int probe(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
-                 struct ocv_result *result, struct ocv_error *err)
+static int probe_cpu(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
+                     struct ocv_result *result, struct ocv_error *err)
 {
     struct ocv_cpu_facts facts = {0};
     struct ocv_cpu_answer answer;
     struct ocv_cpuinfo own = {0};
     if (!host->architecture || strcmp(host->architecture, cpu->architecture) != 0)
         return OCV_OK;
-    int status = gather(cpu, host, &own, &facts, err);
+    int status = gather_facts(cpu, host, &own, &facts, err);
     if (status == OCV_OK) {
         ocv_cpu_detect(cpu, &facts, &answer);
         result->status = OCV_RESULT_OK;
@@ -61,7 +61,7 @@ static int probe(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
     static int probe_##name_(const struct ocv_probe_host *host, struct ocv_result *result, \
                              struct ocv_error *err)                                        \
     {                                                                                      \
-        return probe(&ocv_cpu_##name_, host, result, err);                                 \
+        return probe_cpu(&ocv_cpu_##name_, host, result, err);                             \
     }                                                                                      \
     const struct provider ocv_provider_##name_ = {.name = #name_,                          \
                                                   .ns = #name_,                            \

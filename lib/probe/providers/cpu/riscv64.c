@@ -90,7 +90,7 @@ static bool is_draft_vector(const struct ocv_cpuinfo *cpuinfo)
            (ocv_cpuinfo_has(cpuinfo, "s") && ocv_cpuinfo_has(cpuinfo, "u"));
 }
 
-static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
+static void correct_facts(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
 {
     if (!is_draft_vector(cpuinfo))
         return;
@@ -121,14 +121,14 @@ void ocv_riscv64_hwprobe(uint64_t base, uint64_t extensions, struct ocv_cpu_fact
 #define KEY_BASE_BEHAVIOR 3
 #define KEY_IMA_EXT_0 4
 
-struct pair {
+struct hwprobe_pair {
     int64_t key; /* -1 where the kernel does not know it */
     uint64_t value;
 };
 
-static void ask(struct ocv_cpu_facts *facts)
+static void ask_kernel(struct ocv_cpu_facts *facts)
 {
-    struct pair pairs[] = {{KEY_BASE_BEHAVIOR, 0}, {KEY_IMA_EXT_0, 0}};
+    struct hwprobe_pair pairs[] = {{KEY_BASE_BEHAVIOR, 0}, {KEY_IMA_EXT_0, 0}};
     if (syscall(SYS_RISCV_HWPROBE, pairs, sizeof(pairs) / sizeof(*pairs), 0, NULL, 0) == 0 &&
         pairs[0].key >= 0 && pairs[1].key >= 0) { /* what all processors have in common */
         ocv_riscv64_hwprobe(pairs[0].value, pairs[1].value, facts);
@@ -139,7 +139,7 @@ static void ask(struct ocv_cpu_facts *facts)
         facts->words[EXTENSIONS] = BIT_V;
 }
 #else
-#define ask NULL
+#define ask_kernel NULL
 #endif
 
 const struct ocv_cpu ocv_cpu_riscv64 = {.ns = "riscv64",
@@ -150,5 +150,5 @@ const struct ocv_cpu ocv_cpu_riscv64 = {.ns = "riscv64",
                                         .levels = levels,
                                         .n_levels = sizeof(levels) / sizeof(*levels),
                                         .hwcap_is_thin = true,
-                                        .live = ask,
-                                        .correct = correct};
+                                        .live = ask_kernel,
+                                        .correct = correct_facts};

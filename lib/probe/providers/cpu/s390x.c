@@ -28,7 +28,7 @@ static const struct ocv_cpu_level levels[] = {
 };
 
 /* z17 adds no flag to /proc/cpuinfo, but its machine types show it. */
-static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
+static void correct_facts(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
 {
     const char *machine = cpuinfo->fields[OCV_CPUINFO_MACHINE];
     const char *type = machine ? strstr(machine, "machine = ") : NULL;
@@ -43,7 +43,7 @@ static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *fac
 #define HWCAP_STFLE (1u << 2)
 #define WORDS 4
 
-static bool facility(const uint64_t *list, unsigned number)
+static bool has_facility(const uint64_t *list, unsigned number)
 {
     return list[number / 64] >> (63 - number % 64) & 1;
 }
@@ -55,16 +55,17 @@ static bool has_arch15(void)
     uint64_t list[WORDS] = {0};
     register unsigned long last __asm__("0") = WORDS - 1;
     __asm__ volatile("stfle %0" : "=Q"(list), "+d"(last) : : "cc");
-    return facility(list, 84) && facility(list, 198) && facility(list, 199) && facility(list, 201);
+    return has_facility(list, 84) && has_facility(list, 198) && has_facility(list, 199) &&
+           has_facility(list, 201);
 }
 
-static void ask(struct ocv_cpu_facts *facts)
+static void ask_kernel(struct ocv_cpu_facts *facts)
 {
     facts->words[HWCAP] = getauxval(AT_HWCAP);
     facts->words[FACILITIES] = (facts->words[HWCAP] & HWCAP_STFLE) && has_arch15();
 }
 #else
-#define ask NULL
+#define ask_kernel NULL
 #endif
 
 const struct ocv_cpu ocv_cpu_s390x = {.ns = "s390x",
@@ -74,5 +75,5 @@ const struct ocv_cpu ocv_cpu_s390x = {.ns = "s390x",
                                       .feature = "level",
                                       .levels = levels,
                                       .n_levels = sizeof(levels) / sizeof(*levels),
-                                      .live = ask,
-                                      .correct = correct};
+                                      .live = ask_kernel,
+                                      .correct = correct_facts};

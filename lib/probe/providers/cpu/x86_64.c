@@ -197,8 +197,8 @@ static int add_all(struct ocv_result *result, const bool have[N_FLAGS], struct o
     return status;
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
-                 struct ocv_error *err)
+static int probe_x86_64(const struct ocv_probe_host *host, struct ocv_result *result,
+                        struct ocv_error *err)
 {
     bool have[N_FLAGS];
     const char *arch = host->architecture;
@@ -227,4 +227,4 @@ const struct provider ocv_provider_x86_64 = {.name = "x86_64",
                                              .kind = "builtin",
                                              .version = "1",
                                              .cpu = true,
-                                             .probe = probe};
+                                             .probe = probe_x86_64};

@@ -30,7 +30,7 @@ struct machine {
     size_t usable;
 };
 
-static bool usable(const struct device *device)
+static bool is_usable(const struct device *device)
 {
     return device->driven && (device->gpu || device->npu);
 }
@@ -43,8 +43,8 @@ static bool is_gpu_driver(const char *driver)
 }
 
 /* False if the PCI device is neither a GPU nor an NPU. */
-static bool classify(const struct ocv_probe_host *host, const struct ocv_pci_device *pci,
-                     struct device *out)
+static bool classify_device(const struct ocv_probe_host *host, const struct ocv_pci_device *pci,
+                            struct device *out)
 {
     char node[32];
     *out = (struct device){.pci = pci};
@@ -55,7 +55,7 @@ static bool classify(const struct ocv_probe_host *host, const struct ocv_pci_dev
     if (!out->is_npu && !ocv_gpu_is_class(pci->class_code))
         return false;
     if (out->is_npu) {
-        /* the device's own directory shows whose entry of the shared class accel it is */
+        /* the class accel is shared: the device's own directory has its entry */
         out->driven = strcmp(pci->driver, "intel_vpu") == 0 ||
                       (!pci->driver[0] &&
                        ocv_gpu_node(host, pci->address, "accel", "accel", node, sizeof(node)));
@@ -88,8 +88,8 @@ static int compare_ip(const char *a, const char *b)
 static int by_capability(const void *a, const void *b)
 {
     const struct device *left = a, *right = b;
-    if (usable(left) != usable(right))
-        return usable(left) ? -1 : 1;
+    if (is_usable(left) != is_usable(right))
+        return is_usable(left) ? -1 : 1;
     if (left->is_npu != right->is_npu)
         return left->is_npu ? 1 : -1;
     if (left->secondary != right->secondary)
@@ -107,15 +107,16 @@ static void scan_devices(const struct ocv_probe_host *host, struct machine *m)
     bool discrete = false;
     m->n = m->usable = 0;
     for (size_t i = 0; i < host->pci.n && m->n < DEVICES_MAX; i++)
-        if (classify(host, &host->pci.devices[i], &m->devices[m->n])) {
+        if (classify_device(host, &host->pci.devices[i], &m->devices[m->n])) {
             struct device *device = &m->devices[m->n];
             device->index = (unsigned)m->n++;
-            m->usable += usable(device);
-            discrete = discrete || (usable(device) && device->gpu && !device->gpu->integrated);
+            m->usable += is_usable(device);
+            discrete = discrete || (is_usable(device) && device->gpu && !device->gpu->integrated);
         }
     for (size_t i = 0; i < m->n; i++) {
         struct device *device = &m->devices[i];
-        device->secondary = !usable(device) || (discrete && device->gpu && device->gpu->integrated);
+        device->secondary =
+            !is_usable(device) || (discrete && device->gpu && device->gpu->integrated);
     }
     if (m->n)
         qsort(m->devices, m->n, sizeof(*m->devices), by_capability);
@@ -160,7 +161,7 @@ static void reason_of(const struct device *device, char *out, size_t size)
 static int add_values(const struct device *device, bool forced, json_t *json, struct ocv_error *err)
 {
     static const char *const features[] = {"device_ip", "npu_arch"};
-    if (!usable(device)) {
+    if (!is_usable(device)) {
         char reason[160];
         reason_of(device, reason, sizeof(reason));
         return ocv_gpu_bar(json, features, sizeof(features) / sizeof(*features), reason, err);
@@ -292,8 +293,8 @@ static int read_force(const struct ocv_probe_host *host, const char **out, struc
     return OCV_OK;
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
-                 struct ocv_error *err)
+static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *result,
+                       struct ocv_error *err)
 {
     struct machine m;
     const char *force;
@@ -322,5 +323,5 @@ const struct provider ocv_provider_intel = {.name = "intel",
                                             .ns = "intel",
                                             .kind = "builtin",
                                             .version = "1",
-                                            .probe = probe,
+                                            .probe = probe_intel,
                                             .quiet = true};

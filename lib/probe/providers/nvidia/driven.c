@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void OCV_PRINTF(2, 3) partial(struct ocv_result *result, const char *format, ...)
+static void OCV_PRINTF(2, 3) set_partial(struct ocv_result *result, const char *format, ...)
 {
     va_list args;
     if (result->note[0])
@@ -18,22 +18,23 @@ static void OCV_PRINTF(2, 3) partial(struct ocv_result *result, const char *form
 }
 
 /* There is no usable GPU. */
-static void judge_none(const struct ocv_nvidia_machine *m, struct ocv_result *result)
+static void explain_none(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     if (m->trouble[0])
-        partial(result, "%s", m->trouble);
+        set_partial(result, "%s", m->trouble);
     else if (m->wsl)
-        partial(result, "WSL2: Windows' driver shows its GPUs to NVIDIA's libraries only; probe "
-                        "with --deep");
+        set_partial(result,
+                    "WSL2: Windows' driver shows its GPUs to NVIDIA's libraries only; probe "
+                    "with --deep");
     else if (m->virtual_functions)
-        partial(result, "only virtual functions of SR-IOV, which belong to virtual machines");
+        set_partial(result, "only virtual functions of SR-IOV, which belong to virtual machines");
     else
-        partial(result, "the driver%s%s is loaded, but no GPU answers", m->driver[0] ? " " : "",
-                m->driver);
+        set_partial(result, "the driver%s%s is loaded, but no GPU answers", m->driver[0] ? " " : "",
+                    m->driver);
 }
 
 /* What is wrong with the driver, reported where it keeps a GPU from counting. */
-static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
+static void explain_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     char why[sizeof(result->note)];
     enum ocv_nvidia_state state = ocv_nvidia_driver_state(m);
@@ -43,15 +44,15 @@ static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *
     if (i < m->n && ocv_nvidia_barred(&m->gpus[i])) {
         ocv_nvidia_why(m, &m->gpus[i], why, sizeof(why));
         bool installed = state == OCV_NVIDIA_NOT_LOADED && m->library[0];
-        partial(result, "%s%s%s%s", why, installed ? " (its libraries, version " : "",
-                installed ? m->library : "", installed ? ", are installed)" : "");
+        set_partial(result, "%s%s%s%s", why, installed ? " (its libraries, version " : "",
+                    installed ? m->library : "", installed ? ", are installed)" : "");
     } else if (m->loaded && m->trouble[0]) {
-        partial(result, "%s", m->trouble);
+        set_partial(result, "%s", m->trouble);
     } else if (m->loaded && m->cuda.major == 0) {
-        partial(result, m->tegra
-                            ? "/etc/nv_tegra_release names no known release: the CUDA version "
-                              "is unknown"
-                            : "the driver's version is not shown: the CUDA version is unknown");
+        set_partial(result, m->tegra
+                                ? "/etc/nv_tegra_release names no known release: the CUDA version "
+                                  "is unknown"
+                                : "the driver's version is not shown: the CUDA version is unknown");
     }
 }
 
@@ -62,8 +63,8 @@ static const char *short_id(const struct ocv_nvidia_gpu *gpu)
 }
 
 /* "GPU 0000:3b:00.0 (and 1 more): ..." of those that are kept from counting for the same reason. */
-static void judge_barred(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                         struct ocv_result *result)
+static void explain_barred(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                           struct ocv_result *result)
 {
     char why[sizeof(result->note)], more[32] = "";
     size_t n = 0;
@@ -72,58 +73,59 @@ static void judge_barred(const struct ocv_nvidia_machine *m, const struct ocv_nv
     if (n > 1)
         snprintf(more, sizeof(more), " (and %zu more)", n - 1);
     ocv_nvidia_why(m, gpu, why, sizeof(why));
-    partial(result, "GPU %s%s: %s", short_id(gpu), more, why);
+    set_partial(result, "GPU %s%s: %s", short_id(gpu), more, why);
 }
 
-static void judge_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                      struct ocv_result *result)
+static void explain_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                        struct ocv_result *result)
 {
     if (ocv_nvidia_barred(gpu))
-        judge_barred(m, gpu, result);
+        explain_barred(m, gpu, result);
     else if (gpu->sm == 0 && gpu->pci)
-        partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", short_id(gpu),
-                gpu->pci->device);
+        set_partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", short_id(gpu),
+                    gpu->pci->device);
     else if (gpu->sm == 0)
-        partial(result, "the kind of GPU %s is not shown", short_id(gpu));
+        set_partial(result, "the kind of GPU %s is not shown", short_id(gpu));
     else if (gpu->sm < OCV_NVIDIA_SM_MIN)
-        partial(result, "GPU %s has compute capability %u.%u; programs need %u.%u or newer",
-                short_id(gpu), gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
-                OCV_NVIDIA_SM_MIN % 10);
+        set_partial(result, "GPU %s has compute capability %u.%u; programs need %u.%u or newer",
+                    short_id(gpu), gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
+                    OCV_NVIDIA_SM_MIN % 10);
     else if (gpu->mig == 1 && gpu->mig_instances == 0)
-        partial(result, "GPU %s is in MIG mode without an instance: programs see no GPU there",
-                short_id(gpu));
+        set_partial(result, "GPU %s is in MIG mode without an instance: programs see no GPU there",
+                    short_id(gpu));
 }
 
-/* A display card below what programs need, or a GPU that was left out on purpose, is no news beside
- * one that counts; one that is worth something and has not what it needs is. */
+/* Next to a usable GPU, a display card below the minimum or a GPU that was left out on purpose is
+ * not reported; one that could be used and lacks something is. */
 static bool is_news(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
 {
     return !gpu->secondary || m->gpus[0].secondary || gpu->state == OCV_NVIDIA_OTHER_DRIVER ||
            gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_GPU_TOO_NEW;
 }
 
-void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result)
+void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     result->status = OCV_RESULT_OK;
     result->guess = false;
     for (size_t i = 0; i < m->n; i++)
         result->guess = result->guess || ((m->newer || m->gpus[i].guess) && !m->gpus[i].secondary);
     if (m->n == 0) {
-        judge_none(m, result);
+        explain_none(m, result);
         if (m->trouble[0])
             result->status = OCV_RESULT_FAILED;
         return;
     }
-    judge_driver(m, result);
+    explain_driver(m, result);
     if (m->denied)
-        partial(result, "no permission to open /dev/nvidiactl: programs of this user see no GPU");
+        set_partial(result,
+                    "no permission to open /dev/nvidiactl: programs of this user see no GPU");
     for (size_t i = 0; i < m->n; i++)
         if (is_news(m, &m->gpus[i]))
-            judge_gpu(m, &m->gpus[i], result);
+            explain_gpu(m, &m->gpus[i], result);
     if (m->newer && m->tegra)
-        partial(result, "Jetson Linux is newer than this program knows: CUDA %u.%u at least",
-                m->cuda.major, m->cuda.minor);
+        set_partial(result, "Jetson Linux is newer than this program knows: CUDA %u.%u at least",
+                    m->cuda.major, m->cuda.minor);
     else if (m->newer)
-        partial(result, "driver %s is newer than this program knows: CUDA %u.%u at least",
-                m->driver, m->cuda.major, m->cuda.minor);
+        set_partial(result, "driver %s is newer than this program knows: CUDA %u.%u at least",
+                    m->driver, m->cuda.major, m->cuda.minor);
 }

@@ -37,7 +37,7 @@ static int read_forced(const struct ocv_probe_host *host, struct forced *out, st
     return OCV_OK;
 }
 
-/* A failure to ask is a note beside what the files show. */
+/* A failed query adds a note to what the files show. */
 static int ask_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                          struct ocv_error *err)
 {
@@ -55,7 +55,7 @@ static int ask_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_ma
     return OCV_OK;
 }
 
-static bool set(json_t *object, const char *key, json_t *value)
+static bool set_member(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value) == 0;
 }
@@ -93,7 +93,7 @@ static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_g
                                            "sm_arch"};
     char why[sizeof(m->trouble)];
     json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
-    if (!device || (gpu->uuid[0] && !set(device, "uuid", json_string(gpu->uuid))))
+    if (!device || (gpu->uuid[0] && !set_member(device, "uuid", json_string(gpu->uuid))))
         return ocv_error_nomem(err);
     int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err);
     if (status == OCV_OK)
@@ -129,8 +129,8 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
     return status;
 }
 
-static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
-                    struct ocv_result *result, struct ocv_error *err)
+static int describe_machine(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+                            struct ocv_result *result, struct ocv_error *err)
 {
     struct forced forced;
     int status = read_forced(host, &forced, err);
@@ -144,10 +144,10 @@ static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     m->force_driver = forced.cuda;
     m->force_code = forced.sm;
     ocv_nvidia_rank(m);
-    ocv_nvidia_judge(m, result);
+    ocv_nvidia_set_status(m, result);
     result->source = forced.cuda || forced.sm ? "environment" : m->source;
     if ((forced.cuda && forced.sm) || (m->n == 0 && (forced.cuda || forced.sm))) {
-        result->status = OCV_RESULT_OK; /* whatever the machine has, it was not asked */
+        result->status = OCV_RESULT_OK; /* the environment's, not this machine's */
         result->note[0] = '\0';
         result->guess = false;
     }
@@ -155,13 +155,13 @@ static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     return add_features(m, &forced, result, err);
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
-                 struct ocv_error *err)
+static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *result,
+                        struct ocv_error *err)
 {
     struct ocv_nvidia_machine m;
     int status = ocv_nvidia_look(host, &m, err);
     if (status == OCV_OK) {
-        status = describe(host, &m, result, err);
+        status = describe_machine(host, &m, result, err);
         free(m.gpus);
     }
     return status;
@@ -171,5 +171,5 @@ const struct provider ocv_provider_nvidia = {.name = "nvidia",
                                              .ns = "nvidia",
                                              .kind = "builtin",
                                              .version = "3",
-                                             .probe = probe,
+                                             .probe = probe_nvidia,
                                              .quiet = true};

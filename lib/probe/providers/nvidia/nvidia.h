@@ -116,7 +116,7 @@ bool ocv_nvidia_barred(const struct ocv_nvidia_gpu *gpu);
 void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu, char *out,
                     size_t size);
 /** Set the status and the note for operators. */
-void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result);
+void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result *result);
 
 /* ---- What NVIDIA's libraries say (nvml.c, merge.c) ----------------------------- */
 

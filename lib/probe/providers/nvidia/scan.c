@@ -107,7 +107,8 @@ static void read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
     if (ocv_sysroot_read(host->root, path, &text, NULL) == OCV_OK && text.len) {
         value_of(text.data, "Model:", gpu->name, sizeof(gpu->name));
         if (value_of(text.data, "GPU UUID:", value, sizeof(value)) && !strchr(value, '?'))
-            memcpy(gpu->uuid, value, sizeof(gpu->uuid)); /* "GPU-????": nobody asked it yet */
+            memcpy(gpu->uuid, value, sizeof(gpu->uuid)); /* "GPU-????": the driver has not read it
+                                                          * yet */
         if (value_of(text.data, "Device Minor:", value, sizeof(value)) && strlen(value) <= 4 &&
             strspn(value, "0123456789") == strlen(value))
             ocv_nvidia_look_mig(host, (unsigned)strtoul(value, NULL, 10), gpu);
@@ -155,7 +156,7 @@ static bool drivers_recorded(const struct ocv_probe_host *host)
     return false;
 }
 
-static bool computes(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
+static bool can_compute(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
 {
     char path[96];
     for (size_t i = 0; i < sizeof(computing) / sizeof(*computing); i++)
@@ -180,7 +181,7 @@ static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_mac
         if (!gpu)
             continue;
         gpu->pci = pci;
-        gpu->driven = computes(host, pci);
+        gpu->driven = can_compute(host, pci);
         gpu->sm = ocv_nvidia_sm(pci->device, &gpu->guess);
         gpu->integrated = ocv_nvidia_integrated(gpu->sm);
         m->loaded = m->loaded || (gpu->driven && pci->driver[0]);

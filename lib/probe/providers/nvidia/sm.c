@@ -107,7 +107,7 @@ int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bo
 }
 
 /* At most two digits, zeroes before them aside. */
-static bool number(const char **text, unsigned *out)
+static bool read_number(const char **text, unsigned *out)
 {
     while (**text == '0' && isdigit((unsigned char)(*text)[1]))
         (*text)++;
@@ -124,11 +124,11 @@ bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
     struct ocv_cuda_version cuda = {0, 0};
     if (*text == 'v' || *text == 'V')
         text++;
-    if (!number(&text, &cuda.major) || cuda.major == 0)
+    if (!read_number(&text, &cuda.major) || cuda.major == 0)
         return false;
     if (*text == '.' && isdigit((unsigned char)text[1])) {
         text++;
-        if (!number(&text, &cuda.minor))
+        if (!read_number(&text, &cuda.minor))
             return false;
     }
     if (*text == '!')
@@ -141,8 +141,8 @@ bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
 bool ocv_nvidia_force_sm(const char *text, unsigned *out)
 {
     unsigned major, minor;
-    if (!number(&text, &major) || major == 0 || *text++ != '.' || !number(&text, &minor) ||
-        minor > 9 || *text != '\0')
+    if (!read_number(&text, &major) || major == 0 || *text++ != '.' ||
+        !read_number(&text, &minor) || minor > 9 || *text != '\0')
         return false;
     *out = major * 10 + minor;
     return true;

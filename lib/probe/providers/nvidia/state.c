@@ -45,7 +45,7 @@ static enum ocv_nvidia_state kind_state(const struct ocv_nvidia_machine *m,
     unsigned first, last, driver = (unsigned)strtoul(m->driver, NULL, 10);
     bool bound = gpu->driven && gpu->pci && gpu->pci->driver[0];
     if (bound && gpu->guess)
-        return OCV_NVIDIA_USABLE; /* the driver took it, so the guess is what is wrong */
+        return OCV_NVIDIA_USABLE; /* the driver is bound to it, so the guess is wrong */
     if (gpu->shown || gpu->sm == 0 || driver == 0 || (m->tegra && gpu->integrated) ||
         m->force_driver)
         return OCV_NVIDIA_USABLE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Containers: what they start from is judged by all that was unpacked there. */
+/* Containers: whether what they start from fits, by all that was unpacked there. */
 #include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static void answer_unreadable(const struct snap_fit *f, const char *chain, const
 {
     *out = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN,
                                    .action = verdict_decide(&f->policy, OCV_VERDICT_UNKNOWN, NULL)};
-    snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be judged: %s",
+    snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be checked: %s",
              chain, why);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who unpacks a layer says so by labels (core/unpack of containerd): the chain id wanted, with CRI
- * the image's reference and manifest digest, and whatever the author annotated the layer with. Who
- * starts a container names a parent only: it is judged by the variants that were unpacked there,
- * and allowed if any of them fits, since images share layers. */
+/* A client that unpacks a layer sends labels (core/unpack of containerd): the chain id wanted, with
+ * CRI the image's reference and manifest digest, and the annotations of the layer. A client that
+ * starts a container names a parent only: the variants that were unpacked there decide, and it is
+ * allowed if any of them fits, since images share layers. */
 #include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
 
 #include "lib/base/clock.h"
@@ -81,12 +81,12 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
 /* ---- asking ------------------------------------------------------------------------------------
  */
 
-static bool recall(struct snap_fit *f, const char *key, struct verdict_answer *out)
+static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_answer *out)
 {
     bool found = false;
     pthread_mutex_lock(&f->lock);
     for (size_t i = 0; !found && i < REMEMBERED; i++) {
-        const struct remembered *r = &f->remembered[i];
+        const struct cached_verdict *r = &f->remembered[i];
         found = r->key && strcmp(r->key, key) == 0 && ocv_clock_ms() - r->at < REMEMBER_MS;
         if (found)
             *out = r->answer;
@@ -99,9 +99,9 @@ static bool recall(struct snap_fit *f, const char *key, struct verdict_answer *o
 static void remember_answer(struct snap_fit *f, char *key, const struct verdict_answer *answer)
 {
     pthread_mutex_lock(&f->lock);
-    struct remembered *r = &f->remembered[f->next++ % REMEMBERED];
+    struct cached_verdict *r = &f->remembered[f->next++ % REMEMBERED];
     free(r->key);
-    *r = (struct remembered){.key = key, .at = ocv_clock_ms(), .answer = *answer};
+    *r = (struct cached_verdict){.key = key, .at = ocv_clock_ms(), .answer = *answer};
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -109,7 +109,7 @@ static void forget_answers(struct snap_fit *f)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
         free(f->remembered[i].key);
-        f->remembered[i] = (struct remembered){0};
+        f->remembered[i] = (struct cached_verdict){0};
     }
 }
 
@@ -133,7 +133,8 @@ static void read_policy_again(struct snap_fit *f)
     verdict_policy_free(&old);
 }
 
-/* By what is known beside the label; the records of this node know what a lone label means. */
+/* Decide by the reference and digest as well as the label: for a label alone the records of this
+ * node are used. */
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out)
 {
@@ -177,7 +178,7 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
                      struct verdict_answer *out)
 {
     char *key = question_key(q);
-    if (key && recall(f, key, out)) {
+    if (key && recall_answer(f, key, out)) {
         free(key);
         return;
     }

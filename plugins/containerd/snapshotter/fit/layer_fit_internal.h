@@ -10,7 +10,7 @@
 
 #define REMEMBERED 16u /* answers: the layers of an image come one after the other */
 
-struct remembered {
+struct cached_verdict {
     char *key;
     int64_t at;
     struct verdict_answer answer;
@@ -28,13 +28,13 @@ struct snap_fit {
     struct verdict_policy policy;
     int reload; /* atomic */
     pthread_mutex_t lock;
-    struct remembered remembered[REMEMBERED];
+    struct cached_verdict remembered[REMEMBERED];
     size_t next;
     struct counters counters;
 };
 
-/** Ask variantd, by what is known beside the label: the records of this node know what a lone label
- *  means. The policy is locked. */
+/** Ask variantd with the label, and with reference and digest where they are known; for a label
+ * alone it uses the records of this node. The policy is locked. */
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out);
 void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer);

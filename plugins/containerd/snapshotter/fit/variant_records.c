@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What is looked for, and what was found. */
-struct search {
+struct record_search {
     const char *label;
     struct record_set *set;
 };
@@ -24,7 +24,7 @@ static bool is_known(const struct record_set *set, const struct ocv_record *reco
 
 static int take_record(void *data, const struct ocv_record *record)
 {
-    const struct search *search = data;
+    const struct record_search *search = data;
     struct record_set *set = search->set;
     if (!record->label || strcmp(record->label, search->label) != 0 || !record->properties ||
         is_known(set, record))
@@ -43,7 +43,7 @@ static int take_record(void *data, const struct ocv_record *record)
 int records_by_label(const char *dir, const char *label, struct record_set *out,
                      struct ocv_error *err)
 {
-    struct search search = {label, out};
+    struct record_search search = {label, out};
     *out = (struct record_set){0};
     int status = dir ? ocv_record_walk(dir, NULL, NULL, take_record, &search, err) : OCV_OK;
     if (status >= 0)

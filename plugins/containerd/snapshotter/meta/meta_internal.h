@@ -51,7 +51,7 @@ enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct
 
 /** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
-/** Give it back; false when there is none. */
+/** Release it; false if there is none. */
 bool snap_meta_unreserve(const struct snap_meta *meta);
 
 /* ---- rows, under the lock ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Room for what makes room: on a full disk the row of a snapshot could not go, so that its layers
- * could not either. A file beside the database keeps some back, and is emptied in need. */
+/* Reserved disk space: on a full disk even removing a snapshot needs to write its row. A file
+ * beside the database keeps some space, and is emptied when it is needed. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <fcntl.h>

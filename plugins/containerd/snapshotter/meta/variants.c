@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool bind(sqlite3_stmt *statement, int place, const char *text)
+static bool bind_text(sqlite3_stmt *statement, int place, const char *text)
 {
     return sqlite3_bind_text(statement, place, text ? text : "", -1, SQLITE_STATIC) == SQLITE_OK;
 }
@@ -14,9 +14,9 @@ enum grpc_code snap_meta_variant_add(struct snap_meta *meta, const struct snap_v
 {
     pthread_mutex_lock(&meta->lock);
     sqlite3_stmt *statement = snap_meta_statement(meta, SQL_VARIANT_ADD);
-    bool bound = statement && bind(statement, 1, v->ns) && bind(statement, 2, v->chain) &&
-                 bind(statement, 3, v->label) && bind(statement, 4, v->properties) &&
-                 bind(statement, 5, v->digest) && bind(statement, 6, v->reference);
+    bool bound = statement && bind_text(statement, 1, v->ns) && bind_text(statement, 2, v->chain) &&
+                 bind_text(statement, 3, v->label) && bind_text(statement, 4, v->properties) &&
+                 bind_text(statement, 5, v->digest) && bind_text(statement, 6, v->reference);
     enum grpc_code code = bound ? snap_meta_run(meta, statement, err) : snap_meta_broken(meta, err);
     pthread_mutex_unlock(&meta->lock);
     return code;
@@ -30,7 +30,7 @@ enum grpc_code snap_meta_variants(struct snap_meta *meta, const char *ns, const 
     int result = SQLITE_DONE, stop = 0;
     pthread_mutex_lock(&meta->lock);
     sqlite3_stmt *row = snap_meta_statement(meta, SQL_VARIANTS);
-    if (!row || !bind(row, 1, ns) || !bind(row, 2, chain))
+    if (!row || !bind_text(row, 1, ns) || !bind_text(row, 2, chain))
         code = snap_meta_broken(meta, err);
     while (code == GRPC_OK && !stop && (result = sqlite3_step(row)) == SQLITE_ROW) {
         char *text[6];
@@ -52,7 +52,7 @@ enum grpc_code snap_meta_variants_drop(struct snap_meta *meta, const char *ns, c
 {
     pthread_mutex_lock(&meta->lock);
     sqlite3_stmt *statement = snap_meta_statement(meta, SQL_VARIANT_DROP);
-    enum grpc_code code = statement && bind(statement, 1, ns) && bind(statement, 2, chain)
+    enum grpc_code code = statement && bind_text(statement, 1, ns) && bind_text(statement, 2, chain)
                               ? snap_meta_run(meta, statement, err)
                               : snap_meta_broken(meta, err);
     pthread_mutex_unlock(&meta->lock);

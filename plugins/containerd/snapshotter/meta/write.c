@@ -55,9 +55,9 @@ static enum grpc_code parent_id(struct snap_meta *meta, const char *parent,
     return code;
 }
 
-static enum grpc_code insert(struct snap_meta *meta, enum snap_kind kind, const char *name,
-                             int64_t parent, const struct ocv_buffer *labels, int64_t *id,
-                             struct ocv_error *err)
+static enum grpc_code insert_row(struct snap_meta *meta, enum snap_kind kind, const char *name,
+                                 int64_t parent, const struct ocv_buffer *labels, int64_t *id,
+                                 struct ocv_error *err)
 {
     sqlite3_stmt *statement = snap_meta_statement(meta, SQL_INSERT);
     if (!statement)
@@ -87,7 +87,7 @@ enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, con
     code = parent_id(meta, parent, GRPC_INVALID_ARGUMENT, &above, err);
     chain->kind = kind;
     if (code == GRPC_OK)
-        code = insert(meta, kind, name, above, labels, &chain->id, err);
+        code = insert_row(meta, kind, name, above, labels, &chain->id, err);
     if (code == GRPC_OK)
         code = snap_meta_read_chain(meta, chain, err);
     snap_crash_point("create-row");

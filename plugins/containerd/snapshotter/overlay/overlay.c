@@ -79,7 +79,7 @@ static enum grpc_code read_owner(const struct ocv_buffer *labels, struct snap_pl
     return GRPC_OK;
 }
 
-/* Out of the way of a new name: of a snapshot whose creation was interrupted. */
+/* Move aside what an interrupted creation left under a new snapshot's name. */
 int snap_overlay_move_aside(struct snap_overlay *o, const char *name)
 {
     char aside[NAME_MAX + 1];

@@ -40,7 +40,7 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
  * --------------------------------------------------------------
  */
 
-/** Out of the way of a new name: of a snapshot whose creation was interrupted. */
+/** Move aside what an interrupted creation left under a new snapshot's name. */
 int snap_overlay_move_aside(struct snap_overlay *o, const char *name);
 int snap_overlay_make_directory(struct snap_overlay *o, const char *name);
 int snap_overlay_make_inside(struct snap_overlay *o, const char *name,

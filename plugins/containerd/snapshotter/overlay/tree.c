@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 32u /* open directories at once; what lies deeper is moved up first */
+#define DEPTH_MAX 32u /* directories open at once; deeper ones are moved up first */
 
 /* ---- removal -----------------------------------------------------------------------------------
  */
@@ -24,7 +24,8 @@ struct removal {
 
 static int remove_below(struct removal *r, int fd, unsigned depth);
 
-/* Beside the top, for the next round. What an interrupted removal left there is done then, too. */
+/* Move it beside the top, for the next round, which also removes what an interrupted removal left
+ * there. */
 static int move_up(struct removal *r, int parent, const char *name)
 {
     char aside[NAME_MAX + 1];
@@ -66,7 +67,7 @@ static int remove_below(struct removal *r, int fd, unsigned depth)
     while ((entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        bool directory = entry->d_type == DT_DIR; /* or one that says nothing of itself */
+        bool directory = entry->d_type == DT_DIR; /* or one of unknown type */
         if (!directory && (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT))
             continue;
         directory |= errno == EISDIR || errno == EPERM;

@@ -34,7 +34,7 @@ static size_t slot_of(const struct seen *seen, struct inode wanted)
     return i;
 }
 
-static bool grow(struct seen *seen)
+static bool grow_seen(struct seen *seen)
 {
     struct seen larger = {.size = seen->size ? seen->size * 2 : 256};
     larger.slots = calloc(larger.size, sizeof(*larger.slots));
@@ -55,7 +55,7 @@ static int note_file(struct seen *seen, const struct stat *st)
     const struct inode wanted = {st->st_dev, st->st_ino};
     if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
         return 1; /* has no second name */
-    if (seen->n * 2 >= seen->size && !grow(seen))
+    if (seen->n * 2 >= seen->size && !grow_seen(seen))
         return -1;
     size_t i = slot_of(seen, wanted);
     if (seen->slots[i].ino)
@@ -65,7 +65,7 @@ static int note_file(struct seen *seen, const struct stat *st)
     return 1;
 }
 
-struct walk {
+struct usage_walk {
     struct seen seen;
     struct snap_usage *out;
     DIR *open[LEVELS_MAX]; /* from the top down */
@@ -78,7 +78,7 @@ static enum grpc_code walk_failed(struct ocv_error *err, const char *name)
                      strerror(errno));
 }
 
-static enum grpc_code count(struct walk *w, const struct stat *st, struct ocv_error *err)
+static enum grpc_code count_file(struct usage_walk *w, const struct stat *st, struct ocv_error *err)
 {
     int news = note_file(&w->seen, st);
     if (news < 0)
@@ -89,7 +89,7 @@ static enum grpc_code count(struct walk *w, const struct stat *st, struct ocv_er
 }
 
 /* Takes `fd` over. */
-static enum grpc_code enter_directory(struct walk *w, int fd, const char *name,
+static enum grpc_code enter_directory(struct usage_walk *w, int fd, const char *name,
                                       struct ocv_error *err)
 {
     DIR *dir = NULL;
@@ -107,25 +107,26 @@ static enum grpc_code enter_directory(struct walk *w, int fd, const char *name,
 }
 
 /* What is another thing by now, or gone, is not counted. */
-static enum grpc_code visit(struct walk *w, int parent, const char *name, struct ocv_error *err)
+static enum grpc_code visit_entry(struct usage_walk *w, int parent, const char *name,
+                                  struct ocv_error *err)
 {
     struct stat st;
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? GRPC_OK : walk_failed(err, name);
     if (!S_ISDIR(st.st_mode))
-        return count(w, &st, err);
+        return count_file(w, &st, err);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? GRPC_OK
                                                                      : walk_failed(err, name);
-    enum grpc_code code = count(w, &st, err);
+    enum grpc_code code = count_file(w, &st, err);
     if (code == GRPC_OK)
         return enter_directory(w, fd, name, err);
     close(fd);
     return code;
 }
 
-static enum grpc_code walk(struct walk *w, struct grpc_call *call, struct ocv_error *err)
+static enum grpc_code walk_tree(struct usage_walk *w, struct grpc_call *call, struct ocv_error *err)
 {
     enum grpc_code code = GRPC_OK;
     unsigned turn = 0;
@@ -138,7 +139,7 @@ static enum grpc_code walk(struct walk *w, struct grpc_call *call, struct ocv_er
             closedir(dir);
             w->n--;
         } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            code = visit(w, dirfd(dir), entry->d_name, err);
+            code = visit_entry(w, dirfd(dir), entry->d_name, err);
         }
     }
     return code;
@@ -147,7 +148,7 @@ static enum grpc_code walk(struct walk *w, struct grpc_call *call, struct ocv_er
 enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct snap_usage *out,
                                struct ocv_error *err)
 {
-    struct walk *w = calloc(1, sizeof(*w));
+    struct usage_walk *w = calloc(1, sizeof(*w));
     struct stat st;
     int fd = w ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     enum grpc_code code = GRPC_OK;
@@ -158,12 +159,12 @@ enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct 
     if (fd < 0)
         code = errno == ENOENT ? snap_fail(err, GRPC_NOT_FOUND, "%s: %s", path, strerror(errno))
                                : walk_failed(err, path);
-    else if (fstat(fd, &st) < 0 || (code = count(w, &st, err)) != GRPC_OK)
+    else if (fstat(fd, &st) < 0 || (code = count_file(w, &st, err)) != GRPC_OK)
         close(fd);
     else
         code = enter_directory(w, fd, path, err);
     if (code == GRPC_OK)
-        code = walk(w, call, err);
+        code = walk_tree(w, call, err);
     while (w->n)
         closedir(w->open[--w->n]);
     free(w->seen.slots);

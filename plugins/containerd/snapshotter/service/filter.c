@@ -44,7 +44,7 @@ struct snap_filter {
 /* ---- grammar -----------------------------------------------------------------------------------
  */
 
-static bool field(struct filter_parser *p, struct ocv_buffer *out)
+static bool read_field(struct filter_parser *p, struct ocv_buffer *out)
 {
     filter_skip_space(p);
     if (*p->at == '"')
@@ -53,7 +53,7 @@ static bool field(struct filter_parser *p, struct ocv_buffer *out)
                                    : filter_fail(p, "field or quoted");
 }
 
-static bool value(struct filter_parser *p, struct ocv_buffer *out)
+static bool read_value(struct filter_parser *p, struct ocv_buffer *out)
 {
     filter_skip_space(p);
     char c = *p->at;
@@ -85,35 +85,35 @@ static char *take_text(struct ocv_buffer *buffer)
     return text;
 }
 
-static bool fieldpath(struct filter_parser *p, struct selector *s, struct ocv_buffer *text)
+static bool read_fieldpath(struct filter_parser *p, struct selector *s, struct ocv_buffer *text)
 {
-    if (!field(p, text))
+    if (!read_field(p, text))
         return false;
     s->field = take_text(text);
     for (bool first = true; *p->at == '.'; first = false) {
         p->at++;
-        if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !field(p, text))
+        if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !read_field(p, text))
             return p->wrong ? false : filter_fail(p, "memory");
     }
     s->rest = take_text(text);
     return (s->field && s->rest) || filter_fail(p, "memory");
 }
 
-static bool selector(struct filter_parser *p, struct selector *s)
+static bool read_selector(struct filter_parser *p, struct selector *s)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TEXT_MAX + 1);
-    if (!fieldpath(p, s, &text))
+    if (!read_fieldpath(p, s, &text))
         return false;
     if (*p->at == ',' || !*p->at)
         return true;
-    if (!operator_of(p, &s->op) || !value(p, &text))
+    if (!operator_of(p, &s->op) || !read_value(p, &text))
         return false;
     s->value = take_text(&text);
     return s->value || filter_fail(p, "memory");
 }
 
-static bool alternative(struct filter_parser *p, struct alternative *a)
+static bool read_alternative(struct filter_parser *p, struct alternative *a)
 {
     if (!*p->at) /* matches everything */
         return true;
@@ -125,7 +125,7 @@ static bool alternative(struct filter_parser *p, struct alternative *a)
             return filter_fail(p, "memory");
         a->n++;
         added->op = OP_PRESENT;
-        if (!selector(p, added))
+        if (!read_selector(p, added))
             return false;
         if (!*p->at)
             return true;
@@ -156,7 +156,7 @@ enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter 
         struct filter_parser p = {.text = texts[filter->n], .at = texts[filter->n]};
         if (strlen(p.text) > TEXT_MAX)
             code = snap_fail(err, GRPC_INVALID_ARGUMENT, "filter longer than %u bytes", TEXT_MAX);
-        else if (!alternative(&p, &filter->alternatives[filter->n]))
+        else if (!read_alternative(&p, &filter->alternatives[filter->n]))
             code = snap_fail(err, GRPC_INVALID_ARGUMENT,
                              "filters: parse error: [%.*s >|%.1s|< %.100s]: expected %s",
                              (int)(p.at - p.text > 100 ? 100 : p.at - p.text), p.text, p.at,
@@ -200,7 +200,7 @@ static const char *look_up(const struct selector *s, const struct snap_info *inf
     return strcmp(s->field, "labels") == 0 ? snap_labels_get(&info->labels, s->rest) : NULL;
 }
 
-static bool matches(const struct selector *s, const struct snap_info *info)
+static bool selector_matches(const struct selector *s, const struct snap_info *info)
 {
     const char *found = look_up(s, info);
     switch (s->op) {
@@ -217,7 +217,7 @@ static bool matches(const struct selector *s, const struct snap_info *info)
 static bool all_match(const struct alternative *a, const struct snap_info *info)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (!matches(&a->selectors[i], info))
+        if (!selector_matches(&a->selectors[i], info))
             return false;
     return true;
 }

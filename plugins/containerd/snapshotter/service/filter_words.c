@@ -25,7 +25,7 @@ bool filter_fail(struct filter_parser *p, const char *wrong)
     return false;
 }
 
-static int hex(char c)
+static int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -59,7 +59,7 @@ static void put_rune(struct ocv_buffer *out, unsigned long rune)
 }
 
 /* Behind a backslash. */
-static bool escape(struct filter_parser *p, struct ocv_buffer *out)
+static bool read_escape(struct filter_parser *p, struct ocv_buffer *out)
 {
     static const char letters[] = "abfnrtv\\\"", meaning[] = "\a\b\f\n\r\t\v\\\"";
     char c = *p->at++;
@@ -77,9 +77,9 @@ static bool escape(struct filter_parser *p, struct ocv_buffer *out)
     if (base == 8)
         p->at--;
     for (; digits; digits--, p->at++) {
-        if (hex(*p->at) >= base)
+        if (hex_value(*p->at) >= base)
             return filter_fail(p, "a numeric escape sequence");
-        value = value * (unsigned)base + (unsigned)hex(*p->at);
+        value = value * (unsigned)base + (unsigned)hex_value(*p->at);
     }
     if (value == 0 || (base == 8 && value > 255) || value > 0x10ffff)
         return filter_fail(p, "a character that can stand in a text");
@@ -98,7 +98,7 @@ bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out)
             return filter_fail(p, "the end of a quoted text");
         if (*p->at == '\\') {
             p->at++;
-            if (!escape(p, out))
+            if (!read_escape(p, out))
                 return false;
         } else if (ocv_buffer_append(out, p->at++, 1, NULL) < 0) {
             return filter_fail(p, "memory");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Infos of one message, packed as they come: field 1 of ListResponse, repeated. */
-struct listing {
+struct info_list {
     const struct snap_filter *filter;
     struct ocv_buffer bytes;
     size_t n;
@@ -17,7 +17,7 @@ struct listing {
 
 static int list_one(void *data, const struct snap_info *info)
 {
-    struct listing *l = data;
+    struct info_list *l = data;
     struct snap_info_message message;
     uint8_t head[11] = {0x0a};
     size_t head_len = 1;
@@ -43,7 +43,7 @@ static int list_one(void *data, const struct snap_info *info)
     return l->failed ? 1 : 0;
 }
 
-static enum grpc_code send_page(struct grpc_call *call, struct listing *l)
+static enum grpc_code send_page(struct grpc_call *call, struct info_list *l)
 {
     int status = grpc_call_send(call, l->bytes.data, l->bytes.len);
     l->bytes.len = 0;
@@ -52,7 +52,7 @@ static enum grpc_code send_page(struct grpc_call *call, struct listing *l)
 }
 
 /* The lock is not held while a slow peer takes its time: pages by id, which never changes. */
-static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, struct listing *l,
+static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, struct info_list *l,
                                struct ocv_error *err)
 {
     enum grpc_code code = GRPC_OK;
@@ -76,7 +76,7 @@ void snap_service_list(struct snap_service *s, struct grpc_call *call)
     Snapshots__ListRequest *request = snap_call_decode(call, &snapshots__list_request__descriptor);
     if (!request)
         return;
-    struct listing l = {0};
+    struct info_list l = {0};
     ocv_buffer_init(&l.bytes, GRPC_MESSAGE_MAX);
     enum grpc_code code = snap_filter_new(request->filters, request->n_filters, &filter, &err);
     l.filter = filter;

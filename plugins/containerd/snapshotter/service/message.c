@@ -97,12 +97,12 @@ enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
     return code;
 }
 
-static char *borrowed(const char *text)
+static char *borrow_text(const char *text)
 {
     return (char *)(uintptr_t)text;
 }
 
-static Snapshots__Timestamp timestamp(int64_t ns)
+static Snapshots__Timestamp make_timestamp(int64_t ns)
 {
     Snapshots__Timestamp t = SNAPSHOTS__TIMESTAMP__INIT;
     t.seconds = ns / 1000000000;
@@ -125,12 +125,12 @@ bool snap_info_message(const struct snap_info *from, struct snap_info_message *o
     at = 0;
     for (size_t i = 0; snap_labels_next(&from->labels, &at, &key, &value); i++) {
         snapshots__label__init(&out->labels[i]);
-        out->labels[i].key = borrowed(key);
-        out->labels[i].value = borrowed(value);
+        out->labels[i].key = borrow_text(key);
+        out->labels[i].value = borrow_text(value);
         out->list[i] = &out->labels[i];
     }
-    out->created = timestamp(from->created);
-    out->updated = timestamp(from->updated);
+    out->created = make_timestamp(from->created);
+    out->updated = make_timestamp(from->updated);
     out->info.name = from->name;
     out->info.parent = from->parent;
     out->info.kind = (Snapshots__Kind)from->kind;

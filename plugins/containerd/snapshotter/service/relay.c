@@ -21,8 +21,8 @@ struct snap_relay {
 
 OCV_DEFINE_CLEANUP(snap_relay)
 
-/* A call to the back end, for the sake of ours. */
-struct passed {
+/* A call to the back end on behalf of one of ours. */
+struct relayed_call {
     struct grpc_call *call;
     Snapshots__StatResponse *stat; /* where it is asked for */
 };
@@ -30,7 +30,7 @@ struct passed {
 /* The back end may hang for longer than our caller waits. */
 static int gone_fd(void *data)
 {
-    const struct passed *passed = data;
+    const struct relayed_call *passed = data;
     return grpc_call_gone_fd(passed->call);
 }
 
@@ -84,17 +84,17 @@ static unsigned timeout_of(const struct grpc_call *call)
 
 static int pass_message(void *data, const uint8_t *message, size_t len)
 {
-    const struct passed *passed = data;
+    const struct relayed_call *passed = data;
     return grpc_call_send(passed->call, message, len) < 0 ? 1 : 0;
 }
 
 /* How the call ended. */
-static enum grpc_code pass(struct snap_relay *relay, struct grpc_call *call, const void *request,
-                           size_t len)
+static enum grpc_code pass_call(struct snap_relay *relay, struct grpc_call *call,
+                                const void *request, size_t len)
 {
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
-    struct passed passed = {.call = call};
+    struct relayed_call passed = {.call = call};
     struct ocv_error err = {0};
     int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
                                   headers_of(relay, call, headers), request, len, timeout_of(call),
@@ -106,7 +106,7 @@ static enum grpc_code pass(struct snap_relay *relay, struct grpc_call *call, con
     return result.code;
 }
 
-static enum grpc_code fail(struct grpc_call *call, const char *message)
+static enum grpc_code fail_call(struct grpc_call *call, const char *message)
 {
     grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, message);
     return GRPC_RESOURCE_EXHAUSTED;
@@ -173,11 +173,11 @@ static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call 
     size_t tail_len = make_tail(relay, grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1, tail);
     ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
     if (!tail_len)
-        return pass(relay, call, request, len);
+        return pass_call(relay, call, request, len);
     if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
         ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
-        return fail(call, "request too large");
-    return pass(relay, call, bytes.data, bytes.len);
+        return fail_call(call, "request too large");
+    return pass_call(relay, call, bytes.data, bytes.len);
 }
 
 static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *call,
@@ -186,7 +186,7 @@ static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *ca
     size_t len = protobuf_c_message_get_packed_size(message);
     uint8_t *bytes = malloc(len + 1);
     if (!bytes)
-        return fail(call, "out of memory");
+        return fail_call(call, "out of memory");
     protobuf_c_message_pack(message, bytes);
     enum grpc_code code = pass_with_tail(relay, call, bytes, len);
     free(bytes);
@@ -207,7 +207,7 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
         changed.n_labels = n;
         code = pass_packed(relay, call, &changed);
     } else {
-        code = fail(call, "out of memory");
+        code = fail_call(call, "out of memory");
     }
     free(list);
     if (request)
@@ -220,7 +220,7 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
 
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {
-    struct passed *passed = data;
+    struct relayed_call *passed = data;
     if (!passed->stat)
         passed->stat = snapshots__stat_response__unpack(NULL, len, message);
     return 0;
@@ -231,7 +231,7 @@ static Snapshots__StatResponse *stat_of(struct snap_relay *relay, struct grpc_ca
 {
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
-    struct passed passed = {.call = call};
+    struct relayed_call passed = {.call = call};
     Snapshots__KeyRequest request = SNAPSHOTS__KEY_REQUEST__INIT;
     request.snapshotter = relay->name ? relay->name : commit->snapshotter;
     request.key = commit->key;

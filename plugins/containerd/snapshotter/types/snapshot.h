@@ -19,7 +19,7 @@ struct snap_info {
     int64_t created, updated; /**< nanoseconds since 1970 */
     int64_t size, inodes;     /**< of a committed one */
     struct ocv_buffer labels;
-    bool damaged; /**< labels that are none stand in its row; `labels` is empty then */
+    bool damaged; /**< its row has malformed labels; `labels` is empty then */
 };
 void snap_info_free(struct snap_info *info);
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kinds of values and arguments, by what help and usage call them. */
+#include "cmd/common/cli_complete.h"
+
+#include "cmd/common/vocabulary_table.h"
+
+#include <string.h>
+
+#define HEAD_MAX 1024
+
+/* Who asks: `data` of a completion. */
+struct completion {
+    const struct cli_command *command;
+    bool layouts; /* have been offered: "IMAGE | oci:DIR[:TAG]" */
+};
+
+/* What is behind the last of `marks` in the word is being typed: the rest is its head. */
+static const char *head_of(const struct ocv_completion *c, const char *marks, char out[HEAD_MAX])
+{
+    size_t n = strlen(c->word);
+    while (n && !strchr(marks, c->word[n - 1]))
+        n--;
+    snprintf(out, HEAD_MAX, "%.*s", (int)n, c->word);
+    return out;
+}
+
+static void offer_namespaces(struct ocv_completion *c, const char *head, const char *behind)
+{
+    char text[2 * HEAD_MAX];
+    const struct vocabulary_namespace *ns;
+    for (size_t i = 0; (ns = vocabulary_namespace_at(i)) != NULL; i++) {
+        snprintf(text, sizeof(text), "%s%s%s", head, ns->name, behind);
+        ocv_complete_offer(c, text, ns->meaning);
+    }
+    c->how |= OCV_COMPLETE_NO_SPACE;
+}
+
+/* ---- kinds ---- */
+
+static void offer_property(struct ocv_completion *c, const char *kind)
+{
+    (void)kind;
+    complete_property(c, "", false);
+}
+
+/* "A,B" */
+static void offer_namespace_list(struct ocv_completion *c, const char *kind)
+{
+    char head[HEAD_MAX];
+    (void)kind;
+    offer_namespaces(c, head_of(c, ",", head), "");
+}
+
+/* "NS=all|any|first", "NS=0,2" */
+static void offer_of_namespace(struct ocv_completion *c, const char *kind)
+{
+    char head[HEAD_MAX], text[2 * HEAD_MAX];
+    const char *words = strchr(kind, '=') + 1;
+    head_of(c, "=", head);
+    if (!*head)
+        offer_namespaces(c, "", "=");
+    for (; *head && strchr(kind, '|') && *words;
+         words += strcspn(words, "|"), words += *words == '|') {
+        snprintf(text, sizeof(text), "%s%.*s", head, (int)strcspn(words, "|"), words);
+        ocv_complete_offer(c, text, NULL);
+    }
+}
+
+static void offer_labels(struct ocv_completion *c, const char *kind)
+{
+    complete_labels(c, strchr(kind, '=') ? "=" : "");
+}
+
+static void offer_images(struct ocv_completion *c, const char *kind)
+{
+    struct completion *q = c->data;
+    (void)kind;
+    if (!q->layouts)
+        complete_layout(c, "");
+    q->layouts = true;
+}
+
+/* "LABEL=REF,PROPERTY..." */
+static void offer_entry(struct ocv_completion *c, const char *kind)
+{
+    char head[HEAD_MAX];
+    (void)kind;
+    if (strchr(c->word, ','))
+        complete_property(c, head_of(c, ",", head), true);
+    else if (strchr(c->word, '='))
+        complete_layout(c, head_of(c, "=", head));
+    else
+        c->how |= OCV_COMPLETE_NO_SPACE;
+}
+
+/* "LABEL=PROPERTY,..." */
+static void offer_relabelled(struct ocv_completion *c, const char *kind)
+{
+    char head[HEAD_MAX];
+    if (strchr(c->word, '='))
+        complete_property(c, head_of(c, ",=", head), true);
+    else
+        offer_labels(c, kind);
+}
+
+/* By the beginning of the kind; the first one counts. */
+static const struct {
+    const char *kind;
+    void (*offer)(struct ocv_completion *c, const char *kind);
+} kinds[] = {
+    {"NS=", offer_of_namespace},
+    {"NS::F=", offer_property},
+    {"NS[", offer_property},
+    {"A,B", offer_namespace_list},
+    {"LABEL=REF", offer_entry},
+    {"LABEL=PROPERTY", offer_relabelled},
+    {"LABEL|DIGEST=LABEL", offer_labels},
+    {"LABEL", offer_labels},
+    {"IMAGE", offer_images},
+    {"oci:", offer_images},
+    {"REPO", offer_images},
+    {"REF", offer_images},
+    {"FROM", offer_images},
+    {"TO", offer_images},
+    {"OLD", offer_images},
+    {"NEW", offer_images},
+};
+
+/* What the command itself knows comes first. */
+static bool offer_any(struct ocv_completion *c, const char *kind)
+{
+    const struct completion *q = c->data;
+    if (q->command->complete && q->command->complete(c, kind))
+        return true;
+    size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
+    while (i < n && strncmp(kinds[i].kind, kind, strlen(kinds[i].kind)) != 0)
+        i++;
+    if (i < n)
+        kinds[i].offer(c, kind);
+    return i < n;
+}
+
+void cli_complete(const struct cli_command *command, const struct ocv_options *options, int argc,
+                  char **argv)
+{
+    struct completion question = {command, false};
+    struct ocv_completion c = {.options = options,
+                               .usage = command->usage,
+                               .kind = offer_any,
+                               .data = &question,
+                               .out = stdout};
+    ocv_complete(&c, argc, argv);
+}

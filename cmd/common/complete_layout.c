@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/cli_complete.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OCI "oci:"
+
+struct tags {
+    struct ocv_completion *c;
+    const char *before; /* "oci:DIR:" */
+};
+
+static int offer_tag(void *data, const char *tag, const char *image_name,
+                     const struct ocv_descriptor *descriptor)
+{
+    const struct tags *tags = data;
+    char text[2 * PATH_MAX];
+    (void)descriptor;
+    tag = tag ? tag : image_name;
+    snprintf(text, sizeof(text), "%s%s", tags->before, tag ? tag : "");
+    if (tag)
+        ocv_complete_offer(tags->c, text, NULL);
+    return 0;
+}
+
+/* `head` and "oci:DIR:". False: DIR is no layout. */
+static bool offer_tags(struct ocv_completion *c, const char *head, const char *dir)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_layout) layout = NULL;
+    char before[2 * PATH_MAX];
+    struct tags tags = {c, before};
+    snprintf(before, sizeof(before), "%s" OCI "%s:", head, dir);
+    if (ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) < 0)
+        return false;
+    (void)!ocv_layout_list(layout, offer_tag, &tags, &err);
+    return true;
+}
+
+static bool is_layout(const char *dir)
+{
+    char file[PATH_MAX + 16];
+    snprintf(file, sizeof(file), "%s/oci-layout", dir);
+    return access(file, R_OK) == 0;
+}
+
+/* A directory: more of the path, or the layout that it is. */
+static void offer_directory(struct ocv_completion *c, const char *head, const char *path)
+{
+    char text[2 * PATH_MAX];
+    snprintf(text, sizeof(text), "%s" OCI "%s%s", head, path, is_layout(path) ? "" : "/");
+    ocv_complete_offer(c, text, NULL);
+    c->how |= OCV_COMPLETE_NO_SPACE;
+}
+
+static void offer_directories(struct ocv_completion *c, const char *head, const char *typed)
+{
+    const char *slash = strrchr(typed, '/'), *name = slash ? slash + 1 : typed;
+    char path[PATH_MAX], parent[PATH_MAX];
+    snprintf(parent, sizeof(parent), "%.*s", (int)(name - typed), typed);
+    DIR *dir = opendir(*parent ? parent : ".");
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        bool hidden = e->d_name[0] == '.' &&
+                      (name[0] != '.' || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
+        if ((e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN) && !hidden &&
+            snprintf(path, sizeof(path), "%s%s", parent, e->d_name) < (int)sizeof(path) &&
+            access(path, X_OK) == 0)
+            offer_directory(c, head, path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+void complete_layout(struct ocv_completion *c, const char *head)
+{
+    const char *typed = c->word + strlen(head);
+    char dir[PATH_MAX];
+    if (strncmp(typed, OCI, strlen(OCI)) != 0) {
+        char text[PATH_MAX];
+        snprintf(text, sizeof(text), "%s" OCI, head);
+        if (*typed && !strncmp(OCI, typed, strlen(typed))) { /* most images are in registries */
+            ocv_complete_offer(c, text, "an image layout in a directory");
+            c->how |= OCV_COMPLETE_NO_SPACE;
+        }
+        return;
+    }
+    typed += strlen(OCI);
+    const char *colon = strrchr(typed, ':');
+    snprintf(dir, sizeof(dir), "%.*s", colon ? (int)(colon - typed) : (int)strlen(typed), typed);
+    if (!*dir || !offer_tags(c, head, dir))
+        offer_directories(c, head, typed);
+}
+
+/* The index that "oci:DIR[:TAG]" names, or NULL. */
+static struct ocv_index *open_index(const char *text)
+{
+    struct ocv_error err = {0};
+    struct ocv_descriptor top;
+    struct ocv_index *index = NULL;
+    ocv_auto(ocv_layout) layout = NULL;
+    ocv_auto_buffer body;
+    char dir[PATH_MAX];
+    const char *tag = strrchr(text + strlen(OCI), ':');
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    snprintf(dir, sizeof(dir), "%.*s", tag ? (int)(tag - text - 4) : (int)strlen(text),
+             text + strlen(OCI));
+    if (ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) == OCV_OK &&
+        ocv_layout_resolve(layout, tag ? tag + 1 : NULL, &top, &err) == OCV_OK &&
+        ocv_layout_read_blob(layout, top.digest, &body, &err) == OCV_OK)
+        (void)!ocv_index_parse(body.data, body.len, top.media_type, &index, &err);
+    return index;
+}
+
+void complete_labels(struct ocv_completion *c, const char *behind)
+{
+    char text[256];
+    size_t i = 0;
+    while (i < c->n_before && strncmp(c->before[i], OCI, strlen(OCI)) != 0)
+        i++;
+    snprintf(text, sizeof(text), "null%s", behind);
+    ocv_complete_offer(c, text, "the default entry");
+    ocv_auto(ocv_index) index = i < c->n_before ? open_index(c->before[i]) : NULL;
+    for (size_t k = 0; index && k < ocv_index_count(index); k++) {
+        const struct ocv_entry *entry = ocv_index_entry(index, k);
+        if (entry->label && strcmp(entry->label, "null") != 0 &&
+            snprintf(text, sizeof(text), "%s%s", entry->label, behind) < (int)sizeof(text))
+            ocv_complete_offer(c, text, NULL);
+    }
+    if (*behind)
+        c->how |= OCV_COMPLETE_NO_SPACE;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Choosing for some of the machine's devices, as other programs name them: docker's --gpus, CDI's
+ * names, and what Slurm gave to a job. They become the configuration's `devices`. */
+#include "cmd/common/cli.h"
+#include "lib/config/config.h"
+#include "lib/core/given_devices.h"
+#include "lib/core/profile_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AUTO "auto"
+
+int cli_take_device(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct cli *cli = given->into;
+    if (cli->n_devices == CLI_DEVICES_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u --device", CLI_DEVICES_MAX);
+    cli->devices[cli->n_devices++] = given->value;
+    return OCV_OK;
+}
+
+int cli_take_devices(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct cli *cli = given->into;
+    if (strcmp(given->value, AUTO) != 0)
+        return cli_take_setting(given, err);
+    cli->devices_auto = true;
+    return OCV_OK;
+}
+
+bool cli_devices_given(const struct cli *cli)
+{
+    return cli->gpus || cli->n_devices || cli->devices_auto;
+}
+
+/* ---- collecting --------------------------------------------------------------------------------
+ */
+
+static int add_device(struct ocv_given_devices *out, const char *owner, const char *id, size_t len,
+                      struct ocv_error *err)
+{
+    if (out->n == OCV_GIVEN_MAX || len >= OCV_GIVEN_TEXT_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "too many devices, or too long a name");
+    struct ocv_given_device *device = &out->list[out->n];
+    *device = (struct ocv_given_device){.group = out->n};
+    snprintf(device->owner, sizeof(device->owner), "%s", owner);
+    snprintf(device->id, sizeof(device->id), "%.*s", (int)len, id);
+    out->n++;
+    return OCV_OK;
+}
+
+/* "0,2-3,GPU-1" */
+static int add_list(struct ocv_given_devices *out, const char *owner, const char *text,
+                    struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (const char *part = text; *part && status == OCV_OK;) {
+        size_t n = strcspn(part, ",");
+        char *end = NULL, number[16];
+        unsigned long from = strtoul(part, &end, 10), to = from;
+        bool range = end > part && *end == '-' && strspn(end + 1, "0123456789") > 0;
+        if (range)
+            to = strtoul(end + 1, &end, 10);
+        if (!range || end != part + n || to < from || to - from >= OCV_GIVEN_MAX)
+            status = add_device(out, owner, part, n, err);
+        for (unsigned long i = from; range && end == part + n && i <= to && status == OCV_OK; i++) {
+            snprintf(number, sizeof(number), "%lu", i);
+            status = add_device(out, owner, number, strlen(number), err);
+        }
+        part += n + (part[n] == ',');
+    }
+    return status;
+}
+
+/* The one kind of devices that this machine has. */
+static int only_kind(const struct ocv_profile *profile, const char *option,
+                     const struct ocv_namespace **out, struct ocv_error *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < profile->n_namespaces; i++) {
+        if (!profile->namespaces[i].n_devices)
+            continue;
+        if (*out)
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "%s: this machine has devices of %s and of %s: --devices says "
+                                 "which are meant",
+                                 option, (*out)->name, profile->namespaces[i].name);
+        *out = &profile->namespaces[i];
+    }
+    return *out ? OCV_OK
+                : ocv_error_set(err, OCV_ERR_INVALID, "%s: this machine has no device", option);
+}
+
+/* ---- --gpus ------------------------------------------------------------------------------------
+ */
+
+/* "all", "2", "device=0,2", with docker's quotes around it or not. */
+static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *all,
+                    struct ocv_error *err)
+{
+    char text[1024];
+    unsigned count = 0;
+    const struct ocv_namespace *ns = NULL;
+    size_t n = strlen(cli->gpus), quoted = n > 1 && cli->gpus[0] == '"' && cli->gpus[n - 1] == '"';
+    snprintf(text, sizeof(text), "%.*s", (int)(n - 2 * quoted), cli->gpus + quoted);
+    *all = strcmp(text, "all") == 0;
+    if (*all)
+        return OCV_OK;
+    int status = only_kind(cli->profile, "--gpus", &ns, err);
+    if (status == OCV_OK && strncmp(text, "device=", 7) == 0 && text[7])
+        return add_list(out, ns->name, text + 7, err);
+    if (status == OCV_OK && !cli_number(text, 1, OCV_GIVEN_MAX, &count))
+        return ocv_error_set(err, OCV_ERR_INVALID, "--gpus: '%.60s' is not all, N or device=ID,...",
+                             text);
+    if (status == OCV_OK && count > ns->n_devices)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--gpus %u: this machine has %zu", count,
+                             ns->n_devices);
+    for (size_t i = 0; i < count && status == OCV_OK; i++)
+        status = add_device(out, ns->name, ns->devices[i].id, strlen(ns->devices[i].id), err);
+    return status;
+}
+
+/* ---- --devices auto ----------------------------------------------------------------------------
+ */
+
+/* What Slurm says of the job comes first: with its control of devices, others count from 0 again.
+ * `*all`: nothing says anything. */
+static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *all,
+                   struct ocv_error *err)
+{
+    static const char *const names[] = {"SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"};
+    const struct ocv_namespace *ns = NULL;
+    const char *text = NULL, *name = names[0];
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !text; i++)
+        text = getenv(name = names[i]);
+    *all = !text && !getenv("SLURM_JOB_ID");
+    if (*all || !text || !*text || strcmp(text, "-1") == 0 || strcmp(text, "NoDevFiles") == 0)
+        return OCV_OK;
+    int status = only_kind(cli->profile, name, &ns, err);
+    return status < 0 ? status : add_list(out, ns->name, text, err);
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+/* What is found, and of every other kind none. */
+static int set_devices(const struct cli *cli, const struct ocv_given_devices *given,
+                       struct ocv_error *err)
+{
+    char found[OCV_GIVEN_FOUND_MAX], none[128];
+    const struct ocv_profile *profile = cli->profile;
+    int status = ocv_given_find(given, profile, found, sizeof(found), err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return ocv_error_set(err, OCV_ERR_INVALID, "no such device on this machine: %s",
+                             given->list[0].id);
+    if (status == OCV_OK)
+        status = ocv_config_set(cli->config, "the devices given", "devices", found, false, err);
+    for (size_t i = 0; i < profile->n_namespaces && status == OCV_OK; i++) {
+        const struct ocv_namespace *ns = &profile->namespaces[i];
+        size_t n = strlen(ns->name);
+        const char *at = found;
+        while ((at = strstr(at, ns->name)) && ((at > found && at[-1] != ';') || at[n] != '='))
+            at += n;
+        if (!ns->n_devices || at)
+            continue;
+        snprintf(none, sizeof(none), "%.100s=", ns->name);
+        status = ocv_config_set(cli->config, "the devices given", "devices", none, true, err);
+    }
+    return status;
+}
+
+int cli_set_devices(struct cli *cli, struct ocv_error *err)
+{
+    bool all_gpus = false, all = false;
+    int status = OCV_OK;
+    if (!cli_devices_given(cli))
+        return OCV_OK;
+    struct ocv_given_devices *given = calloc(1, sizeof(*given));
+    if (!given)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < cli->n_devices && status == OCV_OK; i++)
+        status = add_device(given, "", cli->devices[i], strlen(cli->devices[i]), err);
+    if (status == OCV_OK && cli->gpus)
+        status = add_gpus(cli, given, &all_gpus, err);
+    if (status == OCV_OK && cli->devices_auto)
+        status = add_job(cli, given, &all, err);
+    if (status == OCV_OK && !all_gpus && !all)
+        status = set_devices(cli, given, err);
+    free(given);
+    return status;
+}

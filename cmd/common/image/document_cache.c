@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One file per tag: a line "MEDIA-TYPE DIGEST", then the document's bytes. It appears by rename; no
+ * fsync, since losing it is harmless and its digest is checked. A writer cleans up: what
+ * killed writers left, and the tags that were written longest ago when there are too many. */
+#include "cmd/common/image/document_cache.h"
+#include "lib/base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEAD_MAX 512u
+#define NAME_LENGTH 64u      /* sha256 in hex */
+#define TAGS_MAX 1000u       /* an index has a few KiB, and 4 MiB at most */
+#define TEMPORARY_AGE_S 3600 /* no write takes an hour */
+
+static bool make_directory(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || access(path, W_OK) == 0;
+}
+
+/* The directory, and the file for a tag. False: no cache for this user or reference. */
+static bool cache_path(const struct ocv_reference *reference, char *dir, char *file, size_t size)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool has_xdg = xdg && xdg[0] == '/';
+    char name[2048], digest[OCV_DIGEST_MAX];
+    if (reference->digest || (!has_xdg && (!home || home[0] != '/')))
+        return false;
+    int n = snprintf(name, sizeof(name), "%s:%s", reference->name, reference->tag);
+    if (n < 0 || (size_t)n >= sizeof(name) || ocv_digest_bytes(name, (size_t)n, digest, NULL) < 0)
+        return false;
+    n = snprintf(dir, size, "%s%s/ocivariant/tags", has_xdg ? xdg : home, has_xdg ? "" : "/.cache");
+    if (n < 0 || (size_t)n >= size - 80)
+        return false;
+    n = snprintf(file, size, "%s/%s", dir, strchr(digest, ':') + 1);
+    return n > 0 && (size_t)n < size;
+}
+
+/* Cut the head line off `body`. */
+static bool take_head(struct ocv_descriptor *out, struct ocv_buffer *body)
+{
+    char *end = body->data ? memchr(body->data, '\n', body->len) : NULL;
+    char *space = end ? memchr(body->data, ' ', (size_t)(end - body->data)) : NULL;
+    if (!space)
+        return false;
+    snprintf(out->media_type, sizeof(out->media_type), "%.*s", (int)(space - body->data),
+             body->data);
+    snprintf(out->digest, sizeof(out->digest), "%.*s", (int)(end - space - 1), space + 1);
+    size_t head = (size_t)(end - body->data) + 1;
+    body->len -= head;
+    memmove(body->data, end + 1, body->len + 1);
+    out->size = (int64_t)body->len;
+    return true;
+}
+
+bool cache_read(const struct ocv_reference *reference, struct ocv_descriptor *out,
+                struct ocv_buffer *body)
+{
+    char dir[4096], file[4096];
+    size_t max = body->max;
+    if (!cache_path(reference, dir, file, sizeof(file)))
+        return false;
+    body->max = max + HEAD_MAX;
+    bool ok = cli_read_file(file, body, NULL) == OCV_OK && take_head(out, body) &&
+              ocv_digest_known(out->digest) &&
+              ocv_digest_check(out->digest, body->data, body->len, NULL) == OCV_OK;
+    if (!ok)
+        ocv_buffer_free(body);
+    body->max = max;
+    return ok;
+}
+
+/* What killed writers left goes; `*oldest` becomes the tag written longest ago. Returns how many
+ * tags there are. */
+static size_t look_over(DIR *dir, char oldest[NAME_LENGTH + 1])
+{
+    struct timespec first = {.tv_sec = 0};
+    time_t now = time(NULL);
+    size_t tags = 0;
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        struct stat st;
+        size_t hex = strspn(entry->d_name, "0123456789abcdef");
+        char after = hex == NAME_LENGTH ? entry->d_name[hex] : '?';
+        if ((after && after != '.') ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        if (after) {
+            if (now - st.st_mtime > TEMPORARY_AGE_S)
+                (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            continue;
+        }
+        if (tags++ == 0 || st.st_mtim.tv_sec < first.tv_sec ||
+            (st.st_mtim.tv_sec == first.tv_sec && st.st_mtim.tv_nsec < first.tv_nsec)) {
+            first = st.st_mtim;
+            memcpy(oldest, entry->d_name, NAME_LENGTH + 1);
+        }
+    }
+    return tags;
+}
+
+static void clean_up(const char *path)
+{
+    char oldest[NAME_LENGTH + 1];
+    DIR *dir = opendir(path);
+    /* one goes for each that comes; a few more where the limit was once higher */
+    for (int i = 0; dir && i < 8 && look_over(dir, oldest) > TAGS_MAX; i++) {
+        (void)unlinkat(dirfd(dir), oldest, 0);
+        rewinddir(dir);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+void cache_write(const struct ocv_reference *reference, const struct ocv_descriptor *descriptor,
+                 const struct ocv_buffer *body)
+{
+    char dir[4096], file[4096], temporary[4096 + 16], head[HEAD_MAX];
+    if (!cache_path(reference, dir, file, sizeof(file)))
+        return;
+    int n = snprintf(head, sizeof(head), "%s %s\n", descriptor->media_type, descriptor->digest);
+    snprintf(temporary, sizeof(temporary), "%s.XXXXXX", file);
+    if (n < 0 || (size_t)n >= sizeof(head) || strchr(descriptor->media_type, ' ') ||
+        !make_directory(dir))
+        return;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return;
+    bool ok = ocv_fd_write(fd, head, (size_t)n) && ocv_fd_write(fd, body->data, body->len);
+    ok = close(fd) == 0 && ok;
+    if (!ok || rename(temporary, file) != 0)
+        (void)unlink(temporary);
+    clean_up(dir);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/image/explain.h"
+#include "lib/core/resolve/default.h"
+
+#include <string.h>
+
+#define MATCHED_SHOWN 6u
+
+/* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
+static void add_features(const struct ocv_platform *p, char *out, size_t size)
+{
+    char clean[128];
+    for (size_t i = 0; i < p->n_os_features; i++) {
+        size_t n = strlen(out);
+        if (p->os && strcmp(p->os, "windows") != 0)
+            snprintf(out + n, size - n, "+%s", cli_text(p->os_features[i], clean, sizeof(clean)));
+    }
+}
+
+const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                         size_t size)
+{
+    if (entry->label)
+        snprintf(out, size, "%s", entry->label);
+    else if (ocv_index_shows_default(index, entry))
+        snprintf(out, size, "(default)");
+    else
+        snprintf(out, size, "(entry %zu)", entry->position);
+    add_features(&entry->platform, out, size);
+    return out;
+}
+
+const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                           size_t size)
+{
+    if (entry->label || ocv_index_shows_default(index, entry))
+        return explain_name(index, entry, out, size);
+    snprintf(out, size, "ordinary image");
+    return out;
+}
+
+int explain_matched(const struct image *image, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                    struct ocv_error *err)
+{
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && i < max && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_index_property(image->index, ids[i]);
+        status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns, p.feature,
+                                   p.value);
+    }
+    if (status == OCV_OK && n > max)
+        status = ocv_buffer_printf(out, err, " and %zu more", n - max);
+    return status;
+}
+
+/* What was heard of configurations where tags leave something open. */
+static int format_notes(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_tag_note note;
+    int status = OCV_OK;
+    for (size_t i = 0;
+         image->choice && status == OCV_OK && ocv_tag_choice_note(image->choice, i, &note); i++) {
+        char clean[128];
+        if (i == 0)
+            status = ocv_buffer_printf(out, err, "\nRead of their configurations\n");
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(
+                out, err, "      %s  %s%s%s\n", note.tag,
+                note.contradiction ? note.contradiction
+                : note.heard       ? cli_text(note.heard, clean, sizeof(clean))
+                : note.refused     ? note.refused
+                : *note.digest     ? "nothing"
+                                   : "not asked: another one fits better, or none, in any case",
+                note.refused && !note.contradiction ? ", nor does it say so" : "",
+                note.contradiction ? "; the configuration counts" : "");
+    }
+    return status;
+}
+
+static int format_head(const struct cli *cli, const struct image *image,
+                       const struct ocv_decision *decision, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    char platform[128], name[80];
+    const struct ocv_platform *asked = cli->platform;
+    struct ocv_platform host = ocv_profile_platform(cli->profile);
+    const char *origin;
+    const char *glob =
+        ocv_config_repository(ocv_config_for_reference(cli->config, image->reference), &origin);
+    const struct ocv_entry *selected = ocv_decision_selected(decision);
+    int status = ocv_buffer_printf(out, err, "Image   %s\n", image->text);
+    if (status == OCV_OK && image->choice)
+        status = ocv_buffer_printf(out, err, "Rule    %s, for the tags that stand for %s\n",
+                                   ocv_tag_choice_family(image->choice),
+                                   ocv_tag_choice_group(image->choice));
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s  %s\n",
+                                   image->kind == OCV_DOCUMENT_INDEX ? "Index " : "Digest",
+                                   image->top.digest);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "Host    %s\n",
+                                   host.architecture
+                                       ? ocv_platform_format(&host, platform, sizeof(platform))
+                                       : "(no platform in the profile)");
+    if (status == OCV_OK && glob)
+        status = ocv_buffer_printf(out, err, "Config  repositories: %s (%s)\n", glob, origin);
+    if (status == OCV_OK && asked)
+        status = ocv_buffer_printf(out, err, "For     %s\n",
+                                   ocv_platform_format(asked, platform, sizeof(platform)));
+    if (status < 0)
+        return status;
+    if (!selected)
+        return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default entry\n");
+    const char *tag = image_tag(image, selected);
+    return ocv_buffer_printf(out, err, "Chosen  %s  %s%s%s\n",
+                             explain_choice(image->index, selected, name, sizeof(name)),
+                             selected->digest, tag ? "  tag " : "", tag ? tag : "");
+}
+
+/* Widths of the table's columns. */
+struct columns {
+    int name, platform;
+};
+
+static const char *platform_text(const struct ocv_entry *entry, char *out, size_t size)
+{
+    return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
+}
+
+/* End the line, and begin another where there is something to know. */
+static int format_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
+                       int width, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t before = out->len;
+    int status = ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, "");
+    size_t mark = out->len;
+    if (status == OCV_OK)
+        status = ocv_decision_note(decision, entry, out, err);
+    if (status == OCV_OK && out->len == mark) /* nothing to say */
+        out->data[out->len = before] = '\0';
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
+                          struct columns width, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char name[80], platform[128];
+    const struct ocv_entry *entry = ocv_decision_order(decision, i);
+    int status =
+        ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
+                          explain_name(image->index, entry, name, sizeof(name)), width.platform,
+                          platform_text(entry, platform, sizeof(platform)));
+    if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
+        status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
+    else if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s",
+                                   entry->kind == OCV_ENTRY_NULL ||
+                                           ocv_index_shows_default(image->index, entry)
+                                       ? "needs nothing special"
+                                       : "ordinary image, after all variants");
+    return status < 0 ? status : format_note(decision, entry, width.name, out, err);
+}
+
+static int format_rejected(const struct image *image, const struct ocv_decision *decision, size_t i,
+                           int width, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char name[80];
+    struct ocv_rejection r = ocv_decision_rejected(decision, i);
+    int status = ocv_buffer_printf(out, err, "   -  %-*s  ", width,
+                                   explain_name(image->index, r.entry, name, sizeof(name)));
+    if (status == OCV_OK)
+        status = ocv_decision_reason(decision, i, out, err);
+    size_t before = out->len;
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "\n      %-*s  hint: ", width, "");
+    size_t mark = out->len;
+    if (status == OCV_OK)
+        status = ocv_decision_hint(decision, i, out, err);
+    if (status == OCV_OK && out->len == mark) /* nothing to say */
+        out->data[out->len = before] = '\0';
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int at_most(size_t n, int max)
+{
+    return n > (size_t)max ? max : (int)n;
+}
+
+static struct columns measure_columns(const struct image *image,
+                                      const struct ocv_decision *decision)
+{
+    char text[128];
+    size_t name = 5, platform = 5;
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        size_t n = strlen(explain_name(image->index, entry, text, sizeof(text)));
+        name = n > name ? n : name;
+    }
+    for (size_t i = 0; i < ocv_decision_order_count(decision); i++) {
+        size_t n = strlen(platform_text(ocv_decision_order(decision, i), text, sizeof(text)));
+        platform = n > platform ? n : platform;
+    }
+    return (struct columns){at_most(name, 48), at_most(platform, 32)};
+}
+
+int explain_format(const struct cli *cli, const struct image *image,
+                   const struct ocv_decision *decision, struct ocv_buffer *out,
+                   struct ocv_error *err)
+{
+    struct columns width = measure_columns(image, decision);
+    int status = format_head(cli, image, decision, out, err);
+    size_t fitting = ocv_decision_order_count(decision);
+    size_t rejected = ocv_decision_rejected_count(decision);
+    if (status == OCV_OK && fitting)
+        status = ocv_buffer_printf(out, err, "\nFits, best first\n");
+    for (size_t i = 0; i < fitting && status == OCV_OK; i++)
+        status = format_fitting(image, decision, i, width, out, err);
+    if (status == OCV_OK && rejected)
+        status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
+    for (size_t i = 0; i < rejected && status == OCV_OK; i++)
+        status = format_rejected(image, decision, i, width.name, out, err);
+    return status < 0 ? status : format_notes(image, out, err);
+}

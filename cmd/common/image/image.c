@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/image/image.h"
+#include "cmd/common/image/missing.h"
+
+#include "cmd/common/image/document_cache.h"
+#include "cmd/common/image/rules.h"
+#include "cmd/common/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+bool image_split_layout(const char *text, char **dir, char **tag)
+{
+    *dir = *tag = NULL;
+    if (strncmp(text, "oci:", 4) != 0 || !text[4])
+        return false;
+    const char *path = text + 4, *slash = strrchr(path, '/');
+    const char *colon = strchr(slash ? slash : path, ':');
+    *dir = colon ? strndup(path, (size_t)(colon - path)) : strdup(path);
+    if (colon && colon[1])
+        *tag = strdup(colon + 1);
+    return true;
+}
+
+/* A document that came without its digest: an index knows its own. */
+static int name_body(struct image *image, struct ocv_error *err)
+{
+    if (image->top.digest[0])
+        return OCV_OK;
+    image->top.size = (int64_t)image->body.len;
+    if (!image->index)
+        return ocv_digest_bytes(image->body.data, image->body.len, image->top.digest, err);
+    snprintf(image->top.digest, sizeof(image->top.digest), "%s", ocv_index_digest(image->index));
+    return OCV_OK;
+}
+
+/* Most documents are indexes and the largest are: parse as one first, and only ask what else it may
+ * be when that fails. */
+static int parse_body(struct image *image, struct ocv_error *err)
+{
+    const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
+    int status = ocv_index_parse(image->body.data, image->body.len, type, &image->parsed, err);
+    image->kind = OCV_DOCUMENT_INDEX;
+    image->index = image->parsed;
+    if (status == OCV_OK)
+        return name_body(image, err);
+    if (status != OCV_ERR_DATA ||
+        ocv_document_kind(image->body.data, image->body.len, type, &image->kind, NULL) < 0 ||
+        image->kind != OCV_DOCUMENT_MANIFEST)
+        return ocv_error_prefix(err, "%s", image->text);
+    if (!type)
+        snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
+                 OCV_MEDIA_TYPE_MANIFEST);
+    status = name_body(image, err);
+    if (status == OCV_OK)
+        status = ocv_index_of_manifest(&image->top, &image->parsed, err);
+    image->index = image->parsed;
+    return status;
+}
+
+static int open_layout(struct image *image, const char *dir, struct ocv_error *err)
+{
+    int status = ocv_layout_open(dir, OCV_LAYOUT_READ, &image->layout, err);
+    if (status == OCV_OK)
+        status = ocv_layout_resolve(image->layout, image->layout_tag, &image->top, err);
+    if (status == OCV_OK)
+        status = ocv_layout_read_blob(image->layout, image->top.digest, &image->body, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+}
+
+/* A failure of HEAD that GET would only repeat, after as many retries. */
+static bool is_final(const struct ocv_error *err)
+{
+    return err->status == OCV_ERR_INTERRUPTED || err->status == OCV_ERR_DENIED ||
+           err->status == OCV_ERR_TLS ||
+           (err->status == OCV_ERR_NETWORK &&
+            (err->http_status == 0 || err->http_status == 429 || err->http_status >= 500));
+}
+
+/* HEAD when the tag was seen before: `*same` if it is unchanged, and the bytes are here. */
+static int seen_before(struct cli *cli, struct image *image, bool *same, struct ocv_error *err)
+{
+    struct ocv_descriptor now;
+    struct ocv_error failure = {0};
+    *same = false;
+    if (!cache_read(image->reference, &image->top, &image->body))
+        return OCV_OK;
+    int status = ocv_registry_head(cli->registry, image->reference, &now, &failure);
+    *same = status == OCV_OK && !strcmp(now.digest, image->top.digest) &&
+            !strcmp(now.media_type, image->top.media_type);
+    if (*same) {
+        cli_say(cli, "%s is unchanged: %s", image->text, now.digest);
+        return OCV_OK;
+    }
+    ocv_buffer_free(&image->body);
+    if (status == OCV_OK || !is_final(&failure))
+        return OCV_OK;
+    if (err)
+        *err = failure;
+    return status;
+}
+
+/* What is read from standard input is one registry's secret: another one that asks for a login, as
+ * Docker Hub always does, must not get it. */
+int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err)
+{
+    if (!cli->creds_stdin)
+        return OCV_OK;
+    if (!cli->creds_host)
+        return (cli->creds_host = strdup(reference->host)) ? OCV_OK : ocv_error_nomem(err);
+    if (!strcmp(cli->creds_host, reference->host))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_INVALID, "%s: --creds-stdin applies to %s only", reference->familiar,
+                  cli->creds_host);
+    ocv_error_hint(err, "--authfile takes the credentials of several registries");
+    return OCV_ERR_INVALID;
+}
+
+static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    int status = ocv_reference_parse(image->text, &image->reference, err);
+    if (status == OCV_OK)
+        status = image_bind_credentials(cli, image->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
+    bool same = false;
+    if (status == OCV_OK)
+        status = seen_before(cli, image, &same, err);
+    if (status < 0 || same)
+        return status;
+    status =
+        ocv_registry_get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
+    if (status == OCV_OK)
+        cache_write(image->reference, &image->top, &image->body);
+    return status; /* the registry library names the image itself */
+}
+
+int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
+{
+    char *dir;
+    *out = (struct image){.text = text};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    bool layout = image_split_layout(text, &dir, &out->layout_tag);
+    int status;
+    if (layout)
+        status = dir ? open_layout(out, dir, err) : ocv_error_nomem(err);
+    else
+        status = open_registry(cli, out, err);
+    free(dir);
+    return status == OCV_OK ? parse_body(out, err) : status;
+}
+
+/* What is chosen in is now made of tags. */
+static void take_choice(struct image *image)
+{
+    image->index = ocv_tag_choice_index(image->choice);
+    image->kind = OCV_DOCUMENT_INDEX;
+    snprintf(image->top.digest, sizeof(image->top.digest), "%s", ocv_index_digest(image->index));
+    snprintf(image->top.media_type, sizeof(image->top.media_type), "%s", OCV_MEDIA_TYPE_INDEX);
+}
+
+static int choose_tag(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    int status = rules_load(cli, image->reference, &image->rules, err);
+    if (status < 0 || ocv_tag_rules_count(image->rules) == 0)
+        return status;
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    status = ocv_tag_choice_new(image->rules, image->reference, &source, &image->choice, err);
+    if (status == OCV_OK && image->choice)
+        take_choice(image);
+    return status;
+}
+
+/* The second source is asked only where the first has nothing to say. A registry that does not list
+ * its tags leaves the image as it is. */
+int image_open_by_rule(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
+{
+    struct ocv_error failure = {0}, reason = {0};
+    int status = image_open(cli, text, out, &failure);
+    const struct ocv_reference *ref = out->reference;
+    const char *rules = ocv_config_get(ocv_config_for_reference(cli->config, ref), "tag_rules");
+    bool may = ref && ref->tag && !ref->digest && (!rules || strcmp(rules, "off") != 0);
+    bool asked = status == OCV_OK ? !ocv_index_has_variants(out->index)
+                                  : status == OCV_ERR_NOT_FOUND && cli->registry;
+    int second = may && asked ? choose_tag(cli, out, &reason) : OCV_OK;
+    if (out->choice)
+        return OCV_OK;
+    bool unlisted = second == OCV_ERR_DENIED || second == OCV_ERR_NOT_FOUND;
+    if (unlisted && status == OCV_OK)
+        cli_warn(cli, "%s is used unchanged, since its tags cannot be listed: %s", text,
+                 reason.message);
+    if (second < 0 && !unlisted) {
+        status = second;
+        failure = reason;
+    }
+    if (status == OCV_ERR_NOT_FOUND && ref)
+        image_explain_missing(cli, ref, &failure);
+    if (status < 0 && err)
+        *err = failure;
+    return status;
+}
+
+/* A repository whose tags are those of a lock. */
+struct locked_source {
+    struct rules_source registry;
+    struct ocv_tag_source by; /* what reads by digest */
+    const struct lock_image *locked;
+};
+
+static int locked_tags(void *data, int (*visit)(void *, const char *), void *visit_data,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    int stop = 0;
+    (void)err;
+    for (size_t i = 0; i < s->locked->n_tags && !stop; i++)
+        stop = visit(visit_data, s->locked->tags[i].tag);
+    return OCV_OK;
+}
+
+static int locked_head(void *data, const char *tag, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    for (size_t i = 0; i < s->locked->n_tags; i++)
+        if (!strcmp(s->locked->tags[i].tag, tag)) {
+            *out = s->locked->tags[i].descriptor;
+            return OCV_OK;
+        }
+    return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not locked", tag);
+}
+
+static int locked_get(void *data, const char *digest, struct ocv_buffer *body,
+                      struct ocv_descriptor *out, struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    return s->by.get(s->by.data, digest, body, out, err);
+}
+
+static int locked_blob(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    return s->by.blob(s->by.data, blob, body, err);
+}
+
+int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
+                      struct image *out, struct ocv_error *err)
+{
+    struct locked_source data = {.locked = locked};
+    *out = (struct image){.text = text};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    int status = ocv_reference_parse(text, &out->reference, err);
+    if (status == OCV_OK)
+        status = image_bind_credentials(cli, out->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
+    if (status == OCV_OK)
+        status = rules_load(cli, out->reference, &out->rules, err);
+    if (status < 0)
+        return status;
+    data.by = rules_source(cli, out->reference, &data.registry);
+    struct ocv_tag_source source = {.data = &data,
+                                    .tags = locked_tags,
+                                    .head = locked_head,
+                                    .get = locked_get,
+                                    .blob = locked_blob,
+                                    .recall = data.by.recall,
+                                    .keep = data.by.keep};
+    status = ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err);
+    if (status == OCV_OK && !out->choice) {
+        ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here make no set of the locked tags",
+                      text);
+        ocv_error_hint(err, "--lock-profile NAME takes what is locked for a machine");
+        return OCV_ERR_DATA;
+    }
+    if (status == OCV_OK)
+        take_choice(out);
+    return status;
+}
+
+const char *image_tag(const struct image *image, const struct ocv_entry *entry)
+{
+    return image->choice ? ocv_tag_choice_tag(image->choice, entry, NULL) : NULL;
+}
+
+/* "index.json" is a fine name of an image on Docker Hub, and never what was meant. */
+int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
+                      bool by_rule, struct ocv_error *err)
+{
+    struct stat st;
+    if (file)
+        return image_open_file(file, out, err);
+    int status =
+        by_rule ? image_open_by_rule(cli, text, out, err) : image_open(cli, text, out, err);
+    if (status < 0 && err && !err->hint[0] && stat(text, &st) == 0) {
+        if (S_ISREG(st.st_mode))
+            ocv_error_hint(err, "to read the file of that name: --index %.200s", text);
+        else if (S_ISDIR(st.st_mode))
+            ocv_error_hint(err, "an OCI layout in the directory of that name is oci:%.200s", text);
+    }
+    return status;
+}
+
+int image_open_file(const char *path, struct image *out, struct ocv_error *err)
+{
+    *out = (struct image){.text = path};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    int status = cli_read_file(path, &out->body, err);
+    return status == OCV_OK ? parse_body(out, err) : status;
+}
+
+void image_close(struct image *image)
+{
+    ocv_reference_free(image->reference);
+    ocv_layout_free(image->layout);
+    free(image->layout_tag);
+    ocv_buffer_free(&image->body);
+    ocv_index_free(image->parsed);
+    ocv_tag_choice_free(image->choice);
+    ocv_tag_rules_free(image->rules);
+}
+
+/* A profile without a platform (PEP 825 has none) is taken to be of this machine's kind. */
+static int own_platform(struct ocv_platform **out, struct ocv_error *err)
+{
+    struct utsname machine;
+    if (uname(&machine) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "uname failed");
+    return ocv_platform_parse(machine.machine, out, err);
+}
+
+/* What the image says of itself has won over its name; who asked by the name should know. */
+static void warn_contradictions(struct cli *cli, const struct image *image)
+{
+    struct ocv_tag_note note;
+    for (size_t i = 0; ocv_tag_choice_note(image->choice, i, &note); i++)
+        if (note.contradiction)
+            cli_warn(cli, "%s:%s: %s", image->reference->familiar, note.tag, note.contradiction);
+}
+
+int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
+                      struct ocv_decision **out, struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
+                                          .platform = cli->platform,
+                                          .label = names_label(image->index, cli->label),
+                                          .unchecked = cli->unchecked};
+    if (!image->choice)
+        return ocv_resolve(image->index, profile, &options, out, err);
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, out, err);
+    take_choice(image);
+    if (status == OCV_OK)
+        warn_contradictions(cli, image);
+    return status;
+}
+
+int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
+                  struct ocv_error *err)
+{
+    int status = cli_profile(cli, err);
+    if (status == OCV_OK && !cli->platform && !ocv_profile_platform(cli->profile).architecture)
+        status = own_platform(&cli->platform, err);
+    if (status == OCV_OK)
+        status = names_check(cli, ocv_config_for_reference(cli->config, image->reference),
+                             cli->plain, image->index, err);
+    return status < 0 ? status : image_resolve_for(cli, image, cli->profile, out, err);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An image as named on the command line: what its name stands for, and the choice inside it. */
+#ifndef OCV_IMAGE_H
+#define OCV_IMAGE_H
+
+#include "cmd/common/cli.h"
+#include "cmd/common/image/lockfile.h"
+#include "lib/tags/tags.h"
+
+struct image {
+    const char *text;                /**< as given */
+    struct ocv_reference *reference; /**< registry image, else NULL */
+    struct ocv_layout *layout;       /**< oci:DIR[:TAG], else NULL */
+    char *layout_tag;                /**< NULL: the only entry */
+    struct ocv_descriptor top;       /**< what the name stands for */
+    struct ocv_buffer body;          /**< its bytes */
+    enum ocv_document_kind kind;
+    const struct ocv_index *index; /**< to choose in: of the body (a lone manifest becomes an index
+                                        of one entry), or of the tags that stand for the name */
+    struct ocv_index *parsed;      /**< of the body; NULL where the tag does not exist */
+    struct ocv_tag_rules *rules;   /**< with a choice among tags, else NULL */
+    struct ocv_tag_choice *choice;
+};
+
+/** Split "oci:DIR[:TAG]". Both outputs are owned by the caller; tag may be NULL. False: not oci:.
+ */
+bool image_split_layout(const char *text, char **dir, char **tag);
+/** Open by name: registry reference or oci:DIR[:TAG]. Fetches the top document. */
+int image_open(struct cli *cli, const char *text, struct image *out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Open the set of tags of a lock by the tag rules of this machine; what the tags name by now does
+ * not matter. OCV_ERR_DATA: the rules make no set of these tags. */
+int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
+                      struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, and where the document has no variants of its own, by the tag rules (unless the
+ *  configuration has `tag_rules: off`): the index is then one of the tags that stand for the name,
+ *  which need not be a tag itself. */
+int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** The tag that a rule made this entry of, or NULL. */
+const char *image_tag(const struct image *image, const struct ocv_entry *entry);
+/** From a file of index bytes. */
+int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** A file of --index (may be NULL), or an image by name, by rule or not. Where that fails and a
+ * file or directory has the name, a hint says how it is read. */
+int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
+                      bool by_rule, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Before a registry is asked: --creds-stdin is for one host alone. */
+int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
+void image_close(struct image *image);
+/** Resolve with the command's options. Needs cli_load; makes cli->profile. By a rule, the index may
+ *  be another one afterwards. */
+int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same for a profile of the caller's. */
+int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
+                      struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/image/lockfile.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int set_error(struct ocv_error *err, const char *path, const char *image, const char *what)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, "%s: %s%s%s", path, image ? image : "",
+                         image ? ": " : "", what);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static int read_choices(const char *path, const json_t *entry, struct lock_image *out,
+                        struct ocv_error *err)
+{
+    json_t *profiles = json_object_get(entry, "profiles"), *value;
+    const char *key;
+    size_t n = json_object_size(profiles);
+    if (n == 0 || n > LOCK_PROFILES_MAX)
+        return set_error(err, path, out->reference, "'profiles' must name at least one machine");
+    out->choices = calloc(n, sizeof(*out->choices));
+    if (!out->choices)
+        return ocv_error_nomem(err);
+    json_object_foreach(profiles, key, value)
+    {
+        struct lock_choice *c = &out->choices[out->n_choices++];
+        *c = (struct lock_choice){key, text_of(value, "digest"), text_of(value, "label")};
+        if (!c->digest || !ocv_digest_known(c->digest))
+            return set_error(err, path, out->reference, "a profile without a usable digest");
+    }
+    return OCV_OK;
+}
+
+static int read_tag(const char *path, const char *tag, const json_t *value,
+                    const struct lock_image *image, struct lock_tag *out, struct ocv_error *err)
+{
+    const char *digest = text_of(value, "digest"), *type = text_of(value, "mediaType");
+    const json_t *size = json_object_get(value, "size");
+    out->tag = tag;
+    out->descriptor.size = json_is_integer(size) ? json_integer_value(size) : -1;
+    if (!ocv_reference_tag_valid(tag) || !digest || !ocv_digest_known(digest) ||
+        (type && strlen(type) >= sizeof(out->descriptor.media_type)))
+        return set_error(err, path, image->reference, "a tag without a usable digest");
+    snprintf(out->descriptor.digest, sizeof(out->descriptor.digest), "%s", digest);
+    snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type), "%s",
+             type ? type : "");
+    return OCV_OK;
+}
+
+static int read_tags(const char *path, const json_t *entry, struct lock_image *out,
+                     struct ocv_error *err)
+{
+    json_t *tags = json_object_get(entry, "tags"), *value;
+    const char *key;
+    size_t n = json_object_size(tags);
+    if (!tags)
+        return OCV_OK;
+    if (n == 0 || n > LOCK_TAGS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: %s: 'tags' must hold 1 to %u tags", path,
+                             out->reference, LOCK_TAGS_MAX);
+    out->tags = calloc(n, sizeof(*out->tags));
+    if (!out->tags)
+        return ocv_error_nomem(err);
+    json_object_foreach(tags, key, value)
+    {
+        int status = read_tag(path, key, value, out, &out->tags[out->n_tags++], err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int read_image(const char *path, const json_t *entry, struct lock_image *out,
+                      struct ocv_error *err)
+{
+    out->reference = text_of(entry, "reference");
+    out->top = text_of(entry, "index");
+    if (!out->reference || !*out->reference)
+        return set_error(err, path, NULL, "an image without 'reference'");
+    ocv_auto(ocv_reference) parsed = NULL;
+    if (strncmp(out->reference, "oci:", 4) != 0 &&
+        ocv_reference_parse(out->reference, &parsed, NULL) < 0)
+        return set_error(err, path, out->reference, "'reference' names no image");
+    if (!out->top || !ocv_digest_known(out->top))
+        return set_error(err, path, out->reference, "'index' must be a digest");
+    int status = read_tags(path, entry, out, err);
+    if (status == OCV_OK && out->n_tags && (!parsed || !parsed->tag))
+        return set_error(err, path, out->reference, "'tags' without a tag reference");
+    return status < 0 ? status : read_choices(path, entry, out, err);
+}
+
+static int read_images(const char *path, struct lock *lock, struct ocv_error *err)
+{
+    json_t *images = json_object_get(lock->root, "images"), *entry;
+    const char *schema = text_of(lock->root, "schema");
+    size_t i, n = json_array_size(images);
+    if (!schema || strcmp(schema, LOCK_SCHEMA) != 0)
+        return set_error(err, path, NULL, "'schema' is not " LOCK_SCHEMA);
+    if (n == 0 || n > LOCK_IMAGES_MAX)
+        return set_error(err, path, NULL, "'images' must hold at least one image");
+    lock->images = calloc(n, sizeof(*lock->images));
+    if (!lock->images)
+        return ocv_error_nomem(err);
+    json_array_foreach(images, i, entry)
+    {
+        int status = read_image(path, entry, &lock->images[lock->n_images++], err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int lock_read(const char *path, struct lock *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, LOCK_MAX);
+    *out = (struct lock){0};
+    int status = cli_read_file(path, &text, err);
+    if (status < 0)
+        return status;
+    json_error_t where;
+    out->root = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &where);
+    if (!out->root)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", path, where.line, where.text);
+    status = read_images(path, out, err);
+    if (status < 0)
+        lock_free(out);
+    return status;
+}
+
+void lock_free(struct lock *lock)
+{
+    for (size_t i = 0; i < lock->n_images; i++) {
+        free(lock->images[i].choices);
+        free(lock->images[i].tags);
+    }
+    free(lock->images);
+    json_decref(lock->root);
+    *lock = (struct lock){0};
+}
+
+void lock_name(const struct ocv_reference *reference, char *out, size_t size)
+{
+    const char *digest = reference->digest, *tag = digest ? NULL : reference->tag;
+    snprintf(out, size, "%s%s%s", reference->name,
+             digest ? "@"
+             : tag  ? ":"
+                    : "",
+             digest ? digest
+             : tag  ? tag
+                    : "");
+}
+
+const struct lock_image *lock_find(const struct lock *lock, const char *text)
+{
+    char full[2048] = "";
+    ocv_auto(ocv_reference) reference = NULL;
+    if (ocv_reference_parse(text, &reference, NULL) == OCV_OK)
+        lock_name(reference, full, sizeof(full));
+    for (size_t i = 0; i < lock->n_images; i++)
+        if (!strcmp(lock->images[i].reference, text) || !strcmp(lock->images[i].reference, full))
+            return &lock->images[i];
+    return NULL;
+}
+
+const struct lock_choice *lock_choice(const struct lock_image *image, const char *profile)
+{
+    for (size_t i = 0; i < image->n_choices; i++)
+        if (!strcmp(image->choices[i].profile, profile))
+            return &image->choices[i];
+    return NULL;
+}
+
+bool lock_holds(const struct lock_image *image, const char *digest)
+{
+    for (size_t i = 0; i < image->n_choices; i++)
+        if (!strcmp(image->choices[i].digest, digest))
+            return true;
+    return false;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variants.lock: which manifest each of several machines gets of each image, fixed by digests
+ * (schema/lock.schema.json). `variantctl lock` writes it, `vpull --locked` reads it. */
+#ifndef OCV_LOCKFILE_H
+#define OCV_LOCKFILE_H
+
+#include "cmd/common/cli.h"
+#include "lib/tags/tags.h"
+
+#define LOCK_SCHEMA "dev.ocivariant.lock/v1"
+#define LOCK_MAX (16u * 1024 * 1024) /**< bytes of a lock */
+#define LOCK_IMAGES_MAX 10000u
+#define LOCK_PROFILES_MAX 1000u              /**< of an image */
+#define LOCK_TAGS_MAX OCV_TAG_CANDIDATES_MAX /**< of an image whose variants are tags */
+
+struct lock_choice {
+    const char *profile; /**< its name in the lock */
+    const char *digest;  /**< of the manifest */
+    const char *label;   /**< NULL for a non-variant */
+};
+/** A tag of a set that tag rules make, and what it stood for. */
+struct lock_tag {
+    const char *tag;
+    struct ocv_descriptor descriptor; /**< size negative, media type empty: not in the lock */
+};
+struct lock_image {
+    const char *reference; /**< as lock_name makes it, or "oci:DIR:TAG" */
+    const char *top;       /**< digest of the index (or manifest) at the reference; for a set of
+                            * tags, of the index made of them, which is stored nowhere */
+    struct lock_choice *choices;
+    size_t n_choices;
+    struct lock_tag *tags; /**< NULL: its variants are entries of an index */
+    size_t n_tags;
+};
+struct lock {
+    struct lock_image *images;
+    size_t n_images;
+    void *root; /* the JSON that owns the texts */
+};
+
+/** Read and check a lock. Malformed: OCV_ERR_DATA, which names the file and the image. */
+int lock_read(const char *path, struct lock *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void lock_free(struct lock *lock);
+/** What a lock calls an image: "docker.io/team/app:1", or "docker.io/team/app@sha256:..." for one
+ * that was named by its digest. */
+void lock_name(const struct ocv_reference *reference, char *out, size_t size);
+/** The image of that reference ("app" is "docker.io/library/app:latest"), or NULL. */
+const struct lock_image *lock_find(const struct lock *lock, const char *reference);
+/** The choice of that profile name, or NULL. */
+const struct lock_choice *lock_choice(const struct lock_image *image, const char *profile);
+/** Is the manifest one of those that are locked? */
+bool lock_holds(const struct lock_image *image, const char *digest);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/image/missing.h"
+
+#include "cmd/common/image/rules.h"
+#include "lib/base/nearest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAGS_LOOKED_AT 5000u /* of a repository with more, the first ones */
+#define TAGS_SHOWN 6u
+
+struct tag_search {
+    const char *wanted;
+    struct rules_tags tags;
+};
+
+static int add_tag(void *data, const char *tag)
+{
+    struct tag_search *look = data;
+    return look->tags.n == TAGS_LOOKED_AT || rules_tags_add(&look->tags, tag, NULL) < 0 ? 1 : 0;
+}
+
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* Those that begin as what was asked for come first. */
+static int by_likeness(const void *a, const void *b, void *wanted)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t m = common_prefix(x, wanted), n = common_prefix(y, wanted);
+    return m != n ? (m < n ? 1 : -1) : strcmp(x, y);
+}
+
+static void show_tags(struct tag_search *look, char *out, size_t size)
+{
+    char question[OCV_NEAREST_QUESTION_MAX];
+    struct ocv_nearest nearest = {.wanted = look->wanted};
+    for (size_t i = 0; i < look->tags.n; i++)
+        ocv_nearest_offer(&nearest, look->tags.list[i]);
+    qsort_r(look->tags.list, look->tags.n, sizeof(*look->tags.list), by_likeness,
+            (void *)(uintptr_t)look->wanted);
+    size_t used = (size_t)snprintf(out, size, "the repository has no tag '%.60s' but %s",
+                                   look->wanted, look->tags.n ? "" : "none at all");
+    size_t shown = look->tags.n < TAGS_SHOWN ? look->tags.n : TAGS_SHOWN;
+    for (size_t i = 0; i < shown && used < size; i++)
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%.60s", i ? ", " : "", look->tags.list[i]);
+    if (look->tags.n > shown && used < size)
+        used +=
+            (size_t)snprintf(out + used, size - used, " and %s%zu more",
+                             look->tags.n == TAGS_LOOKED_AT ? "over " : "", look->tags.n - shown);
+    if (used < size)
+        snprintf(out + used, size - used, "%s",
+                 ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
+/* "registries: {HOST: {mirror_of: docker.io}}" would have rules know the name. */
+static bool mirrors_a_family(struct cli *cli, const struct ocv_reference *reference)
+{
+    char text[600];
+    ocv_auto(ocv_reference) there = NULL;
+    ocv_auto(ocv_tag_rules) here_rules = NULL;
+    ocv_auto(ocv_tag_rules) there_rules = NULL;
+    if (!strcmp(reference->host, "docker.io") ||
+        snprintf(text, sizeof(text), "docker.io/%s", reference->repository) >= (int)sizeof(text) ||
+        ocv_reference_parse(text, &there, NULL) < 0 ||
+        rules_load(cli, reference, &here_rules, NULL) < 0 || ocv_tag_rules_count(here_rules) > 0 ||
+        rules_load(cli, there, &there_rules, NULL) < 0)
+        return false;
+    return ocv_tag_rules_count(there_rules) > 0;
+}
+
+void image_explain_missing(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err)
+{
+    char tags[400] = "", mirror[200] = "";
+    struct ocv_error failure = {0};
+    struct tag_search look = {.wanted = reference->tag};
+    if (!err || *err->hint || !cli->registry || !reference->tag || reference->digest)
+        return;
+    int status = ocv_registry_tags(cli->registry, reference, add_tag, &look, &failure);
+    if (status == OCV_ERR_NOT_FOUND)
+        snprintf(tags, sizeof(tags), "there is no repository %.200s on %.100s",
+                 reference->repository, reference->host);
+    else if (status >= 0)
+        show_tags(&look, tags, sizeof(tags));
+    rules_tags_free(&look.tags);
+    if (status >= 0 && mirrors_a_family(cli, reference))
+        snprintf(mirror, sizeof(mirror),
+                 "; if %.80s mirrors docker.io, say so: registries: {%.80s: {mirror_of: "
+                 "docker.io}}",
+                 reference->host, reference->host);
+    if (*tags || *mirror)
+        ocv_error_hint(err, "%s%s", tags, *tags ? mirror : mirror + (*mirror ? 2 : 0));
+}

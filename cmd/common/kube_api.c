@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/kube_api.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "ocivariant-registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define TOKEN_MAX (64u * 1024)
+
+static const char *get_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+bool kube_api_known(void)
+{
+    const char *port = get_variable("KUBERNETES_SERVICE_PORT");
+    return *get_variable("KUBERNETES_SERVICE_HOST") && *port &&
+           strspn(port, "0123456789") == strlen(port);
+}
+
+/* "Authorization: Bearer TOKEN" */
+static int read_token(const char *account, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char path[4200];
+    snprintf(path, sizeof(path), "%.4000s/token", account);
+    int status = ocv_buffer_printf(out, err, "Authorization: Bearer ");
+    if (status == OCV_OK)
+        status = ocv_file_read(path, OCV_FILE_REGULAR, out, err);
+    if (status == OCV_OK)
+        out->data[strcspn(out->data, "\r\n")] = '\0';
+    return status;
+}
+
+int kube_api_send(const struct kube_request *r, struct ocv_error *err)
+{
+    const char *host = get_variable("KUBERNETES_SERVICE_HOST");
+    bool v6 = strchr(host, ':') != NULL;
+    char url[2048], ca[4200], type[128];
+    long http = 0;
+    ocv_auto_buffer token;
+    ocv_buffer_init(&token, TOKEN_MAX);
+    int status = read_token(r->account, &token, err);
+    if (status < 0)
+        return status;
+    ocv_auto_fd int fd = memfd_create("request", MFD_CLOEXEC);
+    if (fd < 0 || !ocv_fd_write(fd, r->body, strlen(r->body)) || lseek(fd, 0, SEEK_SET) < 0)
+        return ocv_file_fail(err, "request", NULL, "write");
+    snprintf(url, sizeof(url), "https://%s%.255s%s:%.5s%.1500s", v6 ? "[" : "", host, v6 ? "]" : "",
+             get_variable("KUBERNETES_SERVICE_PORT"), r->path);
+    snprintf(ca, sizeof(ca), "%.4000s/ca.crt", r->account);
+    snprintf(type, sizeof(type), "Content-Type: %.100s", r->type);
+    const char *headers[] = {token.data, type, "Accept: application/json"};
+    const struct ocv_engine_request request = {.method = r->method,
+                                               .url = url,
+                                               .headers = headers,
+                                               .n_headers = 3,
+                                               .ca_file = ca,
+                                               .upload_fd = fd,
+                                               .upload = true,
+                                               .timeout_ms = r->timeout_ms,
+                                               .interrupted = r->interrupted};
+    status = ocv_engine_http(&request, &http, err);
+    if (status == OCV_OK && http != r->wanted)
+        status = ocv_error_set(err, OCV_ERR_DENIED, "the API server answers %ld", http);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What this machine supports: of a file, of the node's daemon, or probed. */
+#include "cmd/common/cli.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "lib/base/paths.h"
+#include "lib/records/daemon.h"
+#include "ocivariant-probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INTERRUPT_MS 100        /* a signal may come between the look at the flag and the wait */
+#define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
+
+/* What a probe says of itself, before the bytes of the profile. */
+struct probe_report {
+    int status;
+    struct ocv_error err;
+    char note[256]; /* where it comes from, for -v */
+};
+
+/* A probe that runs while the program waits for other things. It has a process of its own: what it
+ * maps and what the registry client maps meanwhile would wait for each other in one. */
+struct cli_probe {
+    pid_t pid;
+    int fd; /* struct probe_report, then the profile */
+};
+
+/* The daemon of this node has probed already, and deeper than there is time for here. Without one,
+ * or with an answer that is not a profile, this program probes by itself. */
+static bool ask_daemon(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
+{
+    const char *path = ocv_config_get(cli->config, "socket");
+    ocv_auto(ocv_profile) profile = NULL;
+    struct ocv_error err = {0};
+    long http = 0;
+    if (!path || !*path)
+        path = OCV_PATH_SOCKET;
+    int status = ocv_daemon_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
+    if (status == OCV_OK && http != 200)
+        status = ocv_error_set(&err, OCV_ERR_DATA, "%s: HTTP %ld", path, http);
+    if (status == OCV_OK) {
+        status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, &err);
+        if (status < 0)
+            ocv_error_prefix(&err, "%s", path);
+    }
+    if (status == OCV_OK)
+        snprintf(found->note, sizeof(found->note), "profile from variantd at %s", path);
+    else if (status == OCV_ERR_NOT_FOUND)
+        snprintf(found->note, sizeof(found->note), "no variantd at %s: probing this machine", path);
+    else
+        snprintf(found->note, sizeof(found->note),
+                 "probing this machine, since variantd cannot be asked: %s", err.message);
+    if (status < 0)
+        ocv_buffer_free(json);
+    return status == OCV_OK;
+}
+
+static void find_profile(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
+{
+    struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                        .libexecdir = getenv("OCV_LIBEXECDIR")};
+    *found = (struct probe_report){0};
+    ocv_buffer_init(json, OCV_PROFILE_MAX);
+    if (!ask_daemon(cli, found, json))
+        found->status = ocv_probe(&options, json, &found->err);
+}
+
+/* ---- in a process of its own ---- */
+
+static void write_finding(int fd, const struct probe_report *found, const struct ocv_buffer *json)
+{
+    if (ocv_fd_write(fd, found, sizeof(*found)))
+        (void)!ocv_fd_write(fd, json->data, json->len);
+}
+
+static void probe_apart(const struct cli *cli, int fd)
+{
+    struct probe_report found;
+    struct ocv_buffer json;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    find_profile(cli, &found, &json);
+    write_finding(fd, &found, &json);
+    _exit(0);
+}
+
+void cli_profile_begin(struct cli *cli)
+{
+    int fds[2];
+    if (cli->profile || cli->profile_file || cli->probe)
+        return;
+    struct cli_probe *probe = malloc(sizeof(*probe));
+    if (!probe || pipe2(fds, O_CLOEXEC) < 0) {
+        free(probe);
+        return; /* cli_profile probes then, and can say what is wrong */
+    }
+    *probe = (struct cli_probe){.pid = fork(), .fd = fds[0]};
+    if (probe->pid == 0)
+        probe_apart(cli, fds[1]);
+    close(fds[1]);
+    cli->probe = probe;
+    if (probe->pid < 0)
+        cli_profile_drop(cli);
+}
+
+void cli_profile_drop(struct cli *cli)
+{
+    struct cli_probe *probe = cli->probe;
+    cli->probe = NULL;
+    if (!probe)
+        return;
+    close(probe->fd);
+    if (probe->pid > 0)
+        kill(probe->pid, SIGKILL); /* its own children go with it */
+    while (probe->pid > 0 && waitpid(probe->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    free(probe);
+}
+
+static bool is_interrupted(const struct cli *cli)
+{
+    return cli->interrupted && *cli->interrupted;
+}
+
+/* Until it has something to say, or the user does not want to know. */
+static void await_finding(const struct cli *cli)
+{
+    struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
+    while (!is_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
+        ;
+}
+
+/* False: it ended early, or what it wrote is not whole. */
+static bool read_finding(int fd, struct probe_report *found, struct ocv_buffer *json)
+{
+    struct ocv_error err;
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, sizeof(*found) + OCV_PROFILE_MAX);
+    if (ocv_fd_read(fd, "probe", &bytes, &err) < 0 || bytes.len < sizeof(*found))
+        return false;
+    memcpy(found, bytes.data, sizeof(*found));
+    ocv_buffer_init(json, OCV_PROFILE_MAX);
+    return ocv_buffer_append(json, bytes.data + sizeof(*found), bytes.len - sizeof(*found), &err) ==
+           OCV_OK;
+}
+
+/* From the process that began early, or now. */
+static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_error *err)
+{
+    struct probe_report found;
+    bool known = false;
+    if (cli->probe)
+        await_finding(cli);
+    if (cli->probe && !is_interrupted(cli))
+        known = read_finding(cli->probe->fd, &found, json);
+    cli_profile_drop(cli);
+    if (!known && is_interrupted(cli))
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    if (!known)
+        find_profile(cli, &found, json);
+    cli_say(cli, "%s", found.note);
+    if (found.status < 0 && err)
+        *err = found.err;
+    return found.status;
+}
+
+int cli_profile(struct cli *cli, struct ocv_error *err)
+{
+    if (cli->profile)
+        return OCV_OK;
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    int status = cli->profile_file ? cli_read_file(cli->profile_file, &json, err)
+                                   : probe_machine(cli, &json, err);
+    if (status < 0)
+        return status; /* names the file itself */
+    status = ocv_profile_parse(json.data, json.len, &cli->plain, err);
+    if (status < 0)
+        return cli->profile_file && status == OCV_ERR_DATA
+                   ? ocv_error_prefix(err, "%s", cli->profile_file)
+                   : status;
+    status = ocv_config_override_profile(cli->config, cli->plain, &cli->profile, err);
+    return status < 0 ? status : cli_set_devices(cli, err);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl claim: what a cluster has to know of an image before it is pulled. */
+#include "cmd/common/names.h"
+#include "cmd/variantctl/claim/claim_slurm.h"
+#include "cmd/variantctl/claim/claim_verb.h"
+#include "cmd/variantctl/claim/matched.h"
+#include "cmd/variantctl/verbs.h"
+#include "lib/base/format/json.h"
+
+#include <string.h>
+
+#define REFERENCE_MAX 4608u
+
+struct claim_options {
+    struct cli *cli;
+    struct claim_slurm slurm;
+    const char *index_file, *image, *name, *pods_image, *engine;
+    struct claim_job job;
+    unsigned count;
+    bool json;
+};
+
+static int take_replicas(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct claim_job *job = given->into;
+    if (!cli_number(given->value, 1, OCV_FLEET_NODES_MAX, &job->replicas))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--replicas: '%.20s' is not a number from 1 to %u", given->value,
+                             OCV_FLEET_NODES_MAX);
+    return OCV_OK;
+}
+
+static int take_count(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    unsigned *count = given->into;
+    if (!cli_number(given->value, 1, CLAIM_DEVICES_MAX, count))
+        return ocv_error_set(err, OCV_ERR_INVALID, "--count: '%.20s' is not a number from 1 to %u",
+                             given->value, CLAIM_DEVICES_MAX);
+    return OCV_OK;
+}
+
+static int take_engine(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    const char **engine = given->into;
+    (void)err;
+    *engine = given->value;
+    return ocv_option_word(given->option, given->value) < 0 ? OCV_OPTION_WRONG : OCV_OK;
+}
+
+static const struct ocv_option options[] = {
+    {.name = "index",
+     .value = "FILE",
+     .help = "an index document, '-' for standard input",
+     OCV_OPTION_TEXT(struct claim_options, index_file)},
+    {.name = "for",
+     .value = "kubernetes|slurm",
+     .help = "for whom (kubernetes)",
+     OCV_OPTION_MEMBER(take_engine, struct claim_options, engine)},
+    {.group = claim_slurm_options, .offset = offsetof(struct claim_options, slurm)},
+    {.name = "name",
+     .value = "NAME",
+     .help = "of the objects (the repository's last part)",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct claim_options, name)},
+    {.name = "image",
+     .value = "IMAGE",
+     .help = "what the pods name (the image as given)",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct claim_options, pods_image)},
+    {.name = "count",
+     .value = "N",
+     .help = "devices of one pod, all alike (1)",
+     OCV_OPTION_MEMBER(take_count, struct claim_options, count)},
+    {.name = "replicas",
+     .value = "N",
+     .help = "for N members of one job: the build that all get",
+     OCV_OPTION_MEMBER(take_replicas, struct claim_options, job)},
+    {.name = "profiles",
+     .value = "FLEET",
+     .help = "the nodes, as variantctl match takes them",
+     OCV_OPTION_TEXT(struct claim_options, job.fleet)},
+    {.name = "skip-bad",
+     .help = "leave out nodes that cannot be read, and count them",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct claim_options, job.skip_bad)},
+    CLI_FORMAT(struct claim_options, json, "YAML for kubectl, or the same as a JSON list (text)"),
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl claim [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
+             "\n"
+             "Write which devices the variants of an image need: for Kubernetes 1.34 a\n"
+             "ResourceClaimTemplate and PodTemplates, for Slurm the --constraint of a job.\n",
+    .details = "Kubernetes 1.34 or newer: the template has the alternatives in the order in which "
+               "nodes choose. --platform\n"
+               "takes one architecture; --namespace-priority, --disable, --label and --require\n"
+               "choose as on the nodes. With --replicas and --profiles the pods name the build by\n"
+               "its digest, and nodes by the label dev.ocivariant/class. For Slurm see\n"
+               "ocivariant-placing(7).\n"
+               "Exit 0: written; 3: no variant is for a device that Kubernetes can claim, or no\n"
+               "build has room; 4: malformed index or fleet, or too much for a claim.\n",
+    .options = options,
+    .groups = CLI_RESOLVE | CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl claim registry.example/app:1.0 | kubectl apply -f -\n"
+           "  variantctl claim --index index.json --image registry.example/app:1.0\n"
+           "  variantctl claim --replicas 2 --profiles fleet.packed registry.example/app:1.0\n"};
+
+/* ---- names ---- */
+
+/* 1 to 52 of a-z 0-9 -, neither first nor last a -: suffixes still fit a DNS label. */
+static bool is_name(const char *text)
+{
+    size_t n = strlen(text);
+    return n && n <= 52 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n &&
+           text[0] != '-' && text[n - 1] != '-';
+}
+
+/* "registry.example/team/my_app.x" -> "my-app-x" */
+static void make_name(const char *text, char out[CLAIM_NAME_MAX])
+{
+    const char *slash = strrchr(text, '/'), *from = slash ? slash + 1 : text;
+    size_t n = 0;
+    for (; n < 52 && from[n]; n++)
+        out[n] = from[n] == '_' || from[n] == '.' ? '-' : from[n];
+    while (n && out[n - 1] == '-')
+        n--;
+    out[n] = '\0';
+}
+
+static int find_names(const struct claim_options *r, const struct image *image,
+                      struct claim_manifest *out, char name[CLAIM_NAME_MAX],
+                      struct ocv_reference **reference, struct ocv_error *err)
+{
+    out->image = r->pods_image ? r->pods_image : image->reference ? r->image : NULL;
+    if (!out->image)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: --image is required: the name that the pods use", r->cli->verb);
+    int status = ocv_reference_parse(out->image, reference, err);
+    if (status < 0)
+        return status;
+    make_name((*reference)->repository, name);
+    out->name = r->name ? r->name : name;
+    if (!is_name(out->name))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--name: '%.100s' is not 1 to 52 of a-z, 0-9 and - between them",
+                             out->name);
+    return OCV_OK;
+}
+
+/* ---- the claim ---- */
+
+static int make_claim(const struct claim_options *r, const struct image *image,
+                      const struct claim_matched *matched, struct ocv_claim **out,
+                      struct ocv_error *err)
+{
+    struct cli *cli = r->cli;
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    struct ocv_resolve_options resolve = {
+        .preferences = ocv_config_preferences(config),
+        .platform = cli->platform,
+        .label = !matched->entry                             ? names_label(image->index, cli->label)
+                 : matched->entry->kind == OCV_ENTRY_VARIANT ? matched->entry->label
+                                                             : "null",
+    };
+    if (matched->entry && matched->entry->kind != OCV_ENTRY_VARIANT)
+        cli_warn(cli, "no variant has room for all members: they get the default entry");
+    if (matched->entry && matched->entry->has_platform)
+        resolve.platform = &matched->entry->platform;
+    int status = ocv_claim_new(image->index, &resolve, out, err);
+    for (size_t i = 0; status == OCV_OK && i < (*out)->n_warnings; i++)
+        cli_warn(cli, "%s", (*out)->warnings[i]);
+    if (status < 0 || matched->entry || (*out)->n_alternatives || (*out)->n_nodes)
+        return status;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant is for a device that can be claimed",
+                  image->text);
+    ocv_error_hint(err, "variantctl index show lists what the index holds");
+    return OCV_ERR_NO_MATCH;
+}
+
+static int print_claim(const struct claim_options *r, const struct claim_manifest *manifest,
+                       struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLAIM_OUTPUT_MAX);
+    ocv_auto_json *objects = claim_manifest_make(manifest);
+    if (!objects)
+        return ocv_error_nomem(err);
+    int status;
+    if (r->json) {
+        ocv_auto_json *list =
+            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
+        status = list ? ocv_json_append(list, JSON_INDENT(2), &text, err) : ocv_error_nomem(err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(&text, "\n", 1, err);
+    } else {
+        status = claim_yaml_format(objects, &text, err);
+    }
+    return status < 0 ? status : cli_print(text.data, text.len, err);
+}
+
+/* The image that the members pull: the build alone, since a node left alone may take another. */
+static void pin_image(const struct ocv_reference *reference, const struct claim_matched *matched,
+                      char out[REFERENCE_MAX], struct claim_manifest *manifest)
+{
+    if (!matched->entry)
+        return;
+    snprintf(out, REFERENCE_MAX, "%s@%s", reference->name, matched->entry->digest);
+    manifest->image = out;
+    manifest->classes = matched->classes;
+    manifest->n_classes = matched->n_classes;
+}
+
+static int write_claim(const struct claim_options *r, const struct image *image,
+                       struct claim_matched *matched, struct ocv_error *err)
+{
+    ocv_auto(ocv_claim) claim = NULL;
+    ocv_auto(ocv_reference) reference = NULL;
+    struct claim_manifest manifest = {0};
+    char name[CLAIM_NAME_MAX], index[REFERENCE_MAX], pinned[REFERENCE_MAX];
+    int status = find_names(r, image, &manifest, name, &reference, err);
+    if (status == OCV_OK && r->job.fleet)
+        status = claim_match(r->cli, &r->job, image, matched, err);
+    if (status == OCV_OK)
+        status = make_claim(r, image, matched, &claim, err);
+    if (status < 0)
+        return status;
+    snprintf(index, sizeof(index), "%s@%s", reference->name, ocv_index_digest(image->index));
+    manifest.index = image->choice ? NULL : index; /* tags that a rule puts together are no index */
+    manifest.claim = claim;
+    manifest.count = r->count;
+    pin_image(reference, matched, pinned, &manifest);
+    return print_claim(r, &manifest, err);
+}
+
+static int claim_image(const struct claim_options *r, struct image *image, struct ocv_error *err)
+{
+    struct claim_matched matched = {0};
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
+    if (status == OCV_OK)
+        status = write_claim(r, image, &matched, err);
+    claim_matched_free(&matched);
+    return status;
+}
+
+static int check_options(const struct claim_options *r, struct ocv_error *err)
+{
+    struct cli *cli = r->cli;
+    if ((r->index_file != NULL) + cli->n_arguments != 1)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE", cli->verb);
+    if (cli->profile_file)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: a claim is for all machines: no --profile",
+                             cli->verb);
+    if (!r->job.fleet != !r->job.replicas)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --replicas and --profiles go together",
+                             cli->verb);
+    if (r->count && r->engine && !strcmp(r->engine, "slurm"))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: --count is for Kubernetes; Slurm has --gpus-per-node", cli->verb);
+    return OCV_OK;
+}
+
+int cmd_claim(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct claim_options request = {.cli = cli};
+    int code = cli_read(cli, &command, &request, argc, argv);
+    if (code >= 0)
+        return code;
+    request.image = *cli->arguments;
+    if (check_options(&request, &err) < 0)
+        return cli_fail(cli, &err);
+    struct image image = {0};
+    if (request.engine && !strcmp(request.engine, "slurm"))
+        return claim_for_slurm(cli, &request.slurm, request.index_file);
+    int status = claim_image(&request, &image, &err);
+    if (CLI_GIVES_BACK)
+        image_close(&image);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

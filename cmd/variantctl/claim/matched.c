@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/claim/matched.h"
+
+#include "cmd/common/names.h"
+#include "cmd/variantctl/fleet/fleet_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool runs_entry(const struct ocv_decision *decision, const struct ocv_entry *entry)
+{
+    const struct ocv_entry *other;
+    for (size_t i = 0; (other = ocv_decision_order(decision, i)); i++)
+        if (other == entry)
+            return true;
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The classes with nodes that may be taken and run the entry. */
+static int find_classes(const struct ocv_match *match, struct claim_matched *m,
+                        struct ocv_error *err)
+{
+    size_t n = ocv_fleet_class_count(m->fleet), place;
+    bool *used = calloc(n + 1, sizeof(*used));
+    m->classes = calloc(n + 1, sizeof(*m->classes));
+    if (!used || !m->classes) {
+        free(used);
+        return ocv_error_nomem(err);
+    }
+    for (size_t i = 0; i < ocv_fleet_count(m->fleet); i++) {
+        struct ocv_node node = ocv_fleet_node(m->fleet, i, &place);
+        used[place] |= !node.excluded && node.slots > 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (used[i] && runs_entry(ocv_match_decision(match, i), m->entry))
+            m->classes[m->n_classes++] = ocv_fleet_class(m->fleet, i);
+    qsort(m->classes, m->n_classes, sizeof(*m->classes), compare_names);
+    free(used);
+    return OCV_OK;
+}
+
+static int no_placement(const struct claim_job *job, const struct image *image,
+                        const struct ocv_placement *placement, struct ocv_error *err)
+{
+    struct ocv_lack lack = {0};
+    if (ocv_placement_lack_count(placement))
+        lack = ocv_placement_lack(placement, 0);
+    const char *label = lack.entry && lack.entry->label ? lack.entry->label : "(default)";
+    ocv_error_set(err, OCV_ERR_NO_MATCH,
+                  "%s: no placement: the nearest entry, %s, has room for %zu, %zu too few",
+                  image->text, label, lack.room, lack.missing);
+    ocv_error_hint(err, "variantctl match --replicas %u says which nodes lack what", job->replicas);
+    return OCV_ERR_NO_MATCH;
+}
+
+int claim_match(struct cli *cli, const struct claim_job *job, const struct image *image,
+                struct claim_matched *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_match) match = NULL;
+    ocv_auto(ocv_placement) placement = NULL;
+    const struct ocv_resolve_options how = {
+        .preferences =
+            ocv_config_preferences(ocv_config_for_reference(cli->config, image->reference)),
+        .label = names_label(image->index, cli->label)};
+    const struct ocv_match_role role = {
+        .count = job->replicas, .architecture = cli->platform ? cli->platform->architecture : NULL};
+    const struct ocv_match_request request = {.roles = &role, .n_roles = 1};
+    size_t skipped;
+    int status = ocv_fleet_new(&out->fleet, err);
+    if (status == OCV_OK)
+        status = fleet_read(cli, job->fleet, job->skip_bad, out->fleet, &skipped, err);
+    if (status == OCV_OK)
+        status = ocv_match_new(out->fleet, image->index, &how, &match, err);
+    if (status == OCV_OK)
+        status = ocv_match_place(match, &request, &placement, err);
+    if (status < 0)
+        return status;
+    if (!ocv_placement_found(placement))
+        return no_placement(job, image, placement, err);
+    out->entry = ocv_placement_entry(placement, 0);
+    return find_classes(match, out, err);
+}
+
+void claim_matched_free(struct claim_matched *matched)
+{
+    free(matched->classes);
+    ocv_fleet_free(matched->fleet);
+    *matched = (struct claim_matched){0};
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl claim --for slurm: the constraint of a job. */
+#include "lib/slurm/slurm.h"
+#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
+#include "cmd/common/names.h"
+#include "cmd/variantctl/claim/claim_slurm.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+const struct ocv_option claim_slurm_options[] = {
+    {.name = "features",
+     .value = "TEXT",
+     .help = "Slurm: its nodes' features, \"$(sinfo -ho %f)\"",
+     OCV_OPTION_TEXT(struct claim_slurm, features)},
+    {.name = "features-file",
+     .value = "FILE",
+     .help = "Slurm: the same in a file, '-' for standard input",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct claim_slurm, features_file)},
+    {.name = "short",
+     .help = "Slurm: the short features of `export slurm --short`",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct claim_slurm, use_short)},
+    OCV_OPTIONS_END};
+
+struct slurm_comments {
+    const struct cli *cli;
+    const struct ocv_index *index;
+};
+
+static void comment_entry(void *data, const struct ocv_entry *entry, const char *features)
+{
+    const struct slurm_comments *t = data;
+    char name[80];
+    cli_say(t->cli, "%s: %s", explain_choice(t->index, entry, name, sizeof(name)), features);
+}
+
+/* Nodes whose features have no architecture are taken to have this machine's. */
+static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **out,
+                         struct ocv_error *err)
+{
+    struct utsname machine;
+    char platform[sizeof(machine.machine) + 8];
+    ocv_auto(ocv_platform) own = NULL;
+    ocv_auto_buffer file;
+    const char *text = r->features;
+    ocv_buffer_init(&file, OCV_SLURM_TEXT_MAX);
+    int status = r->features_file ? cli_read_file(r->features_file, &file, err) : OCV_OK;
+    if (status < 0)
+        return status;
+    if (r->features_file)
+        text = file.data ? file.data : "";
+    snprintf(platform, sizeof(platform), "linux/%s", uname(&machine) == 0 ? machine.machine : "");
+    if (ocv_platform_parse(platform, &own, NULL) < 0)
+        own = NULL;
+    status = ocv_slurm_nodes_read(text, r->features_file ? file.len : strlen(text),
+                                  own ? own->architecture : "amd64", out, err);
+    return status < 0
+               ? ocv_error_prefix(err, "%s", r->features_file ? r->features_file : "--features")
+               : OCV_OK;
+}
+
+/* What one of the kinds knows is no mistake. By a rule, an image's platform is read when it is
+ * first chosen, and that makes another index. */
+static int settle_index(struct cli *cli, const struct ocv_slurm_nodes *nodes, struct image *image,
+                        struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_slurm_nodes_count(nodes); i++) {
+        status = names_check(cli, config, ocv_slurm_nodes_profile(nodes, i), image->index, err);
+        if (status == OCV_OK)
+            break;
+    }
+    for (size_t i = 0; image->choice && i < ocv_slurm_nodes_count(nodes) && status == OCV_OK; i++) {
+        ocv_auto(ocv_decision) decision = NULL;
+        status = image_resolve_for(cli, image, ocv_slurm_nodes_profile(nodes, i), &decision, err);
+    }
+    return status;
+}
+
+static int print_constraint(struct cli *cli, const struct claim_slurm *r, const struct image *image,
+                            const struct ocv_slurm_nodes *nodes, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    struct ocv_resolve_options options = {
+        .preferences =
+            ocv_config_preferences(ocv_config_for_reference(cli->config, image->reference)),
+        .platform = cli->platform,
+        .label = names_label(image->index, cli->label)};
+    struct slurm_comments told = {cli, image->index};
+    struct ocv_slurm_how how = {
+        .options = &options, .use_short = r->use_short, .visit = comment_entry, .data = &told};
+    ocv_buffer_init(&out, (size_t)64 * 1024 * 1024);
+    int status = ocv_buffer_printf(&out, err, "--constraint=");
+    if (status == OCV_OK)
+        status = ocv_slurm_constraint(nodes, image->index, &how, &out, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", image->text ? image->text : "--index");
+    if (how.left_out)
+        cli_warn(cli,
+                 "%zu alternatives left out: no features comment_entry their nodes from others",
+                 how.left_out);
+    status = ocv_buffer_append(&out, "\n", 1, err);
+    return status < 0 ? status : cli_print(out.data, out.len, err);
+}
+
+static int write_constraint(struct cli *cli, const struct claim_slurm *r, const char *index_file,
+                            struct ocv_error *err)
+{
+    struct image image = {0};
+    ocv_auto(ocv_slurm_nodes) nodes = NULL;
+    int status = cli_load(cli, err);
+    if (status == OCV_OK)
+        status = read_features(r, &nodes, err);
+    if (status == OCV_OK)
+        status = image_open_either(cli, index_file, *cli->arguments, &image, true, err);
+    if (status == OCV_OK)
+        status = settle_index(cli, nodes, &image, err);
+    if (status == OCV_OK)
+        status = print_constraint(cli, r, &image, nodes, err);
+    image_close(&image);
+    return status;
+}
+
+int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file)
+{
+    struct ocv_error err = {0};
+    int status = OCV_OK;
+    if ((r->features != NULL) + (r->features_file != NULL) != 1)
+        status = ocv_error_set(&err, OCV_ERR_INVALID,
+                               "%s: give --features \"$(sinfo -ho %%f)\", or --features-file",
+                               cli->verb);
+    if (status == OCV_OK)
+        status = write_constraint(cli, r, index_file, &err);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl derive: what an image, a directory or a file can run on, by its bytes. */
+#include "cmd/variantctl/derive/derive_verb.h"
+
+#include "cmd/variantctl/derive/derive_attach.h"
+#include "cmd/variantctl/derive/derive_documents.h"
+#include "cmd/variantctl/derive/derive_read.h"
+#include "cmd/variantctl/verbs.h"
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct derive_options {
+    bool json, attach;
+    const char *page, *label;
+};
+
+static const struct ocv_option options[] = {
+    CLI_FORMAT(struct derive_options, json, "what is printed (text)"),
+    {.name = "report",
+     .value = "FILE",
+     .help = "write a page (HTML) as well",
+     OCV_OPTION_TEXT(struct derive_options, page)},
+    {.name = "attach",
+     .help = "write the findings beside the image, as a referrer",
+     OCV_OPTION_FLAG(struct derive_options, attach)},
+    {.name = "label",
+     .value = "LABEL",
+     .help = "only this variant of an index",
+     OCV_OPTION_TEXT(struct derive_options, label)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl derive [OPTIONS] IMAGE | oci:DIR[:TAG] | DIR | FILE\n"
+             "\n"
+             "Read the code in an image, a directory or a file, and say which machines it\n"
+             "can run on: GPU targets with their bytes, libraries needed, and properties to\n"
+             "publish it with. Of an index each variant is read. Layers are streamed and\n"
+             "remembered by digest; nothing is unpacked.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl derive registry.example/app:1.0\n"
+           "  variantctl derive --report app.html --label cuda12.8 oci:images:app\n"
+           "  variantctl derive --attach registry.example/app:1.0\n"};
+
+#define OUTPUT_MAX ((size_t)64 << 20)
+#define CONFIG_MAX ((size_t)8 << 20)
+
+struct derive {
+    struct cli *cli;
+    struct derive_options request;
+    struct derive_result *results;
+    size_t n;
+};
+
+static void free_results(struct derive *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        ocv_content_free(&d->results[i].content);
+        free((char *)(uintptr_t)d->results[i].config);
+        free((char *)(uintptr_t)d->results[i].name);
+    }
+    free(d->results);
+}
+
+static struct derive_result *new_result(struct derive *d, const char *name, const char *label)
+{
+    struct derive_result *list = reallocarray(d->results, d->n + 1, sizeof(*list));
+    if (!list)
+        return NULL;
+    d->results = list;
+    struct derive_result *result = &list[d->n];
+    *result = (struct derive_result){0};
+    char *text;
+    if (asprintf(&text, "%s%s%s", name, label ? "  " : "", label ? label : "") < 0)
+        return NULL;
+    result->name = text;
+    d->n++;
+    return result;
+}
+
+static int derive_child(struct derive *d, const struct image *image,
+                        const struct ocv_descriptor *descriptor, const char *label,
+                        struct ocv_error *err)
+{
+    struct manifest_doc child = {0};
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, CONFIG_MAX);
+    struct derive_result *result = new_result(d, image->text, label);
+    if (!result)
+        return ocv_error_nomem(err);
+    int status = derive_manifest(d->cli, image, descriptor, &child, err);
+    if (status >= 0)
+        status = derive_config(d->cli, image, &child, &config, err);
+    if (status >= 0)
+        status = derive_read_content(d->cli, image, &child, &result->content, err);
+    if (status >= 0 && d->request.attach)
+        status =
+            derive_attach(d->cli, image, &child, &result->content.report, result->attached, err);
+    child_free(&child);
+    if (status < 0)
+        return status;
+    result->config = config.data;
+    result->config_len = config.len;
+    ocv_buffer_init(&config, CONFIG_MAX); /* given away */
+    return OCV_OK;
+}
+
+/* Each entry that can be run, or the one of --label. */
+static int derive_entries(struct derive *d, const struct image *image, struct ocv_error *err)
+{
+    const char *wanted = d->request.label;
+    int status = OCV_OK;
+    size_t found = 0;
+    for (size_t i = 0; i < ocv_index_count(image->index) && status >= 0; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        const char *label = entry->label;
+        struct ocv_descriptor descriptor;
+        if ((wanted && (!label || strcmp(label, wanted) != 0)) ||
+            entry->code == OCV_REJECT_ATTESTATION || entry->code == OCV_REJECT_ARTIFACT ||
+            entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE)
+            continue;
+        found++;
+        status = child_descriptor(entry, &descriptor, err);
+        if (status >= 0)
+            status = derive_child(d, image, &descriptor, label, err);
+    }
+    if (status >= 0 && !found)
+        return wanted ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no variant '%s'", image->text,
+                                      wanted)
+                      : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no image in it", image->text);
+    return status;
+}
+
+static int derive_path(struct derive *d, const char *path, struct ocv_error *err)
+{
+    struct derive_result *result = new_result(d, path, NULL);
+    if (!result)
+        return ocv_error_nomem(err);
+    int status = derive_read_path(d->cli, path, &result->content.report, err);
+    return status < 0 ? status
+                      : ocv_content_derive(&result->content.report, &result->content.derived, err);
+}
+
+static int derive_image(struct derive *d, const char *text, struct ocv_error *err)
+{
+    struct image image = {0};
+    int status = cli_load(d->cli, err);
+    if (status >= 0)
+        status = image_open(d->cli, text, &image, err);
+    if (status >= 0)
+        status = image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
+                                                  : derive_child(d, &image, &image.top, NULL, err);
+    image_close(&image);
+    return status;
+}
+
+static int print_results(const struct derive *d, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OUTPUT_MAX);
+    int status = OCV_OK;
+    if (d->request.json) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < d->n; i++)
+            json_array_append_new(list, derive_format_json(&d->results[i]));
+        json_t *root =
+            json_pack("{s:s, s:o}", "schema", "dev.ocivariant.derive/v1", "images", list);
+        char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+        status = text ? ocv_buffer_printf(&out, err, "%s\n", text) : ocv_error_nomem(err);
+        free(text);
+        json_decref(root);
+    }
+    for (size_t i = 0; i < d->n && status >= 0 && !d->request.json; i++) {
+        if (i)
+            status = ocv_buffer_append(&out, "\n", 1, err);
+        if (status >= 0)
+            status = derive_format_text(&d->results[i], &out, err);
+    }
+    return status < 0 ? status : cli_print(out.data, out.len, err);
+}
+
+static int write_page(const struct derive *d, struct ocv_error *err)
+{
+    ocv_auto_buffer page;
+    ocv_buffer_init(&page, OUTPUT_MAX);
+    int status = derive_format_page(d->results, d->n, &page, err);
+    return status < 0 ? status : ocv_file_write(d->request.page, page.data, page.len, err);
+}
+
+/* What stands on disk goes before a short name; a path that does not exist is no image. */
+static int derive_argument(struct derive *d, const char *what, struct ocv_error *err)
+{
+    struct stat st;
+    if (!strncmp(what, "oci:", 4))
+        return derive_image(d, what, err);
+    if (stat(what, &st) == 0)
+        return d->request.attach
+                   ? ocv_error_set(err, OCV_ERR_INVALID,
+                                   "derive: --attach is for images; %s is a path", what)
+                   : derive_path(d, what, err);
+    if (*what == '/' || !strncmp(what, "./", 2) || !strncmp(what, "../", 3))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", what, strerror(errno));
+    return derive_image(d, what, err);
+}
+
+int cmd_derive(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct derive d = {.cli = cli};
+    int code = cli_read(cli, &command, &d.request, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments != 1) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "derive: give one image, directory or file");
+        return cli_fail(cli, &err);
+    }
+    int status = derive_argument(&d, *cli->arguments, &err);
+    if (status >= 0)
+        status = print_results(&d, &err);
+    if (status >= 0 && d.request.page)
+        status = write_page(&d, &err);
+    free_results(&d);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

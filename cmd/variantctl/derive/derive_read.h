@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Read the content of a file, a directory or an image: by content-scan, a process for each, because
+ * archives come from anybody. What layers say is kept for each digest in the user's cache. */
+#ifndef OCV_DERIVE_READ_H
+#define OCV_DERIVE_READ_H
+
+#include "cmd/common/image/image_copy.h"
+#include "lib/content/derived.h"
+
+/** A file or a directory on this machine. */
+int derive_read_path(struct cli *cli, const char *path, struct ocv_content_report *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** An image's layers, from the base up. Those of a registry are streamed; nothing is unpacked. */
+int derive_read_image(struct cli *cli, const struct image *image, const struct manifest_doc *child,
+                      struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** The same, and what it means. */
+int derive_read_content(struct cli *cli, const struct image *image,
+                        const struct manifest_doc *child, struct ocv_content *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** What is written by hand, and what the files show of features of which nothing is written. May be
+ *  empty. */
+int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,
+                      struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The page of --report: tables, and bytes for each target as bars (SVG). No script, nothing from
+ * elsewhere, dark and light. */
+#include "cmd/common/progress/format.h"
+#include "cmd/variantctl/derive/derive_verb.h"
+
+#include <string.h>
+
+#define BAR_WIDTH 560
+
+struct derive_page {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status;
+};
+
+static void put_raw(struct derive_page *p, const char *text)
+{
+    if (p->status >= 0)
+        p->status = ocv_buffer_append(p->out, text, strlen(text), p->err);
+}
+
+/* Text from outside. */
+static void put_text(struct derive_page *p, const char *text)
+{
+    for (; *text; text++) {
+        char one[2] = {*text, '\0'};
+        put_raw(p, *text == '<'   ? "&lt;"
+                   : *text == '>' ? "&gt;"
+                   : *text == '&' ? "&amp;"
+                   : *text == '"' ? "&quot;"
+                                  : one);
+    }
+}
+
+static void put_number(struct derive_page *p, long long number)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%lld", number);
+    put_raw(p, text);
+}
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width\">\n<title>variantctl derive</title>\n"
+    "<style>\n"
+    ":root { color-scheme: light dark; --bar: #2f6f4f; --rest: #b58900; }\n"
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 "
+    "1rem; }\n"
+    "table { border-collapse: collapse; margin: 1rem 0; }\n"
+    "th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }\n"
+    "td.n { text-align: right; font-variant-numeric: tabular-nums; }\n"
+    "code { font-family: ui-monospace, monospace; }\n"
+    "rect.all { fill: var(--bar); } rect.some { fill: var(--rest); } text { fill: currentColor; "
+    "font: 13px system-ui, sans-serif; }\n"
+    "</style>\n";
+
+/* One bar for each target: its bytes, full width for the largest. */
+static void put_picture(struct derive_page *p, const struct ocv_content_derived *d)
+{
+    int64_t largest = 1;
+    char bytes[FORMAT_NUMBER_MAX], name[OCV_CONTENT_TARGET_MAX];
+    for (size_t i = 0; i < d->n_targets; i++)
+        if (d->targets[i].bytes > largest)
+            largest = d->targets[i].bytes;
+    put_raw(
+        p,
+        "<svg role=\"img\" aria-label=\"bytes of code for each target\" width=\"100%\" viewBox=\"0 "
+        "0 860 ");
+    put_number(p, (long long)d->n_targets * 26 + 4);
+    put_raw(p, "\">\n");
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        long long y = (long long)i * 26 + 4;
+        long long width = (long long)((double)it->bytes / (double)largest * BAR_WIDTH);
+        put_raw(p, "<text x=\"0\" y=\"");
+        put_number(p, y + 15);
+        put_raw(p, "\">");
+        put_text(p, ocv_content_target_name(it, name, sizeof(name)));
+        put_raw(p, " ");
+        put_raw(p, derive_kind(it->fact));
+        put_raw(p, it->proposed ? "</text><rect class=\"all\" x=\"200\" y=\""
+                                : "</text><rect class=\"some\" x=\"200\" y=\"");
+        put_number(p, y);
+        put_raw(p, "\" height=\"20\" width=\"");
+        put_number(p, width > 1 ? width : 1);
+        put_raw(p, "\"/><text x=\"");
+        put_number(p, 208 + (width > 1 ? width : 1));
+        put_raw(p, "\" y=\"");
+        put_number(p, y + 15);
+        put_raw(p, "\">");
+        put_raw(p, format_bytes(it->bytes, bytes));
+        put_raw(p, "</text>\n");
+    }
+    put_raw(p, "</svg>\n");
+}
+
+static void put_targets(struct derive_page *p, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    char bytes[FORMAT_NUMBER_MAX], name[OCV_CONTENT_TARGET_MAX], setting[128];
+    put_raw(p,
+            "<table><tr><th>Target</th><th>Code</th><th>Files</th><th>Size</th><th>Runs on it</th>"
+            "<th>Alone saves</th><th>Build setting</th></tr>\n");
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        put_raw(p, "<tr><td><code>");
+        put_text(p, ocv_content_target_name(it, name, sizeof(name)));
+        put_raw(p, "</code></td><td>");
+        put_raw(p, derive_kind(it->fact));
+        put_raw(p, "</td><td class=\"n\">");
+        put_number(p, (long long)it->files);
+        put_raw(p, "</td><td class=\"n\">");
+        put_raw(p, format_bytes(it->bytes, bytes));
+        put_raw(p, "</td><td>");
+        if (it->proposed) {
+            put_raw(p, "all");
+        } else if (it->fact == OCV_CONTENT_SYCL_CODE) {
+            put_raw(p, "named, not claimed");
+        } else if (it->lacking) {
+            put_raw(p, "all but ");
+            put_number(p, (long long)it->lacking);
+            put_raw(p, ": <code>");
+            put_text(p, it->without);
+            put_raw(p, "</code>");
+        } else {
+            put_raw(p, "not known");
+        }
+        put_raw(p, "</td><td class=\"n\">");
+        if (it->proposed && it->fact != OCV_CONTENT_CUDA_PTX) {
+            put_number(p, derive_saving(result, it));
+            put_raw(p, " %");
+        }
+        put_raw(p, "</td><td>");
+        for (size_t k = 0; it->proposed && ocv_content_setting(it, k, setting, sizeof(setting));
+             k++) {
+            put_raw(p, k ? "<br><code>" : "<code>");
+            put_text(p, setting);
+            put_raw(p, "</code>");
+        }
+        put_raw(p, "</td></tr>\n");
+    }
+    put_raw(p, "</table>\n");
+}
+
+static void put_words(void *data, const char *source, const char *words)
+{
+    struct derive_page *p = data;
+    put_raw(p, "<li><code>");
+    put_text(p, source);
+    put_raw(p, "</code>: ");
+    put_text(p, words);
+    put_raw(p, "</li>\n");
+}
+
+static void note_words(void *data, const char *source, const char *words)
+{
+    (void)source;
+    (void)words;
+    *(bool *)data = true;
+}
+
+static void put_needs(struct derive_page *p, const struct ocv_content_derived *d)
+{
+    put_raw(p, "<h2>Needs</h2>\n<ul>\n");
+    for (size_t i = 0; i < d->n_needs; i++) {
+        put_raw(p, "<li>");
+        put_text(p, d->needs[i].is);
+        put_raw(p, ": <code>");
+        put_text(p, d->needs[i].name);
+        put_raw(p, "</code>, as <code>");
+        put_text(p, d->needs[i].path);
+        put_raw(p, "</code> does</li>\n");
+    }
+    put_raw(p, "</ul>\n");
+}
+
+static void put_result(struct derive_page *p, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    char bytes[FORMAT_NUMBER_MAX];
+    put_raw(p, "<h1>");
+    put_text(p, result->name);
+    put_raw(p, "</h1>\n<p>");
+    put_number(p, (long long)result->content.report.members);
+    put_raw(p, result->content.report.members == 1 ? " file, " : " files, ");
+    put_raw(p, format_bytes(result->content.report.bytes, bytes));
+    put_raw(p, "</p>\n");
+    if (d->n_targets) {
+        put_picture(p, d);
+        put_raw(p, "<p>Green: every file with code for such devices runs there. Yellow: some do "
+                   "not.</p>\n");
+        put_targets(p, result);
+    }
+    put_raw(p, d->n_properties ? "<h2>Proposed properties</h2>\n<ul>\n"
+                               : "<p>Nothing in its files asks for a kind of machine.</p>\n");
+    for (size_t i = 0; i < d->n_properties; i++) {
+        put_raw(p, "<li><code>");
+        put_text(p, d->properties[i]);
+        put_raw(p, "</code></li>\n");
+    }
+    put_raw(p, d->n_properties ? "</ul>\n" : "");
+    if (d->n_needs)
+        put_needs(p, d);
+    bool any = false;
+    derive_words(result, note_words, &any);
+    if (any) {
+        put_raw(p, "<h2>Says of itself</h2>\n<ul>\n");
+        derive_words(result, put_words, p);
+        put_raw(p, "</ul>\n");
+    }
+    for (size_t i = 0; i < result->content.report.notes.n; i++) {
+        put_raw(p, "<p>Not looked at: ");
+        put_text(p, result->content.report.notes.list[i].value);
+        put_raw(p, "</p>\n");
+    }
+}
+
+int derive_format_page(const struct derive_result *results, size_t n, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    struct derive_page p = {.out = out, .err = err};
+    put_raw(&p, head);
+    for (size_t i = 0; i < n; i++)
+        put_result(&p, &results[i]);
+    put_raw(&p, "</html>\n");
+    return p.status;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/derive/scanner.h"
+
+#include "gen/libexecdir.h"
+#include "lib/base/file.h"
+#include "lib/base/system/spawn.h"
+#include "lib/base/text.h"
+#include "lib/content/content_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define PROGRAM "content-scan"
+#define MEMORY_MAX (UINT64_C(4) << 30) /* of addresses; it uses some 20 MB */
+
+/* In a build tree libexec is beside the program. True: `path` is the path to name in messages,
+ * whether it exists or not. */
+static bool find_beside(char *path, size_t size)
+{
+    char self[4096], beside[4096];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return true;
+    *slash = '\0';
+    int n = snprintf(beside, sizeof(beside), "%s/libexec/" PROGRAM, self);
+    if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
+        memcpy(path, beside, (size_t)n + 1);
+    return true;
+}
+
+static bool find_scanner(const struct cli *cli, char *path, size_t size)
+{
+    const char *directory = getenv("OCV_LIBEXECDIR"), *datadir = cli_datadir(cli);
+    int n;
+    if (!directory && datadir) {
+        /* PREFIX/share/ocivariant: a tree that was moved keeps its programs at the same distance */
+        n = snprintf(path, size, "%s/../../libexec/ocivariant/" PROGRAM, datadir);
+        if (n > 0 && (size_t)n < size && access(path, X_OK) == 0)
+            return true;
+    }
+    n = snprintf(path, size, "%s/" PROGRAM, directory ? directory : OCV_DEFAULT_LIBEXECDIR);
+    if (n <= 0 || (size_t)n >= size)
+        return false;
+    return directory || access(path, X_OK) == 0 || find_beside(path, size);
+}
+
+int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
+                  struct ocv_error *err)
+{
+    char program[4096];
+    int pair[2] = {-1, -1};
+    *out = (struct scanner){.in = -1,
+                            .out = memfd_create("content", MFD_CLOEXEC),
+                            .errors = memfd_create("messages", MFD_CLOEXEC)};
+    if (!find_scanner(cli, program, sizeof(program)))
+        return ocv_error_set(err, OCV_ERR_CONFIG, PROGRAM ": its path is too long");
+    if (out->out < 0 || out->errors < 0 ||
+        (!path && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
+        return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
+    const char *const argv[] = {program, path ? path : "--layer", NULL};
+    struct ocv_spawn_program start = {.path = program,
+                                      .argv = argv,
+                                      .in = pair[1],
+                                      .out = out->out,
+                                      .errors = out->errors,
+                                      .confined = true,
+                                      .n_limits = 2,
+                                      .limits = {{RLIMIT_CORE, 0}, {RLIMIT_AS, MEMORY_MAX}}};
+#ifdef OCV_SANITIZED
+    start.n_limits = 1; /* a sanitizer's shadow is larger than that */
+#endif
+    int failed = ocv_spawn_start(&start, &out->pid);
+    if (pair[1] >= 0)
+        close(pair[1]);
+    out->in = pair[0];
+    return failed ? ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", program, strerror(failed))
+                  : OCV_OK;
+}
+
+bool scanner_write(struct scanner *scanner, const void *data, size_t len)
+{
+    const char *p = data;
+    while (len) {
+        ssize_t n = send(scanner->in, p, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* The last line that it said, as an error. */
+static int scanner_failed(const struct scanner *scanner, int wait_status, struct ocv_error *err)
+{
+    ocv_auto_buffer said;
+    ocv_buffer_init(&said, 4096);
+    lseek(scanner->errors, 0, SEEK_SET);
+    if (ocv_fd_read(scanner->errors, PROGRAM, &said, NULL) < 0 || !said.len)
+        return WIFSIGNALED(wait_status)
+                   ? ocv_error_set(err, OCV_ERR_IO, PROGRAM " was ended by signal %d",
+                                   WTERMSIG(wait_status))
+                   : ocv_error_set(err, OCV_ERR_IO, PROGRAM " failed");
+    said.data[strcspn(said.data, "\n")] = '\0';
+    const char *text = said.data;
+    if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
+        text += strlen(PROGRAM) + 2;
+    int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+    return ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
+}
+
+int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int wait_status = 0;
+    if (scanner->in >= 0)
+        close(scanner->in);
+    scanner->in = -1;
+    while (waitpid(scanner->pid, &wait_status, 0) < 0 && errno == EINTR)
+        continue;
+    scanner->pid = 0;
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
+        return scanner_failed(scanner, wait_status, err);
+    if (lseek(scanner->out, 0, SEEK_SET) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
+    return ocv_fd_read(scanner->out, PROGRAM, out, err);
+}
+
+void scanner_drop(struct scanner *scanner)
+{
+    if (scanner->pid > 0) {
+        kill(scanner->pid, SIGKILL);
+        while (waitpid(scanner->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    scanner->pid = 0;
+    ocv_fd_close(&scanner->in);
+    ocv_fd_close(&scanner->out);
+    ocv_fd_close(&scanner->errors);
+    scanner->in = scanner->out = scanner->errors = -1;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A running content-scan. */
+#ifndef OCV_DERIVE_SCANNER_H
+#define OCV_DERIVE_SCANNER_H
+
+#include "cmd/common/cli.h"
+
+#include <sys/types.h>
+
+struct scanner {
+    pid_t pid;
+    int in;     /**< takes the layer, -1: none */
+    int out;    /**< its answer, a file in memory */
+    int errors; /**< what it says, too */
+};
+
+/** Start it for a path, or with NULL for a layer that scanner_write brings. */
+int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Pass bytes of the layer on. False: the scanner has ended, and scanner_finish gives the
+ * reason. */
+bool scanner_write(struct scanner *scanner, const void *data, size_t len);
+/** No more bytes: wait for it, and append its answer. */
+int scanner_finish(struct scanner *scanner, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Kill it. May be called after scanner_finish. */
+void scanner_drop(struct scanner *scanner);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/cli.h"
+#include "cmd/common/progress/format.h"
+#include "cmd/variantctl/derive/derive_verb.h"
+
+#include <string.h>
+
+struct text {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status;
+    char shown[4][512]; /* by turns */
+    unsigned turn;
+};
+
+/* Text from the image. */
+static const char *shown_text(struct text *t, const char *text)
+{
+    char *out = t->shown[t->turn++ % 4];
+    return cli_text(text, out, sizeof(t->shown[0]));
+}
+
+static void put_line(struct text *t, const char *format, ...) OCV_PRINTF(2, 3);
+static void put_line(struct text *t, const char *format, ...)
+{
+    char line[1024];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(line, sizeof(line), format, list);
+    va_end(list);
+    if (t->status >= 0 && n > 0)
+        t->status = ocv_buffer_append(
+            t->out, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1, t->err);
+}
+
+static void put_targets(struct text *t, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    char name[OCV_CONTENT_TARGET_MAX], bytes[FORMAT_NUMBER_MAX];
+    if (!d->n_targets) {
+        put_line(t, "no code for GPUs in its files\n");
+        return;
+    }
+    put_line(t, "\n%-28s %-8s %6s %10s  %s\n", "TARGET", "CODE", "FILES", "SIZE", "RUNS ON IT");
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        put_line(t, "%-28s %-8s %6zu %10s  ", ocv_content_target_name(it, name, sizeof(name)),
+                 derive_kind(it->fact), it->files, format_bytes(it->bytes, bytes));
+        if (it->proposed)
+            put_line(t, "all\n");
+        else if (it->fact == OCV_CONTENT_SYCL_CODE)
+            put_line(t, "named, not claimed\n");
+        else if (it->lacking)
+            put_line(t, "all but %zu: %s\n", it->lacking, shown_text(t, it->without));
+        else
+            put_line(t, "not known\n");
+    }
+}
+
+static void put_properties(struct text *t, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    if (!d->n_properties) {
+        put_line(t, "\nNothing in its files asks for a kind of machine.\n");
+        return;
+    }
+    put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);
+    for (size_t i = 0; i < d->n_properties; i++)
+        put_line(t, "  %s\n", d->properties[i]);
+}
+
+static void put_highest(struct text *t, const char *what, const struct ocv_content_highest *highest)
+{
+    if (highest->value)
+        put_line(t, "  %s %s  (%s)\n", what, shown_text(t, highest->value),
+                 shown_text(t, highest->path));
+}
+
+static void put_needs(struct text *t, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    put_line(t, "\nNeeds:\n");
+    for (size_t i = 0; i < d->machines.n; i++)
+        put_line(t, "  %s code in %lld file%s\n", d->machines.list[i].value,
+                 (long long)d->machines.list[i].count, d->machines.list[i].count == 1 ? "" : "s");
+    put_highest(t, "x86-64 level", &d->level);
+    put_highest(t, "C library", &d->glibc);
+    put_highest(t, "C++ library", &d->glibcxx);
+    for (size_t i = 0; i < d->n_needs; i++)
+        put_line(t, "  %s: %s  (%zu file%s: %s)\n", d->needs[i].is, shown_text(t, d->needs[i].name),
+                 d->needs[i].files, d->needs[i].files == 1 ? "" : "s",
+                 shown_text(t, d->needs[i].path));
+    if (d->mixed)
+        put_line(t,
+                 "  different major versions of one library: nothing is proposed of its version\n");
+    if (d->ptx.value)
+        put_line(t, "  PTX %s%s%s  (%s)\n", shown_text(t, d->ptx.value),
+                 d->toolkit ? ", written by CUDA " : "", d->toolkit ? d->toolkit : "",
+                 shown_text(t, d->ptx.path));
+    put_highest(t, "CUDA toolkit", &d->cubin);
+}
+
+static void put_slim(struct text *t, const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    char setting[128], name[OCV_CONTENT_TARGET_MAX];
+    bool any = false;
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        if (!it->proposed || it->fact == OCV_CONTENT_CUDA_PTX || derive_saving(result, it) < 1)
+            continue;
+        if (!any)
+            put_line(t, "\nA build for one target alone saves:\n");
+        any = true;
+        put_line(t, "  %-28s %3d %%  ", ocv_content_target_name(it, name, sizeof(name)),
+                 derive_saving(result, it));
+        for (size_t k = 0; ocv_content_setting(it, k, setting, sizeof(setting)); k++)
+            put_line(t, "%s%s", k ? " " : "", setting);
+        put_line(t, "\n");
+    }
+}
+
+static void put_words(void *data, const char *source, const char *words)
+{
+    put_line(data, "  %s: %s\n", shown_text(data, source), shown_text(data, words));
+}
+
+static void put_unseen(void *data, const char *source, const char *words)
+{
+    put_line(data, "not looked at: %s: %s\n", shown_text(data, source), shown_text(data, words));
+}
+
+int derive_format_text(const struct derive_result *result, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    struct text t = {.out = out, .err = err};
+    const struct ocv_content_derived *d = &result->content.derived;
+    char bytes[FORMAT_NUMBER_MAX];
+    put_line(&t, "%s: %lld file%s, %s\n", result->name, (long long)result->content.report.members,
+             result->content.report.members == 1 ? "" : "s",
+             format_bytes(result->content.report.bytes, bytes));
+    put_targets(&t, result);
+    put_properties(&t, result);
+    if (d->machines.n || d->n_needs)
+        put_needs(&t, result);
+    put_slim(&t, result);
+    size_t before = out->len;
+    put_line(&t, "\nSays of itself:\n");
+    size_t title = out->len;
+    derive_words(result, put_words, &t);
+    if (t.status >= 0 && out->len == title) {
+        out->len = before;
+        out->data[before] = '\0';
+    }
+    for (size_t i = 0; i < result->content.report.notes.n; i++)
+        put_line(&t, "%snot looked at: %s\n", i ? "" : "\n",
+                 shown_text(&t, result->content.report.notes.list[i].value));
+    derive_unseen(result, put_unseen, &t);
+    if (result->attached[0])
+        put_line(&t, "\nAttached: %s\n", result->attached);
+    return t.status;
+}

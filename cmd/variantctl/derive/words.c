@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an image says in words: its configuration, and files of frameworks in it. */
+#include "cmd/variantctl/derive/derive_verb.h"
+
+#include "gen/content-rules.h"
+#include "lib/base/format/json.h"
+#include "ocivariant/digest.h"
+
+#include <string.h>
+
+#define CONFIG_MAX ((size_t)8 << 20)
+#define WORDS_MAX 400u
+#define TOLD_MAX 32u /* of one kind */
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static bool begins_with_any(const char *text, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(text, list[i], strlen(list[i])))
+            return true;
+    return false;
+}
+
+static void visit_config(const struct derive_result *result,
+                         void (*visit)(void *data, const char *source, const char *words),
+                         void *data)
+{
+    ocv_auto_json *root = NULL;
+    size_t i;
+    json_t *it;
+    const char *key;
+    char words[WORDS_MAX];
+    if (!result->config || ocv_json_load("image config", result->config, result->config_len,
+                                         CONFIG_MAX, &root, NULL) < 0)
+        return;
+    json_array_foreach(json_object_get(json_object_get(root, "config"), "Env"), i, it)
+    {
+        if (!json_is_string(it) || !begins_with_any(json_string_value(it), content_environment,
+                                                    COUNT(content_environment)))
+            continue;
+        snprintf(words, sizeof(words), "%s", json_string_value(it));
+        visit(data, "config", words);
+    }
+    json_object_foreach(json_object_get(json_object_get(root, "config"), "Labels"), key, it)
+    {
+        if (!json_is_string(it) || !begins_with_any(key, content_labels, COUNT(content_labels)))
+            continue;
+        snprintf(words, sizeof(words), "%s=%s", key, json_string_value(it));
+        visit(data, "label", words);
+    }
+}
+
+/* `cuda: Optional[str] = '12.8'` of torch/version.py: the quoted value of a line that begins so. */
+static void visit_version(const struct ocv_content_text *text, const char *key,
+                          void (*visit)(void *data, const char *source, const char *words),
+                          void *data)
+{
+    char words[64];
+    for (const char *line = text->text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        size_t n = strcspn(line, "\n");
+        const char *equals = memchr(line, '=', n);
+        const char *quote = equals ? memchr(equals, '\'', n - (size_t)(equals - line)) : NULL;
+        if (strncmp(line, key, strlen(key)) != 0 || !quote ||
+            (line[strlen(key)] != ':' && line[strlen(key)] != ' '))
+            continue;
+        snprintf(words, sizeof(words), "%s %.*s", key, (int)strcspn(quote + 1, "'\n"), quote + 1);
+        visit(data, text->path, words);
+    }
+}
+
+/* What files say of which no property is made: once for each value, with the first file. */
+static void visit_told(const struct derive_result *result, enum ocv_content_fact fact,
+                       const char *before, const char *after,
+                       void (*visit)(void *data, const char *source, const char *words), void *data)
+{
+    const struct ocv_content_report *report = &result->content.report;
+    struct ocv_content_facts seen = {0};
+    const char *paths[TOLD_MAX] = {0};
+    for (size_t i = 0; i < report->n_files; i++)
+        for (size_t k = 0; k < report->files[i].facts.n; k++) {
+            const struct ocv_content_finding *it = &report->files[i].facts.list[k];
+            size_t known = seen.n;
+            if (it->fact != fact || ocv_content_facts_add(&seen, fact, it->value, 0, 1, NULL) < 0)
+                continue;
+            if (seen.n > known && known < TOLD_MAX)
+                paths[known] = report->files[i].path;
+        }
+    for (size_t i = 0; i < seen.n && i < TOLD_MAX; i++) {
+        char words[WORDS_MAX];
+        int n = snprintf(words, sizeof(words), "%s%s%s", before, seen.list[i].value, after);
+        if (n > 0 && (size_t)n < sizeof(words) && seen.list[i].count > 1)
+            snprintf(words + n, sizeof(words) - (size_t)n, " (%lld files)",
+                     (long long)seen.list[i].count);
+        visit(data, paths[i], words);
+    }
+    ocv_content_facts_free(&seen);
+}
+
+void derive_unseen(const struct derive_result *result,
+                   void (*visit)(void *data, const char *source, const char *words), void *data)
+{
+    visit_told(result, OCV_CONTENT_UNSEEN, "", "", visit, data);
+}
+
+void derive_words(const struct derive_result *result,
+                  void (*visit)(void *data, const char *source, const char *words), void *data)
+{
+    visit_config(result, visit, data);
+    for (size_t i = 0; i < result->content.report.n_texts; i++) {
+        const struct ocv_content_text *text = &result->content.report.texts[i];
+        size_t len = strlen(text->path);
+        if (len > 3 && !strcmp(text->path + len - 3, ".py")) {
+            visit_version(text, "cuda", visit, data);
+            visit_version(text, "hip", visit, data);
+        } else {
+            visit(data, text->path, "variant.json: the publisher's own word");
+        }
+    }
+    visit_told(result, OCV_CONTENT_COMPILER, "", ": code is compiled when the program runs", visit,
+               data);
+    visit_told(result, OCV_CONTENT_NPU_KERNEL, "kernels for ", "", visit, data);
+    visit_told(result, OCV_CONTENT_HWCAPS, "libraries for ", " alone", visit, data);
+}
+
+const char *derive_kind(enum ocv_content_fact fact)
+{
+    switch (fact) {
+    case OCV_CONTENT_CUDA_PTX:
+        return "PTX";
+    case OCV_CONTENT_CUDA_IR:
+        return "LTO";
+    case OCV_CONTENT_SYCL_CODE:
+        return "SYCL";
+    default:
+        return "machine";
+    }
+}
+
+int derive_saving(const struct derive_result *result, const struct ocv_content_target *target)
+{
+    int64_t all = result->content.report.bytes;
+    int64_t code = ocv_content_device_bytes(&result->content.derived, target->fact);
+    double percent = all > 0 ? (double)(code - target->bytes) * 100 / (double)all : 0;
+    return percent < 0 ? 0 : percent > 100 ? 100 : (int)percent; /* files may lie about sizes */
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl export backendai: what an agent's heartbeat says of its machine. */
+#include "cmd/variantctl/export/export_verbs.h"
+
+#define ESSENCE_MAX (64u * 1024 * 1024)
+#define PLUGIN "ocivariant" /* the compute plug-in's key: contrib/backendai */
+#define SCHEMA "dev.ocivariant.profile/v1"
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl export backendai [OPTIONS]\n"
+             "\n"
+             "Write what this machine, or the one of --profile, supports as a Backend.AI agent\n"
+             "with our compute plug-in says it in every heartbeat, among compute_plugins: its\n"
+             "profile, without names, times and serial numbers, and its class.\n",
+    .groups = CLI_HOST,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl export backendai\n"
+           "  variantctl export backendai --profile h100.json\n"
+           "  variantctl export backendai --devices nvidia=0\n"};
+
+static int make_attributes(struct cli *cli, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char class[OCV_CLASS_MAX];
+    int status = cli_profile(cli, err);
+    if (status == OCV_OK)
+        status = ocv_profile_class(cli->profile, class, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err,
+                                   "{\"" PLUGIN "\":{\"version\":\"" OCV_VERSION
+                                   "\",\"schema\":\"" SCHEMA "\",\"class\":\"%s\",\"profile\":",
+                                   class);
+    if (status == OCV_OK)
+        status = ocv_profile_essence(cli->profile, out, err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, "}}\n");
+}
+
+static int export_backendai(struct cli *cli, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, ESSENCE_MAX);
+    int status = cli_load(cli, err);
+    if (status == OCV_OK)
+        status = make_attributes(cli, &out, err);
+    return status < 0 ? status : cli_print(out.data, out.len, err);
+}
+
+int cmd_export_backendai(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    int code = cli_read(cli, &command, NULL, argc, argv);
+    if (code >= 0)
+        return code;
+    int status = cli->n_arguments
+                     ? ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb)
+                     : export_backendai(cli, &err);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl export nfd: a feature file for Kubernetes' node-feature-discovery. It drops a line
+ * that it does not take without a word, and a file that is too large with one in its log. */
+#include "cmd/variantctl/export/export_verbs.h"
+#include "lib/base/file.h"
+#include "lib/base/format/json.h"
+#include "lib/base/format/values.h"
+
+#include <string.h>
+#include <time.h>
+
+#define FILE_MAX_BYTES 65536u /* node-feature-discovery, source/local: MaxFeatureFileSize */
+#define ESSENCE_MAX (64u * 1024 * 1024)
+#define PREFIX "dev.ocivariant/"
+#define EXPIRES "1d"
+
+struct nfd_options {
+    struct cli *cli;
+    const char *output;
+    int64_t expires_ms;
+};
+
+static int take_expires(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    int64_t *expires_ms = given->into;
+    if (!ocv_duration_parse(given->value, expires_ms))
+        return ocv_error_set(err, OCV_ERR_INVALID, "--expires: '%.40s' is not " OCV_DURATION_FORM,
+                             given->value);
+    return OCV_OK;
+}
+
+static const struct ocv_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .help = "this file, whole or not at all (standard output)",
+     OCV_OPTION_TEXT(struct nfd_options, output)},
+    {.name = "expires",
+     .value = "TIME",
+     .help = "time until it expires (" EXPIRES "; 0: never)",
+     OCV_OPTION_MEMBER(take_expires, struct nfd_options, expires_ms)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl export nfd [OPTIONS]\n"
+             "\n"
+             "Write what this machine, or the one of --profile, supports as a feature file of\n"
+             "node-feature-discovery: the label dev.ocivariant/class, which is equal on nodes\n"
+             "that choose alike, and a feature dev.ocivariant/NAMESPACE.FEATURE.VALUE for each\n"
+             "property, for its rules, which becomes no label.\n",
+    .options = options,
+    .groups = CLI_HOST,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl export nfd\n"
+           "  variantctl export nfd --profile h100.json --expires 0\n"
+           "  variantctl export nfd --expires 1h \\\n"
+           "    -o /etc/kubernetes/node-feature-discovery/features.d/ocivariant\n"};
+
+static bool has_value(const json_t *values, const char *value)
+{
+    const json_t *it;
+    size_t i;
+    json_array_foreach(values, i, it)
+    {
+        const char *text = json_string_value(it);
+        if (text && !strcmp(text, value))
+            return true;
+    }
+    return false;
+}
+
+static bool device_has(const json_t *device, const char *feature, const char *value)
+{
+    const json_t *own;
+    size_t i;
+    json_array_foreach(json_object_get(device, "features"), i, own)
+    {
+        const char *name = json_string_value(json_object_get(own, "name"));
+        if (name && !strcmp(name, feature) && !has_value(json_object_get(own, "values"), value))
+            return false;
+    }
+    return true;
+}
+
+/* True if every device with its own list for the feature has the value in it. */
+static bool all_devices_have(const json_t *devices, const char *feature, const char *value)
+{
+    const json_t *device;
+    size_t i;
+    json_array_foreach(devices, i, device)
+    {
+        if (!device_has(device, feature, value))
+            return false;
+    }
+    return true;
+}
+
+/* The first two dots of a name part namespace, feature and value. */
+static int put_namespace(struct ocv_buffer *out, const json_t *ns, struct ocv_error *err)
+{
+    const char *name = json_string_value(json_object_get(ns, "namespace"));
+    const json_t *devices = json_object_get(ns, "devices"), *feature, *value;
+    size_t i, k;
+    int status = OCV_OK;
+    json_array_foreach(json_object_get(ns, "features"), i, feature)
+    {
+        const char *of = json_string_value(json_object_get(feature, "name"));
+        json_array_foreach(json_object_get(feature, "values"), k, value)
+        {
+            const char *text = json_string_value(value);
+            if (status == OCV_OK && all_devices_have(devices, of, text))
+                status = ocv_buffer_printf(out, err, "# +no-label\n" PREFIX "%s.%s.%s=true\n", name,
+                                           of, text);
+        }
+    }
+    return status;
+}
+
+static int put_properties(struct ocv_buffer *out, const struct ocv_profile *profile,
+                          struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_auto_json *root = NULL;
+    const json_t *ns;
+    size_t i;
+    ocv_buffer_init(&text, ESSENCE_MAX);
+    int status = ocv_profile_essence(profile, &text, err);
+    if (status == OCV_OK)
+        status = ocv_json_load("profile", text.data, text.len, ESSENCE_MAX, &root, err);
+    json_array_foreach(json_object_get(root, "namespaces"), i, ns)
+    {
+        if (status == OCV_OK)
+            status = put_namespace(out, ns, err);
+    }
+    return status;
+}
+
+static int put_expiry(struct ocv_buffer *out, int64_t expires_ms, struct ocv_error *err)
+{
+    char text[32];
+    struct tm tm;
+    time_t when = time(NULL) + (time_t)(expires_ms / 1000);
+    if (expires_ms <= 0)
+        return OCV_OK;
+    if (!gmtime_r(&when, &tm) || tm.tm_year > 8000 ||
+        !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+        return ocv_error_set(err, OCV_ERR_INVALID, "--expires: too long");
+    return ocv_buffer_printf(out, err, "# +expiry-time=%s\n", text);
+}
+
+static int make_features(const struct nfd_options *r, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char class[OCV_CLASS_MAX];
+    int status = cli_profile(r->cli, err);
+    if (status == OCV_OK)
+        status = ocv_profile_class(r->cli->profile, class, err);
+    if (status < 0)
+        return status;
+    status = put_expiry(out, r->expires_ms, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, PREFIX "class=%s\n", class);
+    if (status == OCV_OK)
+        status = put_properties(out, r->cli->profile, err);
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, status,
+                             "the properties take more than %u bytes, which "
+                             "node-feature-discovery would not read",
+                             FILE_MAX_BYTES);
+    return status;
+}
+
+static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, FILE_MAX_BYTES);
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = make_features(r, &out, err);
+    if (status < 0)
+        return status;
+    return r->output ? ocv_file_write(r->output, out.data, out.len, err)
+                     : cli_print(out.data, out.len, err);
+}
+
+int cmd_export_nfd(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct nfd_options r = {.cli = cli};
+    (void)ocv_duration_parse(EXPIRES, &r.expires_ms);
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
+        return cli_fail(cli, &err);
+    }
+    return export_nfd(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
+}

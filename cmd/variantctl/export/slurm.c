@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl export slurm: the features of nodes. */
+#include "lib/slurm/slurm.h"
+#include "cmd/variantctl/export/export_verbs.h"
+#include "cmd/variantctl/fleet/fleet_source.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX ((size_t)1024 * 1024 * 1024)
+
+struct slurm_options {
+    struct cli *cli;
+    const char *fleet, *node;
+    bool with_short, scontrol, features;
+};
+
+static const struct ocv_option options[] = {
+    {.name = "profiles",
+     .value = "FLEET",
+     .help = "of many nodes, as for match, a line for each",
+     OCV_OPTION_TEXT(struct slurm_options, fleet)},
+    {.name = "short",
+     .help = "short features as well, for `claim --short`",
+     OCV_OPTION_FLAG(struct slurm_options, with_short)},
+    {.name = "scontrol",
+     .help = "the command that changes a running cluster",
+     OCV_OPTION_FLAG(struct slurm_options, scontrol)},
+    {.name = "features",
+     .help = "the features alone, as `sinfo -ho %f` prints them",
+     OCV_OPTION_FLAG(struct slurm_options, features)},
+    {.name = "node",
+     .value = "NAME",
+     .help = "with --scontrol: the node's name (this machine's)",
+     OCV_OPTION_TEXT(struct slurm_options, node)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl export slurm [OPTIONS]\n"
+             "\n"
+             "Write what this machine, or the one of --profile, supports as Slurm's features,\n"
+             "each property as it stands, for `claim --for slurm`. Feature=... is for a node's\n"
+             "line in slurm.conf, and for slurmd -Z --conf \"$(variantctl export slurm)\".\n",
+    .options = options,
+    .groups = CLI_HOST,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl export slurm\n"
+           "  variantctl export slurm --profile h100.json --short\n"
+           "  variantctl export slurm --profiles fleet --scontrol\n"};
+
+/* Slurm reads the name of a node as a list of hosts. */
+static bool name_valid(const char *name)
+{
+    size_t n = strlen(name);
+    return n && n <= OCV_NODE_NAME_MAX && name[0] != '-' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
+}
+
+static int put_node(const struct slurm_options *r, const char *name,
+                    const struct ocv_profile *profile, struct ocv_buffer *out,
+                    struct ocv_error *err)
+{
+    ocv_auto_buffer features;
+    ocv_buffer_init(&features, OCV_SLURM_TEXT_MAX);
+    int status = ocv_slurm_features(profile, r->with_short, &features, err);
+    const char *text = features.data ? features.data : "";
+    if (status == OCV_OK && name && !r->features && !name_valid(name))
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "'%.253s' is not a valid node name in Slurm", name);
+    if (status < 0)
+        return status;
+    if (r->features)
+        return ocv_buffer_printf(out, err, "%s\n", *text ? text : "(null)");
+    if (r->scontrol)
+        return ocv_buffer_printf(
+            out, err, "scontrol update NodeName=%s AvailableFeatures=%s ActiveFeatures=%s\n", name,
+            text, text);
+    return name ? ocv_buffer_printf(out, err, "NodeName=%s Feature=%s\n", name, text)
+                : ocv_buffer_printf(out, err, "Feature=%s\n", text);
+}
+
+static int put_fleet(const struct slurm_options *r, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_fleet) fleet = NULL;
+    size_t skipped, k;
+    int status = ocv_fleet_new(&fleet, err);
+    if (status == OCV_OK)
+        status = fleet_read(r->cli, r->fleet, false, fleet, &skipped, err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_fleet_count(fleet); i++) {
+        struct ocv_node node = ocv_fleet_node(fleet, i, &k);
+        status = put_node(r, node.name, ocv_fleet_class_profile(fleet, k), out, err);
+    }
+    return status;
+}
+
+static int put_this(const struct slurm_options *r, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = cli_profile(r->cli, err);
+    if (status < 0)
+        return status;
+    const char *name = r->node;
+    char own[256] = "";
+    if (!name && !r->cli->profile_file && gethostname(own, sizeof(own) - 1) == 0) {
+        own[strcspn(own, ".")] = '\0'; /* as slurmd calls itself */
+        name = own;
+    }
+    if (r->scontrol && !name)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give --node, too", r->cli->verb);
+    return put_node(r, r->scontrol ? name : NULL, r->cli->profile, out, err);
+}
+
+static int export_slurm(const struct slurm_options *r, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OUTPUT_MAX);
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = r->fleet ? put_fleet(r, &out, err) : put_this(r, &out, err);
+    return status < 0 ? status : cli_print(out.data, out.len, err);
+}
+
+int cmd_export_slurm(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct slurm_options r = {.cli = cli};
+    int status = OCV_OK, code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
+    else if (r.scontrol && r.features)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "%s: --scontrol or --features", cli->verb);
+    if (status == OCV_OK)
+        status = export_slurm(&r, &err);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl fleet VERB: the files that `match` reads. */
+#include "cmd/variantctl/fleet/fleet_verbs.h"
+
+#include "cmd/variantctl/fleet/fleet_source.h"
+
+#include <string.h>
+
+static const struct verb all[] = {
+    {"pack", "write a fleet so that it loads fast: classes once, then nodes", cmd_fleet_pack},
+    {"generate", "write a fleet for tests, varied from a few profiles", cmd_fleet_generate},
+    {NULL, NULL, NULL},
+};
+
+int cmd_fleet(struct cli *cli, int argc, char **argv)
+{
+    const struct verbs verbs = {
+        .usage = "Usage: variantctl fleet VERB [OPTIONS]\n\nVerbs:\n",
+        .list = all,
+        .end = "\nExamples:\n"
+               "  variantctl fleet pack fleet >fleet.packed\n"
+               "  variantctl fleet pack --skip-bad fleet >fleet.packed\n"
+               "  variantctl fleet generate --seed 7 --nodes 1000 h100.json >fleet.jsonl\n",
+    };
+    return verbs_run(cli, &verbs, argc, argv);
+}
+
+struct fleet_options {
+    struct cli *cli;
+    bool skip_bad;
+};
+
+static const struct ocv_option options[] = {
+    {.name = "skip-bad",
+     .help = "leave out what cannot be read, and count it",
+     OCV_OPTION_FLAG(struct fleet_options, skip_bad)},
+    {.name = "override",
+     .value = "NS::F=V,V",
+     .help = "act as if every node had exactly these values",
+     OCV_OPTION_MEMBER(cli_take_setting_of, struct fleet_options, cli)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl fleet pack [OPTIONS] FLEET...\n"
+             "\n"
+             "Write profiles as one file that loads fast: each class of equal nodes once,\n"
+             "then the nodes by name. FLEET: a directory of profiles (*.json), JSON Lines,\n"
+             "what `kubectl get nodes -o json` prints, a packed fleet, \"-\" for one of these on\n"
+             "standard input. Exit 4: a profile cannot be read, or a name is there twice.\n",
+    .options = options,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl fleet pack fleet >fleet.packed\n"
+           "  variantctl fleet pack fleet h100.json >fleet.packed\n"
+           "  variantctl fleet generate --seed 7 h100.json | variantctl fleet pack - >packed\n"};
+
+static int pack_fleet(const struct fleet_options *r, char **paths, struct ocv_error *err)
+{
+    ocv_auto(ocv_fleet) fleet = NULL;
+    ocv_auto_buffer out;
+    size_t skipped;
+    ocv_buffer_init(&out, OCV_FLEET_MAX);
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = ocv_fleet_new(&fleet, err);
+    for (; *paths && status == OCV_OK; paths++)
+        status = fleet_read(r->cli, *paths, r->skip_bad, fleet, &skipped, err);
+    if (status == OCV_OK)
+        status = ocv_fleet_pack(fleet, &out, err);
+    return status < 0 ? status : cli_print(out.data, out.len, err);
+}
+
+int cmd_fleet_pack(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct fleet_options r = {.cli = cli};
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (!cli->n_arguments) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give a FLEET", cli->verb);
+        return cli_fail(cli, &err);
+    }
+    return pack_fleet(&r, cli->arguments, &err) < 0 ? cli_fail(cli, &err) : 0;
+}

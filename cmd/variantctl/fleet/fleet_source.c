@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/fleet/fleet_source.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct fleet_source {
+    struct cli *cli;
+    struct ocv_fleet *fleet;
+    struct ocv_fleet_reading how;
+    size_t skipped, bare; /* nodes without profile */
+    char first[OCV_ERROR_MESSAGE_MAX];
+};
+
+static int apply_overrides(void *data, const struct ocv_profile *profile, struct ocv_profile **out,
+                           struct ocv_error *err)
+{
+    const struct cli *cli = data;
+    return ocv_config_override_profile(cli->config, profile, out, err);
+}
+
+static int read_file(struct fleet_source *s, const char *path, const char *name,
+                     struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_FLEET_MAX);
+    int status = cli_read_file(path, &text, err);
+    if (status < 0)
+        return status;
+    s->how.source = strcmp(path, "-") != 0 ? path : "standard input";
+    s->how.name = name;
+    status = ocv_fleet_read(s->fleet, text.data ? text.data : "", text.len, &s->how, err);
+    if (s->how.skipped && !s->skipped)
+        snprintf(s->first, sizeof(s->first), "%.200s: %.800s", s->how.source, s->how.first.message);
+    s->skipped += s->how.skipped;
+    s->bare += s->how.without_profile;
+    return status;
+}
+
+/* ---- directories ---- */
+
+static int is_profile(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int read_member(struct fleet_source *s, const char *dir, const char *file,
+                       struct ocv_error *err)
+{
+    char path[4096], name[256];
+    int n = snprintf(path, sizeof(path), "%s/%s", dir, file);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
+    snprintf(name, sizeof(name), "%.*s", (int)strlen(file) - 5, file);
+    return read_file(s, path, name, err);
+}
+
+static int read_directory(struct fleet_source *s, const char *dir, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, is_profile, by_bytes), status = OCV_OK;
+    if (n < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
+    if (n == 0)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s has no profile (*.json)", dir);
+    for (int i = 0; i < n; i++) {
+        if (status == OCV_OK)
+            status = read_member(s, dir, names[i]->d_name, err);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+static void warn_skipped(const struct fleet_source *s, const char *path)
+{
+    if (s->skipped)
+        cli_warn(s->cli, "%zu bad node%s left out, the first: %s", s->skipped,
+                 s->skipped > 1 ? "s" : "", s->first);
+    if (s->bare)
+        cli_warn(s->cli, "%s: %zu node%s without the annotation dev.ocivariant/profile left out",
+                 path, s->bare, s->bare > 1 ? "s" : "");
+}
+
+int fleet_read(struct cli *cli, const char *path, bool skip_bad, struct ocv_fleet *fleet,
+               size_t *skipped, struct ocv_error *err)
+{
+    struct stat st;
+    struct fleet_source s = {.cli = cli, .fleet = fleet, .how = {.skip_bad = skip_bad}};
+    if (ocv_config_overrides(cli->config)) {
+        s.how.adapt = apply_overrides;
+        s.how.data = cli;
+    }
+    bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    int status = directory ? read_directory(&s, path, err) : read_file(&s, path, NULL, err);
+    if (status < 0)
+        return status;
+    warn_skipped(&s, path);
+    *skipped = s.skipped;
+    return ocv_fleet_count(fleet) ? OCV_OK
+                                  : ocv_error_set(err, OCV_ERR_DATA, "%s: no node with a profile",
+                                                  strcmp(path, "-") != 0 ? path : "standard input");
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl fleet generate: many nodes of a few profiles, as older drivers and other machines
+ * would have them. The same seed gives the same bytes on every machine. */
+#include "cmd/variantctl/fleet/fleet_verbs.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES_MAX 100000u
+#define PROFILES_MAX 256u
+#define LINE_BYTES_MAX ((size_t)OCV_PROFILE_MAX * 2)
+
+struct generate_options {
+    unsigned seed, nodes, classes;
+    bool seeded;
+};
+
+static int take_number(const struct ocv_option_given *given, unsigned min, unsigned max,
+                       unsigned *out, struct ocv_error *err)
+{
+    return cli_number(given->value, min, max, out)
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_INVALID, "--%s: '%.20s' is not a number from %u to %u",
+                               given->option->name, given->value, min, max);
+}
+
+static int take_seed(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    struct generate_options *r = given->into;
+    r->seeded = true;
+    return take_number(given, 0, UINT32_MAX, &r->seed, err);
+}
+
+static int take_nodes(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    return take_number(given, 1, OCV_FLEET_NODES_MAX, given->into, err);
+}
+
+static int take_classes(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    return take_number(given, 1, CLASSES_MAX, given->into, err);
+}
+
+static const struct ocv_option options[] = {
+    {.name = "seed",
+     .value = "N",
+     .help = "begin of the random numbers",
+     OCV_OPTION_CALL(take_seed)},
+    {.name = "nodes",
+     .value = "N",
+     .help = "how many nodes (1000)",
+     OCV_OPTION_MEMBER(take_nodes, struct generate_options, nodes)},
+    {.name = "classes",
+     .value = "N",
+     .help = "how many classes of equal ones (40)",
+     OCV_OPTION_MEMBER(take_classes, struct generate_options, classes)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl fleet generate --seed N [OPTIONS] PROFILE...\n"
+             "\n"
+             "Write the profiles of a fleet for tests and measurements, as JSON Lines: the\n"
+             "PROFILEs, varied as older drivers would have them, so that there are so many\n"
+             "different classes of nodes. The same seed gives the same bytes.\n",
+    .options = options,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl fleet generate --seed 7 h100.json >fleet.jsonl\n"
+           "  variantctl fleet generate --seed 7 --nodes 9 fleet/*.json >fleet.jsonl\n"
+           "  variantctl fleet generate --seed 7 --nodes 10000 --classes 400 h100.json \\\n"
+           "      >fleet.jsonl\n"};
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* ---- one class ---- */
+
+static json_t *feature_of(const json_t *features, const char *name)
+{
+    size_t i;
+    json_t *feature;
+    json_array_foreach(features, i, feature)
+    {
+        const char *own = json_string_value(json_object_get(feature, "name"));
+        if (own && name && !strcmp(own, name))
+            return feature;
+    }
+    return NULL;
+}
+
+/* Lose up to half of the values, the best ones first; devices follow. */
+static void lose_values(json_t *ns, uint64_t *state)
+{
+    size_t i, k;
+    json_t *feature, *device;
+    json_t *features = json_object_get(ns, "features");
+    json_array_foreach(features, i, feature)
+    {
+        json_t *values = json_object_get(feature, "values");
+        uint32_t half = (uint32_t)json_array_size(values) / 2;
+        for (uint32_t lost = next_random(state) % (half ? half : 1); lost; lost--)
+            json_array_remove(values, 0);
+    }
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        json_array_foreach(json_object_get(device, "features"), k, feature)
+        {
+            const char *name = json_string_value(json_object_get(feature, "name"));
+            json_t *common = feature_of(features, name);
+            if (common)
+                json_object_set(feature, "values", json_object_get(common, "values"));
+        }
+    }
+}
+
+/* A namespace that no image names keeps the classes apart. */
+static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
+{
+    size_t i;
+    json_t *ns, *root = json_deep_copy(base);
+    json_t *namespaces = json_object_get(root, "namespaces");
+    json_array_foreach(namespaces, i, ns)
+    {
+        lose_values(ns, state);
+    }
+    json_t *mark = json_sprintf("c%u", number);
+    json_t *own = json_pack("{s:s, s:[{s:s, s:[o]}]}", "namespace", "generated", "features", "name",
+                            "class", "values", mark);
+    if (!own || json_array_append_new(namespaces, own) != 0) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+/* ---- the fleet ---- */
+
+static int read_base(const char *path, json_t **out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = cli_read_file(path, &text, err);
+    if (status < 0)
+        return status;
+    status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, out, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
+}
+
+static int print_node(json_t *class, unsigned number, struct ocv_error *err)
+{
+    ocv_auto_buffer line;
+    ocv_buffer_init(&line, LINE_BYTES_MAX);
+    json_t *name = json_sprintf("node-%06u", number);
+    if (!name || json_object_set_new(class, "hostname", name) != 0)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(class, JSON_COMPACT, &line, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&line, "\n", 1, err);
+    return status < 0 ? status : cli_print(line.data, line.len, err);
+}
+
+static int print_nodes(const struct generate_options *r, json_t *classes, uint64_t *state,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (unsigned i = 0; i < r->nodes && status == OCV_OK; i++) {
+        size_t at = i < r->classes
+                        ? i
+                        : next_random(state) % (r->classes ? r->classes : 1); /* each has a node */
+        status = print_node(json_array_get(classes, at), i, err);
+    }
+    return status;
+}
+
+static int generate_fleet(const struct generate_options *r, char **paths, size_t n,
+                          struct ocv_error *err)
+{
+    uint64_t state = r->seed;
+    ocv_auto_json *classes = json_array();
+    ocv_auto_json *bases = json_array();
+    int status = classes && bases ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        json_t *base = NULL;
+        status = read_base(paths[i], &base, err);
+        if (status == OCV_OK && json_array_append_new(bases, base) != 0)
+            status = ocv_error_nomem(err);
+    }
+    for (unsigned i = 0; i < r->classes && status == OCV_OK; i++)
+        if (json_array_append_new(classes, make_class(json_array_get(bases, i % n), i, &state)) !=
+            0)
+            status = ocv_error_nomem(err);
+    return status < 0 ? status : print_nodes(r, classes, &state, err);
+}
+
+int cmd_fleet_generate(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct generate_options r = {.nodes = 1000, .classes = 40};
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (!r.seeded || !cli->n_arguments || cli->n_arguments > PROFILES_MAX) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give --seed and from one to %u PROFILEs",
+                      cli->verb, PROFILES_MAX);
+        return cli_fail(cli, &err);
+    }
+    if (r.classes > r.nodes)
+        r.classes = r.nodes;
+    return generate_fleet(&r, cli->arguments, cli->n_arguments, &err) < 0 ? cli_fail(cli, &err) : 0;
+}

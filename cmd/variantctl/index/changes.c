@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What changed from one index to another, by label and platform. */
+#include "cmd/common/image/explain.h"
+#include "cmd/variantctl/index/index_changes.h"
+
+#include <string.h>
+
+static const char *text_or(const char *s)
+{
+    return s ? s : "";
+}
+
+/* Platforms compare without the mark that hides variants, which follows from the label. */
+static const char *plain_variant(const struct ocv_entry *e)
+{
+    const char *v = text_or(e->platform.variant);
+    return e->label || ocv_platform_is_hidden(v) ? "" : v;
+}
+
+static bool same_features(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    bool same = a->n_os_features == b->n_os_features;
+    for (size_t i = 0; same && i < a->n_os_features; i++) /* both are sorted */
+        same = !strcmp(a->os_features[i], b->os_features[i]);
+    return same;
+}
+
+static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
+{
+    bool image_a = a->code != OCV_REJECT_ATTESTATION, image_b = b->code != OCV_REJECT_ATTESTATION;
+    if (image_a != image_b)
+        return false;
+    if (!image_a)
+        return !strcmp(a->digest, b->digest);
+    return !strcmp(text_or(a->label), text_or(b->label)) &&
+           !strcmp(text_or(a->platform.os), text_or(b->platform.os)) &&
+           !strcmp(text_or(a->platform.architecture), text_or(b->platform.architecture)) &&
+           !strcmp(text_or(a->platform.os_version), text_or(b->platform.os_version)) &&
+           same_features(&a->platform, &b->platform) && !strcmp(plain_variant(a), plain_variant(b));
+}
+
+static const struct ocv_entry *find_entry(const struct ocv_index *index,
+                                          const struct ocv_entry *wanted)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++)
+        if (same_entry(ocv_index_entry(index, i), wanted))
+            return ocv_index_entry(index, i);
+    return NULL;
+}
+
+static json_t *property_list(const struct ocv_index *index, const struct ocv_entry *e)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < e->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, e->properties[i]);
+        json_array_append_new(list, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return list;
+}
+
+static json_t *entry_json(const struct ocv_index *index, const struct ocv_entry *e,
+                          const char *change)
+{
+    char platform[128];
+    return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o}", "change", change, "label", e->label, "kind",
+                     e->code == OCV_REJECT_ATTESTATION ? "attestation" : "image", "platform",
+                     ocv_platform_format(&e->platform, platform, sizeof(platform)), "digest",
+                     e->digest, "properties", property_list(index, e));
+}
+
+static bool list_has(const json_t *list, const json_t *item)
+{
+    size_t i;
+    json_t *other;
+    json_array_foreach((json_t *)list, i, other)
+    {
+        if (json_equal(other, item))
+            return true;
+    }
+    return false;
+}
+
+static json_t *missing_from(const json_t *list, const json_t *other)
+{
+    json_t *out = json_array(), *item;
+    size_t i;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        if (!list_has(other, item))
+            json_array_append(out, item);
+    }
+    return out;
+}
+
+/* NULL when nothing changed. */
+static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
+                         const struct ocv_index *new, const struct ocv_entry *b)
+{
+    json_t *before = property_list(old, a), *after = property_list(new, b);
+    json_t *gone = missing_from(before, after), *added = missing_from(after, before);
+    char platform[128], was[128];
+    ocv_platform_format(&a->platform, was, sizeof(was));
+    ocv_platform_format(&b->platform, platform, sizeof(platform));
+    bool digest = strcmp(a->digest, b->digest) != 0, place = strcmp(was, platform) != 0;
+    json_t *out = NULL;
+    if (digest || place || json_array_size(gone) || json_array_size(added)) {
+        out = entry_json(new, b, "changed");
+        if (digest)
+            json_object_set_new(out, "oldDigest", json_string(a->digest));
+        if (place)
+            json_object_set_new(out, "oldPlatform", json_string(was));
+        json_object_set(out, "removedProperties", gone);
+        json_object_set(out, "addedProperties", added);
+    }
+    json_decref(before);
+    json_decref(after);
+    json_decref(gone);
+    json_decref(added);
+    return out;
+}
+
+static void compare_entries(const struct ocv_index *old, const struct ocv_index *new, json_t *out)
+{
+    for (size_t i = 0; i < ocv_index_count(old); i++) {
+        const struct ocv_entry *a = ocv_index_entry(old, i), *b = find_entry(new, a);
+        json_t *change = b ? change_of(old, a, new, b) : entry_json(old, a, "removed");
+        if (change)
+            json_array_append_new(out, change);
+    }
+    for (size_t i = 0; i < ocv_index_count(new); i++)
+        if (!find_entry(old, ocv_index_entry(new, i)))
+            json_array_append_new(out, entry_json(new, ocv_index_entry(new, i), "added"));
+}
+
+static json_t *annotations_of(const struct ocv_buffer *body)
+{
+    json_t *root = json_loadb(body->data, body->len, 0, NULL);
+    json_t *found = json_incref(json_object_get(root, "annotations"));
+    json_decref(root);
+    return json_is_object(found) ? found : json_object();
+}
+
+static json_t *compare_annotations(const struct ocv_buffer *old, const struct ocv_buffer *new)
+{
+    json_t *a = annotations_of(old), *b = annotations_of(new), *out = json_object(), *value;
+    const char *key;
+    json_object_foreach(a, key, value)
+    {
+        if (!json_equal(value, json_object_get(b, key)))
+            json_object_set_new(out, key, json_pack("{s:O}", "old", value));
+    }
+    json_object_foreach(b, key, value)
+    {
+        if (json_equal(value, json_object_get(a, key)))
+            continue;
+        if (!json_object_get(out, key))
+            json_object_set_new(out, key, json_object());
+        json_object_set(json_object_get(out, key), "new", value);
+    }
+    json_decref(a);
+    json_decref(b);
+    return out;
+}
+
+/* Is what both have in the same order? It decides for clients that take the first that fits. */
+static bool is_reordered(const struct ocv_index *old, const struct ocv_index *new)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < ocv_index_count(old); i++) {
+        const struct ocv_entry *b = find_entry(new, ocv_index_entry(old, i));
+        if (b && b->position < last)
+            return true;
+        last = b ? b->position : last;
+    }
+    return false;
+}
+
+json_t *changes_between(const struct changes_side *old, const struct changes_side *new)
+{
+    json_t *entries = json_array();
+    compare_entries(old->index, new->index, entries);
+    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:b}", "schema", "dev.ocivariant.diff/v1",
+                     "old", old->digest, "new", new->digest, "equal",
+                     !strcmp(old->digest, new->digest), "entries", entries, "annotations",
+                     compare_annotations(old->body, new->body), "reordered",
+                     is_reordered(old->index, new->index));
+}
+
+/* ---- in words ----------------------------------------------------------------------------------
+ */
+
+static void print_texts(const json_t *list, char sign)
+{
+    size_t i;
+    json_t *text;
+    json_array_foreach((json_t *)list, i, text)
+    {
+        printf("      %c %s\n", sign, json_string_value(text));
+    }
+}
+
+static void print_entry(const json_t *e)
+{
+    const char *change = json_string_value(json_object_get(e, "change"));
+    const char *label = json_string_value(json_object_get(e, "label"));
+    const char *kind = json_string_value(json_object_get(e, "kind"));
+    const char *old = json_string_value(json_object_get(e, "oldDigest"));
+    const char *was = json_string_value(json_object_get(e, "oldPlatform"));
+    char before[128], after[128];
+    const char *digest = json_string_value(json_object_get(e, "digest"));
+    char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
+    printf("%c %s  %s%s%s  ", sign,
+           label          ? label
+           : *kind == 'a' ? "attestation"
+                          : "(default)",
+           was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
+           cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
+    printf("%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
+    if (sign == '~') {
+        print_texts(json_object_get(e, "removedProperties"), '-');
+        print_texts(json_object_get(e, "addedProperties"), '+');
+    } else {
+        print_texts(json_object_get(e, "properties"), sign);
+    }
+}
+
+void changes_print(const json_t *root)
+{
+    size_t i;
+    json_t *e;
+    const char *key;
+    char name[256], text[1024];
+    json_array_foreach(json_object_get(root, "entries"), i, e)
+    {
+        print_entry(e);
+    }
+    json_object_foreach(json_object_get(root, "annotations"), key, e)
+    {
+        const char *old = json_string_value(json_object_get(e, "old"));
+        const char *new = json_string_value(json_object_get(e, "new"));
+        if (old)
+            printf("- %s: %s\n", cli_text(key, name, sizeof(name)),
+                   cli_text(old, text, sizeof(text)));
+        if (new)
+            printf("+ %s: %s\n", cli_text(key, name, sizeof(name)),
+                   cli_text(new, text, sizeof(text)));
+    }
+    bool order = json_is_true(json_object_get(root, "reordered"));
+    if (order)
+        puts("~ the order of entries");
+    if (!order && !json_is_true(json_object_get(root, "equal")) &&
+        !json_array_size(json_object_get(root, "entries")) &&
+        !json_object_size(json_object_get(root, "annotations")))
+        printf("~ other bytes, that say the same of variants: %s -> %s\n",
+               json_string_value(json_object_get(root, "old")),
+               json_string_value(json_object_get(root, "new")));
+}
+
+static const char *name_of(const json_t *entry)
+{
+    const char *label = json_string_value(json_object_get(entry, "label"));
+    return label ? label : "(default)";
+}
+
+static bool is_image(const json_t *entry, const char *change)
+{
+    return !strcmp(json_string_value(json_object_get(entry, "change")), change) &&
+           !strcmp(json_string_value(json_object_get(entry, "kind")), "image");
+}
+
+const char *changes_gone(const json_t *changes, char *out, size_t size)
+{
+    const json_t *list = json_object_get(changes, "entries");
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < json_array_size(list) && used < size; i++) {
+        const json_t *e = json_array_get(list, i);
+        char platform[128];
+        if (!is_image(e, "removed"))
+            continue;
+        cli_text(json_string_value(json_object_get(e, "platform")), platform, sizeof(platform));
+        used += (size_t)snprintf(out + used, size - used, "%s%s (%s)", used ? ", " : "", name_of(e),
+                                 platform);
+    }
+    return out;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of nodes folded as Slurm writes them. */
+#include "cmd/variantctl/match/match_verb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS_MAX 9u
+
+/* "rack2-n07": "rack2-n", 7 in two digits. */
+struct numbered_name {
+    const char *name;
+    size_t prefix;
+    int digits; /* 0: no number at the end */
+    unsigned long number;
+};
+
+static struct numbered_name split_number(const char *name)
+{
+    size_t len = strlen(name), at = len;
+    while (at && len - at < DIGITS_MAX && name[at - 1] >= '0' && name[at - 1] <= '9')
+        at--;
+    return (struct numbered_name){.name = name,
+                                  .prefix = at,
+                                  .digits = (int)(len - at),
+                                  .number = at < len ? strtoul(name + at, NULL, 10) : 0};
+}
+
+/* Can the two be in one pair of brackets? n9 and n10 can, n09 and n9 cannot. */
+static bool same_series(const struct numbered_name *a, const struct numbered_name *b)
+{
+    if (!a->digits || !b->digits || a->prefix != b->prefix ||
+        strncmp(a->name, b->name, a->prefix) != 0)
+        return false;
+    bool zero = a->name[a->prefix] == '0' || b->name[b->prefix] == '0';
+    return a->digits == b->digits || !zero;
+}
+
+/* n2 before n10. */
+static int by_number(const void *a, const void *b)
+{
+    const char *const *p = a, *const *q = b;
+    struct numbered_name x = split_number(*p), y = split_number(*q);
+    size_t shorter = x.prefix < y.prefix ? x.prefix : y.prefix;
+    int order = strncmp(x.name, y.name, shorter);
+    if (order == 0 && x.prefix != y.prefix)
+        order = x.prefix < y.prefix ? -1 : 1;
+    if (order == 0 && x.number != y.number)
+        order = x.number < y.number ? -1 : 1;
+    return order ? order : strcmp(x.name, y.name);
+}
+
+static int put_range(const struct numbered_name *first, const struct numbered_name *last,
+                     bool begin, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *comma = begin ? "" : ",";
+    return first->number == last->number
+               ? ocv_buffer_printf(out, err, "%s%s", comma, first->name + first->prefix)
+               : ocv_buffer_printf(out, err, "%s%s-%s", comma, first->name + first->prefix,
+                                   last->name + last->prefix);
+}
+
+/* names[0..n) of one series. */
+static int put_series(const char *const *names, size_t n, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    struct numbered_name first = split_number(names[0]), last = first;
+    bool begin = true;
+    int status = ocv_buffer_printf(out, err, "%.*s[", (int)first.prefix, first.name);
+    for (size_t i = 1; i <= n && status == OCV_OK; i++) {
+        struct numbered_name now = split_number(names[i < n ? i : 0]);
+        bool goes_on = i < n && now.number == last.number + 1;
+        if (!goes_on) {
+            status = put_range(&first, &last, begin, out, err);
+            begin = false;
+            first = now;
+        }
+        last = now;
+    }
+    return status < 0 ? status : ocv_buffer_append(out, "]", 1, err);
+}
+
+int match_fold_names(const char **names, size_t n, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (n)
+        qsort(names, n, sizeof(*names), by_number);
+    for (size_t i = 0, end; i < n && status == OCV_OK; i = end) {
+        struct numbered_name first = split_number(names[i]);
+        for (end = i + 1; end < n; end++) {
+            struct numbered_name next = split_number(names[end]);
+            if (!same_series(&first, &next))
+                break;
+        }
+        if (i)
+            status = ocv_buffer_append(out, ",", 1, err);
+        if (status == OCV_OK)
+            status = end - i > 1 ? put_series(names + i, end - i, out, err)
+                                 : ocv_buffer_printf(out, err, "%s", names[i]);
+    }
+    return status;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl match: which nodes of a fleet run the members of a job, with which entry of an index.
+ */
+#include "cmd/variantctl/match/match_verb.h"
+
+#include "cmd/common/names.h"
+#include "cmd/variantctl/fleet/fleet_source.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/nearest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX ((size_t)256 * 1024 * 1024)
+
+/* ---- the fleet ---- */
+
+static int unknown_node(const struct ocv_fleet *fleet, const char *option, const char *name,
+                        struct ocv_error *err)
+{
+    char question[OCV_NEAREST_QUESTION_MAX];
+    struct ocv_nearest nearest = {.wanted = name};
+    for (size_t i = 0; i < ocv_fleet_count(fleet); i++)
+        ocv_nearest_offer(&nearest, ocv_fleet_node(fleet, i, NULL).name);
+    return ocv_error_set(err, OCV_ERR_INVALID, "%s: the fleet has no node '%.253s'%s", option, name,
+                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
+/* The names of an option, each of which the fleet has. */
+static int read_nodes(const struct ocv_fleet *fleet, const char *option, const char *text,
+                      struct ocv_buffer *names, size_t *count, struct ocv_error *err)
+{
+    int status = ocv_node_list_expand(text, strlen(text), names, count, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", option);
+    if (*count == 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: no node", option);
+    const char *at = names->data;
+    for (size_t i = 0; i < *count; i++, at += strlen(at) + 1)
+        if (ocv_fleet_find(fleet, at) == ocv_fleet_count(fleet))
+            return unknown_node(fleet, option, at, err);
+    return OCV_OK;
+}
+
+static int take_nodes(const struct match_request *r, struct match_result *m, struct ocv_error *err)
+{
+    int status = read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &m->n_nodes, err);
+    if (status < 0)
+        return status;
+    m->nodes = calloc(m->n_nodes + 1, sizeof(*m->nodes));
+    if (!m->nodes)
+        return ocv_error_nomem(err);
+    const char *at = m->names.data;
+    for (size_t i = 0; i < m->n_nodes; i++, at += strlen(at) + 1)
+        m->nodes[i] = at;
+    return OCV_OK;
+}
+
+static int exclude_nodes(const struct match_request *r, struct match_result *m,
+                         struct ocv_error *err)
+{
+    size_t n;
+    int status = read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err);
+    const char *at = m->excluded.data;
+    for (size_t i = 0; status == OCV_OK && i < n; i++, at += strlen(at) + 1) {
+        struct ocv_node node = ocv_fleet_node(m->fleet, ocv_fleet_find(m->fleet, at), NULL);
+        node.excluded = true;
+        status = ocv_fleet_change(m->fleet, &node, NULL, err);
+    }
+    return status;
+}
+
+static int read_fleet(const struct match_request *r, struct match_result *m, struct ocv_error *err)
+{
+    int status = ocv_fleet_new(&m->fleet, err);
+    if (status == OCV_OK)
+        status = fleet_read(r->cli, r->fleet, r->skip_bad, m->fleet, &m->skipped, err);
+    if (status == OCV_OK && r->nodes)
+        status = take_nodes(r, m, err);
+    return status == OCV_OK && r->exclude ? exclude_nodes(r, m, err) : status;
+}
+
+/* ---- the answer ---- */
+
+/* What one of the classes knows is no mistake. */
+static int check_names(struct cli *cli, const struct match_result *m, struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, m->image.reference);
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_fleet_class_count(m->fleet); i++) {
+        status =
+            names_check(cli, config, ocv_fleet_class_profile(m->fleet, i), m->image.index, err);
+        if (status == OCV_OK)
+            break;
+    }
+    return status;
+}
+
+/* By a rule, an image's platform is read when it is first chosen, and that makes another index. */
+static int choose_once(struct cli *cli, struct match_result *m, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; m->image.choice && i < ocv_fleet_class_count(m->fleet) && status == OCV_OK;
+         i++) {
+        ocv_auto(ocv_decision) decision = NULL;
+        status =
+            image_resolve_for(cli, &m->image, ocv_fleet_class_profile(m->fleet, i), &decision, err);
+    }
+    return status;
+}
+
+static bool entry_runs(const struct match_request *r, const struct ocv_decision *decision,
+                       const struct ocv_entry *entry)
+{
+    if (r->policy == OCV_MATCH_UNPINNED)
+        return ocv_decision_selected(decision) == entry;
+    for (size_t i = 0; i < ocv_decision_order_count(decision); i++)
+        if (ocv_decision_order(decision, i) == entry)
+            return true;
+    return false;
+}
+
+/* --pin alone asks for every node that runs it. */
+static int pin_all(struct match_request *r, const struct match_result *m, struct ocv_error *err)
+{
+    const struct ocv_entry *pinned = ocv_index_find_digest(m->image.index, r->pin);
+    size_t n = ocv_fleet_count(m->fleet), room = 0, k;
+    ocv_auto_free bool *listed = calloc(n + 1, sizeof(*listed));
+    if (!listed)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < m->n_nodes; i++)
+        listed[ocv_fleet_find(m->fleet, m->nodes[i])] = true;
+    for (size_t i = 0; pinned && i < n; i++) {
+        struct ocv_node node = ocv_fleet_node(m->fleet, i, &k);
+        if ((!m->nodes || listed[i]) && !node.excluded &&
+            entry_runs(r, ocv_match_decision(m->match, k), pinned))
+            room += node.slots;
+    }
+    r->roles[0].count = room ? room : 1;
+    r->n_roles = 1;
+    return OCV_OK;
+}
+
+static int place_job(struct match_request *r, struct match_result *m, struct ocv_error *err)
+{
+    struct cli *cli = r->cli;
+    struct ocv_resolve_options how = {
+        .preferences =
+            ocv_config_preferences(ocv_config_for_reference(cli->config, m->image.reference)),
+        .label = names_label(m->image.index, r->label)};
+    int status = ocv_match_new(m->fleet, m->image.index, &how, &m->match, err);
+    if (status < 0)
+        return status;
+    if (r->pin && !r->n_roles && r->policy != OCV_MATCH_COMMON)
+        status = pin_all(r, m, err);
+    if (status < 0)
+        return status;
+    struct ocv_match_request request = {.policy = r->policy,
+                                        .roles = r->roles,
+                                        .n_roles = r->n_roles,
+                                        .nodes = m->nodes,
+                                        .n_nodes = m->n_nodes,
+                                        .pin = r->pin};
+    status = ocv_match_place(m->match, &request, &m->placement, err);
+    if (status == OCV_ERR_NOT_FOUND && err) /* the pin: a name on the command line */
+        err->status = status = OCV_ERR_INVALID;
+    return status;
+}
+
+/* The architecture of a role for which the fleet has no node at all, or NULL. */
+static const char *strange_architecture(const struct match_request *r, const struct match_result *m,
+                                        size_t role)
+{
+    ocv_auto(ocv_platform) platform = NULL;
+    const char *wanted = role < r->n_roles ? r->roles[role].architecture : NULL;
+    char text[80];
+    snprintf(text, sizeof(text), "linux/%.40s", wanted ? wanted : "");
+    if (!wanted || ocv_platform_parse(text, &platform, NULL) < 0)
+        return wanted;
+    for (size_t k = 0; k < ocv_fleet_class_count(m->fleet); k++) {
+        struct ocv_platform own = ocv_profile_platform(ocv_fleet_class_profile(m->fleet, k));
+        if (own.architecture && !strcmp(own.architecture, platform->architecture))
+            return NULL;
+    }
+    return wanted;
+}
+
+/* The nearest one in a sentence. */
+static int no_placement(const struct match_request *r, const struct match_result *m,
+                        struct ocv_error *err)
+{
+    ocv_auto_buffer what;
+    ocv_buffer_init(&what, 1u << 16);
+    const char *image = m->image.text ? m->image.text : r->index_file;
+    struct ocv_lack lack = {0};
+    if (ocv_placement_lack_count(m->placement))
+        lack = ocv_placement_lack(m->placement, 0);
+    if (!lack.entry)
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no placement: %s", image,
+                             r->n_roles > 1 ? "the roles fit one by one, not together"
+                                            : "the index has no image");
+    const char *strange = strange_architecture(r, m, lack.role);
+    if (strange)
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no placement for %s: no node is %.40s",
+                             image, match_role_name(r, lack.role), strange);
+    int status = match_lack_what(m, &lack, &what, err);
+    if (status < 0)
+        return status;
+    ocv_error_set(err, OCV_ERR_NO_MATCH,
+                  "%s: no placement for %s: the nearest entry, %s, has room for %zu, %zu too few",
+                  image, match_role_name(r, lack.role),
+                  lack.entry->label ? lack.entry->label : "(default)", lack.room, lack.missing);
+    if (lack.cost)
+        ocv_error_hint(err, "%s, which %zu node%s, costs most", what.data, lack.cost,
+                       lack.cost > 1 ? "s lack" : " lacks");
+    return OCV_ERR_NO_MATCH;
+}
+
+static int show_result(const struct match_request *r, const struct match_result *m,
+                       struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    bool found = ocv_placement_found(m->placement);
+    int status = OCV_OK;
+    ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
+    if (r->print_ref)
+        status = match_format_reference(r, m, &out, err);
+    else
+        status = r->json ? match_format_json(r, m, &out, err) : match_format_text(r, m, &out, err);
+    if (status == OCV_OK && out.len)
+        status = cli_print(out.data, out.len, err);
+    return status < 0 || found ? status : no_placement(r, m, err);
+}
+
+static int match_fleet(struct match_request *r, struct match_result *m, struct ocv_error *err)
+{
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = read_fleet(r, m, err);
+    if (status == OCV_OK)
+        status = image_open_either(r->cli, r->index_file, r->image, &m->image, true, err);
+    if (status == OCV_OK)
+        status = check_names(r->cli, m, err);
+    if (status == OCV_OK)
+        status = choose_once(r->cli, m, err);
+    if (status == OCV_OK)
+        status = place_job(r, m, err);
+    return status < 0 ? status : show_result(r, m, err);
+}
+
+int match_run(struct match_request *r)
+{
+    struct ocv_error err = {0};
+    struct match_result m = {0};
+    ocv_buffer_init(&m.names, NAMES_MAX);
+    ocv_buffer_init(&m.excluded, NAMES_MAX);
+    int status = match_fleet(r, &m, &err);
+    int code = status < 0 ? cli_fail(r->cli, &err) : 0;
+    ocv_placement_free(m.placement);
+    ocv_match_free(m.match);
+    ocv_fleet_free(m.fleet);
+    image_close(&m.image);
+    ocv_buffer_free(&m.names);
+    ocv_buffer_free(&m.excluded);
+    free(m.nodes);
+    return code;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What names a manifest as its subject (distribution-spec, "Listing Referrers"): by the API, or
+ * where a registry lacks it by the fallback tag, which then has to be kept by the client. */
+#include "cmd/variantctl/place/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGES_MAX 100u /* of one list */
+#define REFERRERS_MAX 4096u
+
+struct referrer_pages {
+    struct ocv_buffer body;
+    char query[1024]; /* of the next page; empty: none */
+};
+
+/* Link: </v2/...?query>; rel="next" */
+static int on_head(void *data, const struct ocv_stream_head *head)
+{
+    struct referrer_pages *l = data;
+    const char *question = head->link ? strchr(head->link, '?') : NULL;
+    const char *end = question ? strchr(question, '>') : NULL;
+    l->query[0] = '\0';
+    if (end && (size_t)(end - question) < sizeof(l->query))
+        snprintf(l->query, sizeof(l->query), "%.*s", (int)(end - question - 1), question + 1);
+    return 0;
+}
+
+static int on_body(void *data, const char *bytes, size_t len)
+{
+    struct referrer_pages *l = data;
+    return ocv_buffer_append(&l->body, bytes, len, NULL) < 0;
+}
+
+static int take_page(const struct ocv_buffer *body, const char *what, json_t *out,
+                     struct ocv_error *err)
+{
+    json_t *root =
+        json_loadb(body->data ? body->data : "", body->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *list = json_object_get(root, "manifests");
+    int status = OCV_OK;
+    if (!json_is_array(list))
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
+    else if (json_array_extend(out, list) < 0)
+        status = ocv_error_nomem(err);
+    else if (json_array_size(out) > REFERRERS_MAX)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX);
+    json_decref(root);
+    return status;
+}
+
+/* OCV_ERR_NOT_FOUND where the registry has no such API. */
+static int ask_api(const struct place *place, const char *digest, json_t *out,
+                   struct ocv_error *err)
+{
+    struct referrer_pages l = {.query = ""};
+    int status = OCV_OK;
+    for (unsigned page = 0; status == OCV_OK && (page == 0 || l.query[0]); page++) {
+        char query[sizeof(l.query)];
+        memcpy(query, l.query, sizeof(query));
+        const struct ocv_stream request = {.kind = OCV_STREAM_REFERRERS,
+                                           .reference = place->reference,
+                                           .object = digest,
+                                           .query = query[0] ? query : NULL,
+                                           .head = on_head,
+                                           .body = on_body,
+                                           .data = &l};
+        if (page == PAGES_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
+                                 PAGES_MAX);
+        ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
+        status = ocv_registry_stream(place->cli->registry, &request, err);
+        if (status == OCV_OK)
+            status = take_page(&l.body, digest, out, err);
+        ocv_buffer_free(&l.body);
+    }
+    return status;
+}
+
+void referrers_tag(const char *digest, char out[128])
+{
+    const char *colon = strchr(digest, ':');
+    snprintf(out, 128, "%.*s-%.64s", (int)(colon - digest > 32 ? 32 : colon - digest), digest,
+             colon + 1);
+}
+
+static int ask_tag(struct place *place, const char *digest, json_t *out, struct ocv_error *err)
+{
+    char tag[128];
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    referrers_tag(digest, tag);
+    int status = place_get(place, tag, &body, &d, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return OCV_OK;
+    return status == OCV_OK ? take_page(&body, tag, out, err) : status;
+}
+
+int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
+                   struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    *api = false;
+    int status = place->reference ? ask_api(place, digest, out, &local) : OCV_ERR_NOT_FOUND;
+    *api = status == OCV_OK;
+    if (status == OCV_OK && json_array_size(out))
+        return OCV_OK;
+    if (status < 0 && status != OCV_ERR_NOT_FOUND) {
+        if (err)
+            *err = local;
+        return status;
+    }
+    return ask_tag(place, digest, out, err); /* pushed before the registry had the API */
+}
+
+static bool has_digest(const json_t *list, const char *digest)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach((json_t *)list, i, entry)
+    {
+        const char *text = json_string_value(json_object_get(entry, "digest"));
+        if (text && !strcmp(text, digest))
+            return true;
+    }
+    return false;
+}
+
+/* Where there is no API, the list is a document under a tag, and adding to it is the client's. */
+static int add_to_tag(struct place *to, const char *digest, const json_t *added,
+                      struct ocv_error *err)
+{
+    char tag[128];
+    size_t i;
+    json_t *entry, *list = json_array();
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    referrers_tag(digest, tag);
+    int status = ask_tag(to, digest, list, err);
+    json_array_foreach((json_t *)added, i, entry)
+    {
+        const char *text = json_string_value(json_object_get(entry, "digest"));
+        if (status == OCV_OK && text && !has_digest(list, text))
+            json_array_append(list, entry);
+    }
+    json_t *root = json_pack("{s:i, s:s, s:o}", "schemaVersion", 2, "mediaType",
+                             OCV_MEDIA_TYPE_INDEX, "manifests", list);
+    char *text = json_dumps(root, JSON_COMPACT);
+    struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_INDEX};
+    if (status == OCV_OK)
+        status = text ? ocv_buffer_append(&bytes, text, strlen(text), err) : ocv_error_nomem(err);
+    d.size = (int64_t)bytes.len;
+    if (status == OCV_OK)
+        status = ocv_digest_bytes(bytes.data, bytes.len, d.digest, err);
+    if (status == OCV_OK)
+        status = place_put(to, tag, &d, bytes.data, bytes.len, err);
+    free(text);
+    json_decref(root);
+    return status;
+}
+
+int note_referrers(struct place *to, const char *digest, const json_t *added, struct ocv_error *err)
+{
+    json_t *there = json_array();
+    bool api = false;
+    int status = there ? list_referrers(to, digest, &api, there, err) : ocv_error_nomem(err);
+    if (status == OCV_OK && !api)
+        status = add_to_tag(to, digest, added, err);
+    json_decref(there);
+    return status;
+}

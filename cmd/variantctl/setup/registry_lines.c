@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/setup/registry_lines.h"
+
+#include "cmd/variantctl/setup/document.h"
+#include "lib/base/paths.h"
+#include "lib/records/daemon.h"
+
+#include <string.h>
+
+#define ASK_MS 20000u /* each registry has three seconds, and eight are asked at once */
+#define ANSWER_MAX (1024u * 1024)
+#define GUIDE "docs/configuration.md, Private registries"
+
+json_t *setup_ask_registries(const struct setup *setup)
+{
+    ocv_auto_buffer text;
+    long http = 0;
+    json_t *out = NULL;
+    const char *path = ocv_config_get(setup->cli->config, "socket");
+    ocv_buffer_init(&text, ANSWER_MAX);
+    if (*setup->root || !setup->daemon ||
+        ocv_daemon_get(path ? path : OCV_PATH_SOCKET, "/v1/registries", ASK_MS, &http, &text,
+                       NULL) < 0 ||
+        http != 200 || setup_json_load("registries", text.data, text.len, &out, NULL) < 0)
+        return NULL;
+    return out;
+}
+
+static const char *get_word(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool is_meant(const json_t *hosts, const char *name)
+{
+    size_t i;
+    const json_t *host;
+    json_array_foreach(hosts, i, host)
+    {
+        if (strcmp(json_string_value(host), name) == 0)
+            return true;
+    }
+    return json_array_size(hosts) == 0;
+}
+
+/* Of one registry, for clients of either kind. */
+static int registry_lines(const json_t *r, bool trusted, const char *prefix, bool *bad,
+                          struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *name = get_word(r, "name"), *message = get_word(r, "message"),
+               *hint = get_word(r, "hint");
+    size_t n = strlen(name);
+    if (strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0)
+        message += n + 2;
+    const json_t *refused = json_object_get(r, "refused");
+    bool closed = strcmp(get_word(r, "anybody"), "no") == 0;
+    bool no_login = trusted && closed && strcmp(get_word(r, "login"), "none") == 0;
+    bool ours = strcmp(get_word(r, "fault"), "configuration") == 0;
+    if (*message && !ours) /* the network's, of this moment */
+        return ocv_buffer_printf(out, err, "%.*snote: %s does not answer variantd: %s\n",
+                                 (int)strspn(prefix, " "), prefix, name, message);
+    *bad = *bad || *message;
+    if (*message)
+        return ocv_buffer_printf(out, err, "%s%s: %s%s%s\n", prefix, name, message,
+                                 *hint ? "; " : "", hint);
+    if (no_login) {
+        *bad = true;
+        return ocv_buffer_printf(out, err,
+                                 "%s%s wants a login (401) and variantd has none: its images come "
+                                 "without a choice; set `credentials` (" GUIDE ")\n",
+                                 prefix, name);
+    }
+    if (!refused || !trusted)
+        return OCV_OK;
+    return ocv_buffer_printf(out, err,
+                             "%s%s has refused variantd %s (401), and more than that perhaps: "
+                             "private images need `credentials` (" GUIDE ")\n",
+                             prefix, name, get_word(refused, "repository"));
+}
+
+/* podman and its family ask with GET, which answers what needs a login only where that is allowed.
+ */
+static int engine_lines(const json_t *told, const json_t *r, const char *engine, const char *prefix,
+                        bool *bad, struct ocv_buffer *out, struct ocv_error *err)
+{
+    bool get = strcmp(engine, "podman") == 0 || strcmp(engine, "crio") == 0;
+    if (!get || json_is_true(json_object_get(told, "servePrivate")) ||
+        strcmp(get_word(r, "anybody"), "no") != 0 || strcmp(get_word(r, "login"), "accepted") != 0)
+        return OCV_OK;
+    *bad = true;
+    return ocv_buffer_printf(out, err,
+                             "%s%s wants a login: %s gets its variants with `serve_private: true` "
+                             "only (" GUIDE ")\n",
+                             prefix, get_word(r, "name"), engine);
+}
+
+int setup_reach_lines(const json_t *told, const char *engine, const json_t *hosts,
+                      const char *prefix, bool *bad, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *r;
+    int status = OCV_OK;
+    bool trusted = json_is_true(json_object_get(told, "trusted"));
+    json_array_foreach(json_object_get(told, "registries"), i, r)
+    {
+        if (status < 0 || !is_meant(hosts, get_word(r, "name")))
+            continue;
+        status = engine ? engine_lines(told, r, engine, prefix, bad, out, err)
+                        : registry_lines(r, trusted, prefix, bad, out, err);
+    }
+    return status;
+}

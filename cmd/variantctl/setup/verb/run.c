@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Doing it: plan, print or write, and tell. */
+#include "cmd/variantctl/setup/verb/run.h"
+#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/verb/setup_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const struct setup_engine engines[] = {
+    {"containerd", setup_containerd, false, "systemctl restart containerd",
+     &setup_containerd_command},
+    {"docker", setup_docker, true, "systemctl reload docker", &setup_docker_command},
+    {"podman", setup_containers, true, NULL, &setup_podman_command},
+    {"crio", setup_containers, true, "systemctl reload crio", &setup_crio_command},
+    /* only undone: earlier versions set it up */
+    {"buildkit", NULL, false, "systemctl restart buildkit", NULL},
+};
+
+#define GONE_MAX 1000u /* times that the directory may vanish before we have it */
+#define ENGINES (sizeof(engines) / sizeof(*engines))
+
+const struct setup_engine *setup_engine_at(size_t i)
+{
+    return i < ENGINES ? &engines[i] : NULL;
+}
+
+void setup_engine_names(const char *separator, char *out, size_t size)
+{
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < ENGINES && at < size; i++)
+        if (engines[i].plan)
+            at +=
+                (size_t)snprintf(out + at, size - at, "%s%s", at ? separator : "", engines[i].name);
+}
+
+const struct setup_engine *setup_find_engine(const char *name)
+{
+    for (size_t i = 0; name && i < ENGINES; i++)
+        if (strcmp(engines[i].name, name) == 0)
+            return &engines[i];
+    return NULL;
+}
+
+static int print_plan(const struct setup *setup, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
+        const struct setup_file *file = setup->files[i];
+        if (setup_changes(file))
+            status = setup_print_diff(file->path, &file->disk, &file->want, err);
+    }
+    return status;
+}
+
+static size_t count_changes(const struct setup *setup)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < setup->n_files; i++)
+        n += setup_changes(setup->files[i]);
+    return n;
+}
+
+/* One run at a time: a second one waits and sees the first one's state. The holder of the lock
+ * removes the directory if it is empty, perhaps while another run is about to open it. */
+static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
+{
+    struct stat st = {0};
+    for (unsigned gone = 0;; gone++) {
+        int status = setup_note_directories(setup, setup->state_dir, err);
+        if (status < 0)
+            return status;
+        errno = 0;
+        status = setup_make_directories(setup, setup->state_dir, 0700, fd, err);
+        if (status == OCV_ERR_IO && errno == ENOENT && gone < GONE_MAX)
+            continue;
+        if (status < 0)
+            return status;
+        if (flock(*fd, LOCK_EX) < 0 || fstat(*fd, &st) < 0)
+            return ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot lock: %s", setup->root,
+                                 setup->state_dir, strerror(errno));
+        if (st.st_nlink > 0)
+            break;
+        close(*fd);
+        *fd = -1;
+    }
+    if (err)
+        *err = (struct ocv_error){0};
+    return OCV_OK;
+}
+
+static void say_result(const struct setup *setup, enum setup_action action, bool dry_run,
+                       size_t changes)
+{
+    FILE *out = dry_run ? stderr : stdout;
+    bool ours = false;
+    for (size_t i = 0; i < setup->n_files; i++)
+        ours = ours || setup_is_ours(setup->files[i]);
+    if (changes == 0 && action == SETUP_ACTION_SETUP)
+        fputs(ours ? "nothing to change: all is as this set-up writes it\n"
+                   : "nothing to change: the files say it already, and stay their owner's\n",
+              out);
+    else if (changes == 0)
+        fprintf(out,
+                setup->installed ? "%s: nothing of the set-up is left to undo\n"
+                                 : "%s is not set up\n",
+                setup->engine);
+    if (changes && setup->restart[0])
+        fprintf(out, "due now: %s\n", setup->restart);
+    if (action == SETUP_ACTION_SETUP && changes)
+        fputs(
+            "note: a mirrored tag always means this machine's platform; engines do not pass "
+            "on\n      --platform or `skopeo copy --all`. For another platform use a digest, "
+            "vpull --platform or --label, variantd's /raw/\n"
+            "note: what this engine builds starts from images for this machine, too: variants, and "
+            "with\n      `cpu_levels: on` amd64 levels. Build images for others elsewhere, or "
+            "from digests\n",
+            out);
+    if (action == SETUP_ACTION_SETUP && setup->fail_closed)
+        fputs("note: fail-closed: without variantd, or for a registry that it is not configured "
+              "for, pulls fail\n",
+              out);
+}
+
+/* hosts.toml is read at every pull; other files once, when the engine starts or is told to. */
+static bool changes_what_is_read_once(const struct setup *setup)
+{
+    bool any = false;
+    for (size_t i = 0; i < setup->n_files; i++) {
+        const char *path = setup->files[i]->path;
+        size_t n = strlen(path);
+        any = any || (setup_changes(setup->files[i]) &&
+                      (n <= 11 || strcmp(path + n - 11, "/hosts.toml") != 0));
+    }
+    return any;
+}
+
+static void find_restart(struct setup *setup, const struct setup_engine *engine,
+                         enum setup_action action)
+{
+    if (!changes_what_is_read_once(setup))
+        setup->restart[0] = '\0';
+    else if (action == SETUP_ACTION_UNINSTALL && engine->restart)
+        snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
+}
+
+static int plan_and_apply(struct setup *setup, const struct setup_engine *engine,
+                          enum setup_action action, bool dry_run, struct ocv_error *err)
+{
+    int status = setup_undo(setup, err);
+    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
+        status = engine->plan(setup, err);
+    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
+        status = setup_check_registries(setup, err);
+    if (status < 0)
+        return status;
+    size_t changes = count_changes(setup);
+    find_restart(setup, engine, action);
+    if (setup->notes.len) /* a diff stays one that patch takes */
+        fputs(setup->notes.data, dry_run ? stderr : stdout);
+    status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
+    if (status == OCV_OK)
+        say_result(setup, action, dry_run, changes);
+    return status;
+}
+
+int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
+              bool dry_run, struct ocv_error *err)
+{
+    if (action == SETUP_ACTION_SETUP && !engine->plan)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "setup %s is gone: in buildkitd.toml write mirrors = [\"%s\"] under "
+                             "[registry.\"HOST\"] and http = true under [registry.\"%s\"], or "
+                             "build from digests (docs/configuration.md, Builds)",
+                             engine->name, setup->listen, setup->listen);
+    if (action == SETUP_ACTION_SETUP && engine->needs_registry && setup->n_registries == 0) {
+        ocv_error_set(err, OCV_ERR_INVALID, "setup %s needs --registry HOST, at least once",
+                      engine->name);
+        ocv_error_hint(err, "every tag of that registry will mean this machine's variant there");
+        return OCV_ERR_INVALID;
+    }
+    int fd = -1, status = dry_run ? OCV_OK : lock_state(setup, &fd, err);
+    if (status == OCV_OK)
+        status = plan_and_apply(setup, engine, action, dry_run, err);
+    if (fd >= 0) {
+        setup_remove_directory(setup, setup->state_dir); /* stays while there is a state */
+        setup_remove_directories(setup);
+        close(fd);
+    }
+    return status;
+}
+
+int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err)
+{
+    bool any = false;
+    int result = OCV_OK;
+    for (size_t i = 0; i < ENGINES; i++) {
+        struct setup_state state;
+        struct ocv_error own = {0};
+        setup->engine = engines[i].name;
+        int status = setup_load_state(setup, &state, &own);
+        bool there = status == OCV_OK && state.there;
+        if (status == OCV_OK)
+            setup_state_free(&state);
+        if (there)
+            status = setup_run(setup, &engines[i], SETUP_ACTION_UNINSTALL, dry_run, &own);
+        any = any || there || status < 0;
+        setup_reset_plan(setup);
+        if (status < 0 && result < 0)
+            cli_fail(setup->cli, &own);
+        if (status < 0 && result == OCV_OK) {
+            result = status;
+            *err = own;
+        }
+    }
+    if (!dry_run)
+        setup_remove_directories(setup); /* those that held another engine's files, too */
+    if (!any)
+        fputs("nothing is set up\n", dry_run ? stderr : stdout);
+    return result;
+}

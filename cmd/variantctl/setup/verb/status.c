@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reports what is set up: the recorded state compared with the files as they are now. */
+#include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/registry_lines.h"
+#include "cmd/variantctl/setup/verb/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WARNING "  WARNING: "
+#define SCHEMA "dev.ocivariant.setup-status/v1"
+
+#define CHANGED "changed since by others"
+#define KEPT "changed since by others, and has what the set-up wrote"
+
+/* Each part that the set-up put there can be taken out of it still. */
+static bool has_our_parts(const struct setup_record *record, const struct setup_file *file)
+{
+    bool all = record->n_own > 0;
+    for (size_t i = 0; i < record->n_own && all; i++) {
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, SETUP_FILE_MAX);
+        all = ocv_buffer_append(&text, file->disk.text.data, file->disk.text.len, NULL) == OCV_OK &&
+              setup_own_remove(&record->own[i], record->path, &text, NULL) == OCV_OK &&
+              (text.len != file->disk.text.len ||
+               memcmp(text.data, file->disk.text.data, text.len) != 0);
+    }
+    return all;
+}
+
+static const char *record_status(struct setup *setup, const struct setup_record *record)
+{
+    struct setup_file *file = NULL;
+    char digest[OCV_DIGEST_MAX] = "";
+    struct ocv_error err = {0};
+    if (setup_open(setup, record->path, &file, &err) < 0)
+        return "cannot be read";
+    if (!file->disk.there)
+        return "missing";
+    if (ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, &err) < 0)
+        return "cannot be read";
+    if (record->n_written && strcmp(digest, record->written[0]) == 0)
+        return "as written";
+    if (strcmp(digest, record->before) == 0)
+        return "as it was before the set-up";
+    return has_our_parts(record, file) ? KEPT : CHANGED;
+}
+
+/* Indexed by enum setup_mirror. */
+static const char *const answers[] = {"unknown", "variantd", "nobody", "foreign", "elsewhere"};
+
+static json_t *mirror_json(const struct setup *setup, const struct setup_state *state)
+{
+    char detail[SETUP_ADDRESS_MAX] = "";
+    enum setup_mirror found =
+        state->listen ? setup_look_at_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
+    return json_pack("{s:s, s:s?, s:s?}", "answers", answers[found], "user",
+                     found == SETUP_MIRROR_FOREIGN ? detail : NULL, "variantd",
+                     found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
+}
+
+/* Registries of the set-up that variantd does not serve. */
+static json_t *unknown_json(const struct setup *setup, const struct setup_state *state)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; !*setup->root && i < state->n_registries; i++)
+        if (setup_registry_known(setup, state->registries[i]) != SETUP_KNOWN)
+            json_array_append_new(list, json_string(state->registries[i]));
+    return list;
+}
+
+/* Of another tree's daemon nothing is known. */
+static json_t *daemon_json(const struct setup *setup)
+{
+    const char *listen = setup_daemon_listen(setup);
+    if (*setup->root)
+        return json_null();
+    return json_pack("{s:b, s:s, s:s?, s:O?}", "answers", listen != NULL, "listen",
+                     listen ? listen : setup->listen, "choose", setup_daemon_choose(setup),
+                     "registries", setup_daemon_registries(setup));
+}
+
+static json_t *engine_json(struct setup *setup, const struct setup_state *state)
+{
+    if (!state->there)
+        return json_pack("{s:s, s:b}", "engine", setup->engine, "setUp", 0);
+    json_t *registries = json_array(), *files = json_array();
+    for (size_t i = 0; i < state->n_registries; i++)
+        json_array_append_new(registries, json_string(state->registries[i]));
+    for (size_t i = 0; i < state->n_records; i++)
+        json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
+                                               "state", record_status(setup, &state->records[i])));
+    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}", "engine", setup->engine, "setUp",
+                     1, "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
+                     "registries", registries, "notInVariantd", unknown_json(setup, state),
+                     "mirror", mirror_json(setup, state), "files", files);
+}
+
+static const char *text_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "?";
+}
+
+static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const json_t *mirror = json_object_get(engine, "mirror");
+    const char *found = text_member(mirror, "answers"), *listen = text_member(engine, "listen");
+    if (strcmp(found, "foreign") == 0)
+        return ocv_buffer_printf(out, err,
+                                 "  WARNING: not variantd, but a program of user %s listens at %s, "
+                                 "and answers this engine's pulls (ss -ltnp)\n",
+                                 text_member(mirror, "user"), listen);
+    if (strcmp(found, "elsewhere") == 0)
+        return ocv_buffer_printf(out, err,
+                                 "  WARNING: variantd listens at %s, not at %s: run `variantctl "
+                                 "setup %s` again\n",
+                                 text_member(mirror, "variantd"), listen,
+                                 text_member(engine, "engine"));
+    if (strcmp(found, "nobody") == 0)
+        return ocv_buffer_printf(out, err, "  nothing listens at %s: variantd is not running\n",
+                                 listen);
+    return OCV_OK;
+}
+
+/* Where engines ask, which need not be where a daemon would listen now; what they do without one.
+ */
+static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *engine, *daemon = json_object_get(root, "variantd");
+    const char *listen = text_member(daemon, "listen");
+    bool any = false, open = false, closed = false;
+    if (json_is_null(daemon))
+        return OCV_OK;
+    if (json_is_true(json_object_get(daemon, "answers"))) {
+        const char *choose = json_string_value(json_object_get(daemon, "choose"));
+        bool serves = !choose || strcmp(choose, "on") == 0;
+        return ocv_buffer_printf(out, err, "variantd: answers at %s%s%s%s\n", listen,
+                                 serves ? "" : "; choose is ", serves ? "" : choose,
+                                 serves ? "" : ": engines take the default entry");
+    }
+    json_array_foreach(json_object_get(root, "engines"), i, engine)
+    {
+        if (!json_is_true(json_object_get(engine, "setUp")))
+            continue;
+        listen = any ? listen : text_member(engine, "listen");
+        any = true;
+        open = open || strcmp(text_member(engine, "fail"), "open") == 0;
+        closed = closed || strcmp(text_member(engine, "fail"), "closed") == 0;
+    }
+    return ocv_buffer_printf(out, err, "variantd: not answering at %s%s%s%s\n", listen,
+                             any ? ": " : "", open ? "engines take the default entry" : "",
+                             !closed ? ""
+                             : open  ? ", and fail-closed ones cannot pull"
+                                     : "engines cannot pull (fail-closed)");
+}
+
+static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *item;
+    int status = OCV_OK;
+    bool closed = strcmp(text_member(engine, "fail"), "closed") == 0;
+    json_array_foreach(json_object_get(engine, "notInVariantd"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(
+                out, err, "  WARNING: %s is not in variantd's registries: its images %s\n",
+                json_string_value(item), closed ? "cannot be pulled" : "come without a choice");
+    }
+    return status;
+}
+
+/* As it was written, or in what matters. */
+static bool is_kept(const json_t *file)
+{
+    const char *state = text_member(file, "state");
+    return strcmp(state, "as written") == 0 || strcmp(state, KEPT) == 0;
+}
+
+static int print_engine(const json_t *engine, const json_t *told, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    bool bad = false, lost = false;
+    size_t i;
+    const json_t *item;
+    const char *name = text_member(engine, "engine");
+    if (!json_is_true(json_object_get(engine, "setUp")))
+        return ocv_buffer_printf(out, err, "%s: not set up\n", name);
+    int status = ocv_buffer_printf(out, err, "%s: set up for variantd at %s, fail-%s", name,
+                                   text_member(engine, "listen"), text_member(engine, "fail"));
+    json_array_foreach(json_object_get(engine, "registries"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "; ", json_string_value(item));
+    }
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, "\n", 1, err);
+    if (status == OCV_OK)
+        status = print_mirror(engine, out, err);
+    if (status == OCV_OK)
+        status = print_unknown(engine, out, err);
+    if (status == OCV_OK)
+        status = setup_reach_lines(told, name, json_object_get(engine, "registries"), WARNING, &bad,
+                                   out, err);
+    json_array_foreach(json_object_get(engine, "files"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, "  %s: %s\n", text_member(item, "path"),
+                                       text_member(item, "state"));
+        lost = lost || !is_kept(item);
+    }
+    if (status == OCV_OK && lost)
+        status = ocv_buffer_printf(out, err,
+                                   "  to write it again: variantctl setup %s, with the "
+                                   "options of before\n",
+                                   name);
+    return status;
+}
+
+/* One that is not set up any more by this version, and is not. */
+static bool is_of_the_past(const json_t *engine)
+{
+    const struct setup_engine *known = setup_find_engine(text_member(engine, "engine"));
+    return known && !known->plan && !json_is_true(json_object_get(engine, "setUp"));
+}
+
+/* False where a file has lost what was written, a registry is not variantd's, or who answers is not
+ * who was meant. `*any`: an engine is set up. */
+static bool is_good(const json_t *engine, bool *any)
+{
+    size_t i;
+    const json_t *file;
+    const char *found = text_member(json_object_get(engine, "mirror"), "answers");
+    *any = *any || json_is_true(json_object_get(engine, "setUp"));
+    if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0 ||
+        strcmp(found, "nobody") == 0 || json_array_size(json_object_get(engine, "notInVariantd")))
+        return false;
+    json_array_foreach(json_object_get(engine, "files"), i, file)
+    {
+        if (!is_kept(file))
+            return false;
+    }
+    return true;
+}
+
+/* What the registries of the engines that are set up say. */
+static int look_at_registries(const json_t *told, const json_t *engines, bool *good,
+                              struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *engine;
+    bool bad = false;
+    ocv_auto_buffer unused;
+    ocv_buffer_init(&unused, SETUP_STATE_MAX);
+    int status = setup_reach_lines(told, NULL, NULL, WARNING, &bad, out, err);
+    json_array_foreach(engines, i, engine)
+    {
+        if (status == OCV_OK && json_is_true(json_object_get(engine, "setUp")))
+            status =
+                setup_reach_lines(told, text_member(engine, "engine"),
+                                  json_object_get(engine, "registries"), "", &bad, &unused, err);
+    }
+    *good = *good && !bad;
+    return status;
+}
+
+static int read_engines(struct setup *setup, const char *name, json_t *engines,
+                        struct ocv_error *err)
+{
+    const struct setup_engine *engine;
+    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++) {
+        struct setup_state state;
+        if (name && strcmp(name, engine->name) != 0)
+            continue;
+        setup->engine = engine->name;
+        int status = setup_load_state(setup, &state, err);
+        if (status < 0)
+            return status;
+        if (json_array_append_new(engines, engine_json(setup, &state)) < 0)
+            status = ocv_error_nomem(err);
+        setup_state_free(&state);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err)
+{
+    ocv_auto_buffer out, warnings;
+    ocv_buffer_init(&out, SETUP_STATE_MAX);
+    ocv_buffer_init(&warnings, SETUP_STATE_MAX);
+    json_t *engines = json_array();
+    setup_auto_json *told = setup_ask_registries(setup);
+    setup_auto_json *root =
+        json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon_json(setup),
+                  "registries", json_object_get(told, "registries"), "engines", engines);
+    int status = root ? read_engines(setup, name, engines, err) : ocv_error_nomem(err);
+    bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
+    if (status == OCV_OK)
+        status = look_at_registries(told, engines, &good, &warnings, err);
+    if (status == OCV_OK && !as_json)
+        status = print_daemon(root, &out, err);
+    if (status == OCV_OK && !as_json && warnings.len)
+        status = ocv_buffer_append(&out, warnings.data, warnings.len, err);
+    for (size_t i = 0; status == OCV_OK && i < json_array_size(engines); i++) {
+        good = is_good(json_array_get(engines, i), &any) && good;
+        if (!as_json &&
+            (json_array_size(engines) == 1 || !is_of_the_past(json_array_get(engines, i))))
+            status = print_engine(json_array_get(engines, i), told, &out, err);
+    }
+    if (status == OCV_OK && as_json)
+        status = setup_json_dump(root, JSON_INDENT(2), &out, err);
+    if (status == OCV_OK && as_json)
+        status = ocv_buffer_append(&out, "\n", 1, err);
+    if (status == OCV_OK)
+        status = cli_print(out.data, out.len, err);
+    if (status == OCV_OK && !(any && good)) {
+        *err = (struct ocv_error){0}; /* of what was looked for and was not needed */
+        status = OCV_ERR_CHECK;
+    }
+    return status;
+}

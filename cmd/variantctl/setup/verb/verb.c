@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl setup: have the container engines of this machine ask variantd. */
+#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/verb/run.h"
+#include "cmd/variantctl/setup/verb/setup_options.h"
+#include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/nearest.h"
+#include "lib/base/paths.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* Where the state is kept, and where an ordinary user's podman reads its configuration. */
+static int set_state(struct setup *setup, struct ocv_error *err)
+{
+    const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
+    bool user = !*setup->root && geteuid() != 0 && home && *home == '/';
+    bool own = !*setup->root && state && *state;
+    int made = own    ? asprintf(&setup->state_dir, "%s/setup", state)
+               : user ? asprintf(&setup->state_dir, "%s/.local/state/ocivariant/setup", home)
+                      : asprintf(&setup->state_dir, "%s", OCV_PATH_SETUP);
+    if (made < 0)
+        setup->state_dir = NULL;
+    if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
+        setup->home = NULL;
+    return setup->state_dir && (setup->home || !user) ? OCV_OK : ocv_error_nomem(err);
+}
+
+/* An ordinary user can set up podman only, whose pulls use this machine's own network. */
+static int check_user(const struct setup *setup, const char *engine, struct ocv_error *err)
+{
+    if (!setup->home || setup->config_dir || setup->engine_config || strcmp(engine, "podman") == 0)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG, "setup %s: only root can change what is in /etc", engine);
+    ocv_error_hint(err, "podman can be set up for a user; a rootless Docker or containerd has a "
+                        "network of its own, in which 127.0.0.1 is not this machine");
+    return OCV_ERR_CONFIG;
+}
+
+/* `listen` of the configuration that the daemon of that tree reads. */
+static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
+{
+    char *own = NULL;
+    if (!setup->root && !(setup->root = strdup("")))
+        return ocv_error_nomem(err);
+    if (setup_open_root(setup) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "--root: %s: %s", setup->root, strerror(errno));
+    if (*setup->root && !cli->config_file) {
+        int found = setup_real_path(setup, OCV_PATH_CONFIG, &own, err);
+        if (found < 0)
+            return found;
+        cli->config_file = access(own, R_OK) == 0 ? own : "/dev/null";
+    }
+    int status = cli_load(cli, err);
+    if (own && cli->config_file == own)
+        cli->config_file = NULL;
+    free(own);
+    if (status < 0)
+        return status;
+    const char *listen = ocv_config_get(cli->config, "listen");
+    setup->cli = cli;
+    setup_ask_daemon(setup);
+    if (!listen)
+        listen = setup_daemon_listen(setup);
+    if (!setup->listen)
+        status = setup_set_listen(setup, listen ? listen : OCV_LISTEN, err);
+    for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
+        const char *path = i ? setup->engine_config : setup->config_dir;
+        if (path && path[0] != '/')
+            status = ocv_error_set(err, OCV_ERR_INVALID, "%s: an absolute path is needed", path);
+    }
+    if (status == OCV_OK)
+        status = set_state(setup, err);
+    if (status == OCV_OK) {
+        char *given = setup->state_dir;
+        status = setup_resolve(setup, given, &setup->state_dir, err);
+        free(given);
+    }
+    return status;
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------
+ */
+
+static int no_engine(const char *name, struct ocv_error *err)
+{
+    char names[SETUP_NAMES_MAX], question[OCV_NEAREST_QUESTION_MAX];
+    struct ocv_nearest nearest = {.wanted = name ? name : ""};
+    const struct setup_engine *engine;
+    setup_engine_names(", ", names, sizeof(names));
+    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++)
+        if (engine->plan)
+            ocv_nearest_offer(&nearest, engine->name);
+    if (!name)
+        return ocv_error_set(err, OCV_ERR_INVALID, "setup needs an engine: %s", names);
+    return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.100s' for the engine: %s%s", name,
+                         names, ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
+/* Without --registry the set-up is for all of them, which a node that others set up may not want.
+ */
+static int check_hosts_only(const struct setup *setup, const char *engine, struct ocv_error *err)
+{
+    if (strcmp(engine, "containerd") != 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only applies to containerd only");
+    return setup->n_registries
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only needs --registry HOST");
+}
+
+static int run_engine(struct cli *cli, struct setup *setup, const char *name, struct ocv_error *err)
+{
+    enum setup_action action = setup->action;
+    const struct setup_engine *engine = setup_find_engine(name);
+    if (name ? !engine : action == SETUP_ACTION_SETUP)
+        return no_engine(name, err);
+    int status = finish_options(cli, setup, err);
+    if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
+        status = ocv_error_set(err, OCV_ERR_INVALID, "--format requires --status");
+    if (status == OCV_OK && setup->hosts_only && action == SETUP_ACTION_SETUP)
+        status = check_hosts_only(setup, name, err);
+    if (status < 0)
+        return status;
+    if (action == SETUP_ACTION_STATUS)
+        return setup_show_status(setup, name, err);
+    if (!engine)
+        return setup_uninstall_all(setup, setup->dry_run, err);
+    setup->engine = engine->name;
+    status = check_user(setup, engine->name, err);
+    if (status < 0)
+        return status;
+    return setup_run(setup, engine, action, setup->dry_run, err);
+}
+
+/* Of the engine that is among the arguments, else of the verb. */
+static const struct cli_command *command_for(struct cli *cli, char **argv)
+{
+    for (; *argv; argv++) {
+        const struct setup_engine *engine = setup_find_engine(*argv);
+        if (!engine || !engine->command)
+            continue;
+        snprintf(cli->verb, sizeof(cli->verb), "setup %s", engine->name);
+        return engine->command;
+    }
+    return &setup_command;
+}
+
+int cmd_setup(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct setup setup = {.cli = cli, .root_fd = -1};
+    int status = OCV_OK;
+    ocv_buffer_init(&setup.notes, SETUP_FILE_MAX);
+    int code = cli_read(cli, command_for(cli, argv), &setup, argc, argv);
+    if (code < 0 && cli->n_arguments > 1)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine, not '%s', too",
+                               cli->arguments[1]);
+    else if (code < 0)
+        status = run_engine(cli, &setup, *cli->arguments, &err);
+    setup_daemon_free(setup.daemon);
+    setup_free(&setup);
+    if (code >= 0)
+        return code;
+    if (status == OCV_ERR_CHECK && !err.message[0])
+        return ocv_error_exit_code(OCV_ERR_CHECK);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

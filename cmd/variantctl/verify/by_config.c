@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Images without variants, by what their own configuration asks of a machine (NVIDIA_REQUIRE_*).
+ * docker, podman and layouts tell it; containerd is asked for the documents themselves. */
+#include "cmd/variantctl/verify/client.h"
+#include "cmd/variantctl/verify/image_check.h"
+#include "lib/base/format/json.h"
+#include "lib/content/config_fit.h"
+
+#include <string.h>
+
+/* A document of a namespace's content store, or NULL. */
+static json_t *content_of(const char *ns, const char *digest, size_t max)
+{
+    const char *const argv[] = {"ctr", "--namespace", ns, "content", "get", digest, NULL};
+    ocv_auto_buffer text;
+    json_t *json = NULL;
+    ocv_buffer_init(&text, max);
+    if (!digest || !ocv_digest_wellformed(digest) || client_capture(argv, &text, NULL) < 0 ||
+        ocv_json_load("document", text.data ? text.data : "", text.len, max, &json, NULL) < 0)
+        return NULL;
+    return json;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* The manifest of this machine's kind, or of the only image that is there. */
+static json_t *manifest_of(const char *ns, json_t *document, const struct ocv_platform *host)
+{
+    size_t i;
+    const json_t *one;
+    const char *found = NULL;
+    if (!json_is_array(json_object_get(document, "manifests")))
+        return document;
+    json_array_foreach(json_object_get(document, "manifests"), i, one)
+    {
+        const json_t *platform = json_object_get(one, "platform");
+        const char *os = text_of(platform, "os"), *architecture = text_of(platform, "architecture");
+        if (!found && os && architecture && host->architecture && !strcmp(os, "linux") &&
+            !strcmp(architecture, host->architecture))
+            found = text_of(one, "digest");
+    }
+    json_t *manifest = found ? content_of(ns, found, OCV_MANIFEST_MAX) : NULL;
+    json_decref(document);
+    return manifest;
+}
+
+static json_t *containerd_config(const struct image_checker *j, const struct local_image *image)
+{
+    static const char place[] = "containerd:";
+    const struct ocv_platform host = ocv_profile_platform(j->cli->profile);
+    if (strncmp(image->where, place, sizeof(place) - 1) != 0 || !image->n_digests)
+        return NULL;
+    const char *ns = image->where + sizeof(place) - 1;
+    json_t *document = content_of(ns, image->digests[0], OCV_MANIFEST_MAX);
+    json_t *manifest = document ? manifest_of(ns, document, &host) : NULL;
+    json_t *config = content_of(ns, text_of(json_object_get(manifest, "config"), "digest"),
+                                OCV_IMAGE_CONFIG_MAX);
+    json_decref(manifest);
+    return config;
+}
+
+static int check_json(const struct image_checker *j, const json_t *json,
+                      struct ocv_config_finding *out)
+{
+    ocv_auto(ocv_image_config) config = NULL;
+    ocv_auto_buffer text;
+    struct ocv_gpu_host host;
+    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
+    ocv_buffer_init(&text, OCV_IMAGE_CONFIG_MAX);
+    int status = ocv_json_append(json, JSON_COMPACT, &text, NULL);
+    if (status == OCV_OK)
+        status = ocv_image_config_parse(text.data, text.len, &config, NULL);
+    ocv_gpu_host_read(j->cli->profile, NULL, &host);
+    return status < 0 ? status : ocv_config_check(config, &host, out, NULL);
+}
+
+bool image_check_config(const struct image_checker *j, const struct local_image *image,
+                        const char **verdict, struct ocv_buffer *reason)
+{
+    const char *policy = ocv_config_get(j->cli->config, "config_policy");
+    struct ocv_config_finding one;
+    struct ocv_gpu_host host;
+    ocv_gpu_host_read(j->cli->profile, NULL, &host);
+    if ((policy && !strcmp(policy, "off")) || image->index || !host.n)
+        return false;
+    json_t *read = image->config ? NULL : containerd_config(j, image);
+    const json_t *config = image->config ? image->config : read;
+    bool checked = config && check_json(j, config, &one) == OCV_OK &&
+                   (one.fit == OCV_CONFIG_WARNING || one.fit == OCV_CONFIG_MISFIT);
+    json_decref(read);
+    reason->len = checked ? 0 : reason->len;
+    if (!checked || ocv_buffer_printf(reason, NULL, "%s", one.reason) < 0)
+        return false;
+    bool misfit = one.fit == OCV_CONFIG_MISFIT && policy && !strcmp(policy, "enforce");
+    *verdict = misfit ? "misfit" : "warning";
+    return true;
+}

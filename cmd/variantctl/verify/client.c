@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/verify/client.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/system/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ERRORS_MAX 4096 /* the end of what it complains about is looked at */
+
+/* The last line that says something; false: none does. */
+static bool last_line(int fd, char *out, size_t size)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+    ssize_t n = end > 0 ? pread(fd, out, size - 1, from) : 0;
+    n = n > 0 ? n : 0;
+    while (n > 0 && strchr(" \r\n\t", out[n - 1]))
+        n--;
+    out[n] = '\0';
+    const char *line = strrchr(out, '\n');
+    if (line)
+        memmove(out, line + 1, strlen(line + 1) + 1);
+    return *out != '\0';
+}
+
+static int read_all(int fd, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[65536];
+    ssize_t got;
+    int status = OCV_OK;
+    while ((got = read(fd, chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0 && status == OCV_OK)
+            status = ocv_buffer_append(out, chunk, (size_t)got, err);
+    return status;
+}
+
+int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
+{
+    int fds[2], code = 0;
+    char why[ERRORS_MAX];
+    pid_t pid;
+    ocv_auto_fd int errors = memfd_create("errors", MFD_CLOEXEC);
+    if (errors < 0 || pipe2(fds, O_CLOEXEC) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+    int failed = ocv_spawn(argv, -1, fds[1], errors, &pid);
+    close(fds[1]);
+    int status = failed ? OCV_OK : read_all(fds[0], out, err);
+    close(fds[0]);
+    if (failed == ENOENT)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not installed", argv[0]);
+    if (failed)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%s: %s", argv[0], strerror(failed));
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+    if (status < 0 || (WIFEXITED(code) && WEXITSTATUS(code) == 0))
+        return status;
+    if (last_line(errors, why, sizeof(why)))
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%s", why);
+    return ocv_error_set(err, OCV_ERR_ENGINE, "%s %s fails without a word", argv[0], argv[1]);
+}

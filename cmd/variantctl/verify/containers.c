@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Containers that run, with the devices of their own specification. podman keeps it in a file,
+ * containerd's client prints it, and docker's tells what it was asked for. */
+#include "cmd/variantctl/verify/client.h"
+#include "cmd/variantctl/verify/verify_sources.h"
+#include "lib/base/file.h"
+#include "lib/base/format/json.h"
+#include "lib/content/requirement.h"
+#include "lib/records/container_devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTPUT_MAX (64u * 1024 * 1024)
+#define SPEC_MAX (4u * 1024 * 1024)
+#define COUNT_MAX 256
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* Lines of a text, one after the other; the text is cut up. */
+static char *next_line(char **rest)
+{
+    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+    *rest = end ? end + 1 : NULL;
+    if (end)
+        *end = '\0';
+    return line && *line ? line : NULL;
+}
+
+static json_t *capture_json(const char *const argv[])
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    if (client_capture(argv, &text, NULL) < 0 || !text.len)
+        return NULL;
+    return json_loadb(text.data, text.len, 0, NULL);
+}
+
+/* ---- one container ---- */
+
+struct container_walk {
+    local_image_visit visit;
+    void *data;
+    const char *place, *name, *image; /* the image's name as it was asked for, or NULL */
+    const char *given;
+};
+
+static int visit_container(void *data, const struct local_image *image)
+{
+    const struct container_walk *w = data;
+    char where[600];
+    struct local_image one = *image;
+    snprintf(where, sizeof(where), "%.300s, container %.250s", w->place, w->name);
+    one.where = where;
+    one.given = w->given;
+    if (w->image && strpbrk(w->image, "/:"))
+        one.name = w->image;
+    return w->visit(w->data, &one);
+}
+
+/* `id`: what the engine finds the image by. */
+static int visit_spec(const struct container_walk *walk, const json_t *spec, const char *id,
+                      bool asked, struct ocv_error *err)
+{
+    struct container_walk w = *walk;
+    char *given = ocv_container_devices(spec, asked, "");
+    w.given = given;
+    int status = given && id ? local_images_named(w.place, id, visit_container, &w, err) : OCV_OK;
+    free(given);
+    return status;
+}
+
+/* ---- podman ---- */
+
+static json_t *read_spec(const char *path)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, SPEC_MAX);
+    if (!path || ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
+        return NULL;
+    return json_loadb(text.data, text.len, 0, NULL);
+}
+
+/* ---- docker ---- */
+
+static void add_text(json_t *list, const char *before, const char *text)
+{
+    char line[600];
+    if (text && snprintf(line, sizeof(line), "%s%s", before, text) < (int)sizeof(line))
+        json_array_append_new(list, json_string(line));
+}
+
+/* "A,B": the ids of a request, or its number of devices from the first on, or "all". */
+static void write_ids(const json_t *request, struct ocv_buffer *out)
+{
+    const json_t *ids = json_object_get(request, "DeviceIDs"), *one;
+    json_int_t count = json_integer_value(json_object_get(request, "Count"));
+    size_t i;
+    json_array_foreach(ids, i, one)
+    {
+        const char *text = json_string_value(one);
+        if (text && ocv_buffer_printf(out, NULL, "%s%s", out->len ? "," : "", text) < 0)
+            return;
+    }
+    if (!json_array_size(ids) && count < 0 && ocv_buffer_printf(out, NULL, "all") < 0)
+        return;
+    for (json_int_t k = 0; !json_array_size(ids) && k < count && k < COUNT_MAX; k++)
+        if (ocv_buffer_printf(out, NULL, "%s%lld", out->len ? "," : "", (long long)k) < 0)
+            return;
+}
+
+/* What it was asked for, as a specification has it. `*asked`: --gpus says which. */
+static json_t *spec_of_docker(const json_t *container, bool *asked)
+{
+    const json_t *host = json_object_get(container, "HostConfig"), *one;
+    json_t *env = json_deep_copy(json_object_get(json_object_get(container, "Config"), "Env"));
+    json_t *mounts = json_array(), *cdi = json_object();
+    size_t i;
+    if (!json_is_array(env)) {
+        json_decref(env);
+        env = json_array();
+    }
+    json_array_foreach(json_object_get(host, "Devices"), i, one)
+    {
+        json_array_append_new(mounts, json_pack("{s:s?}", "source", text_of(one, "PathOnHost")));
+    }
+    json_array_foreach(json_object_get(host, "DeviceRequests"), i, one)
+    {
+        char key[32];
+        const char *driver = text_of(one, "Driver");
+        ocv_auto_buffer ids;
+        ocv_buffer_init(&ids, OCV_CONTAINER_DEVICES_MAX);
+        write_ids(one, &ids);
+        snprintf(key, sizeof(key), "cdi.k8s.io/%zu", i);
+        if (ids.len && driver && strcmp(driver, "cdi") == 0)
+            json_object_set_new(cdi, key, json_string(ids.data));
+        else if (ids.len && !*asked)
+            *asked = json_array_clear(env) == 0; /* what the image has there does not count then */
+        if (ids.len && *asked && !json_object_get(cdi, key))
+            add_text(env, OCV_REQUIREMENT_DEVICES "=", ids.data);
+    }
+    return json_pack("{s:o, s:o, s:{s:o}}", "annotations", cdi, "mounts", mounts, "process", "env",
+                     env);
+}
+
+/* ---- both ---- */
+
+static int visit_inspected(const char *engine, const json_t *container, local_image_visit visit,
+                           void *data, struct ocv_error *err)
+{
+    bool asked = false, podman = strcmp(engine, "podman") == 0;
+    const char *name = text_of(container, "Name");
+    const char *image = podman ? text_of(container, "ImageName")
+                               : text_of(json_object_get(container, "Config"), "Image");
+    const struct container_walk w = {.visit = visit,
+                                     .data = data,
+                                     .place = engine,
+                                     .name = !name ? "" : name + (*name == '/'),
+                                     .image = image};
+    json_t *spec =
+        podman ? read_spec(text_of(container, "OCIConfigPath")) : spec_of_docker(container, &asked);
+    int status = visit_spec(&w, spec, text_of(container, "Image"), asked, err);
+    json_decref(spec);
+    return status;
+}
+
+static int engine_containers(const char *engine, local_image_visit visit, void *data,
+                             struct ocv_error *err)
+{
+    const char *const argv[] = {engine, "ps", "-q", "--no-trunc", NULL};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = client_capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    while (status == OCV_OK && (line = next_line(&rest))) {
+        const char *const inspect[] = {engine, "container", "inspect", line, NULL};
+        ocv_auto_json *list = capture_json(inspect);
+        status = visit_inspected(engine, json_array_get(list, 0), visit, data, err);
+    }
+    return status;
+}
+
+/* ---- containerd ---- */
+
+static int visit_task(const char *place, const char *id, local_image_visit visit, void *data,
+                      struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "--namespace", place + 11, "containers", "info", id, NULL};
+    ocv_auto_json *info = capture_json(argv);
+    const json_t *spec = json_object_get(info, "Spec");
+    const char *image = text_of(info, "Image");
+    const char *asked =
+        text_of(json_object_get(spec, "annotations"), "io.kubernetes.cri.image-name");
+    const struct container_walk w = {
+        .visit = visit, .data = data, .place = place, .name = id, .image = asked ? asked : image};
+    return image && *image ? visit_spec(&w, spec, image, false, err) : OCV_OK;
+}
+
+static int namespace_containers(const char *ns, local_image_visit visit, void *data,
+                                struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "--namespace", ns, "tasks", "ls", "-q", NULL};
+    char place[300];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = client_capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    snprintf(place, sizeof(place), "containerd:%.250s", ns);
+    while (status == OCV_OK && (line = next_line(&rest)))
+        status = visit_task(place, line, visit, data, err);
+    return status;
+}
+
+static int containerd_containers(local_image_visit visit, void *data, struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = client_capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    while (status == OCV_OK && (line = next_line(&rest)))
+        status = namespace_containers(line, visit, data, err);
+    return status;
+}
+
+int local_containers(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
+{
+    if (strcmp(where, "containerd") == 0)
+        return containerd_containers(visit, data, err);
+    if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
+        return engine_containers(where, visit, data, err);
+    return OCV_OK;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/verify/image_check.h"
+
+#include "cmd/common/names.h"
+#include "lib/config/pod_devices.h"
+#include "lib/records/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REASON_MAX (64u * 1024)
+
+int image_checker_begin(struct image_checker *j, struct cli *cli, struct ocv_error *err)
+{
+    int status = cli_load(cli, err);
+    const char *state = status == OCV_OK ? ocv_config_get(cli->config, "state_dir") : NULL;
+    ocv_record_directory(state, j->records, sizeof(j->records));
+    j->cli = cli;
+    j->ask = !cli->profile_file;
+    if (status == OCV_OK)
+        status = cli_profile(cli, err);
+    return status == OCV_OK ? names_check(cli, cli->config, cli->plain, NULL, err) : status;
+}
+
+/* A reference has nothing that a shell would read otherwise; one by digest stays what it is. */
+static bool can_be_pulled(const char *name)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    return name && strpbrk(name, "/:") && !strchr(name, '@') && !ocv_digest_wellformed(name) &&
+           ocv_reference_parse(name, &reference, NULL) == OCV_OK;
+}
+
+/* Without a character that a shell would read: the line is there to be copied, and a layout's names
+ * are whatever its author wrote. */
+static bool is_plain_word(const char *text)
+{
+    return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                             "._-/:@+=,%")] == '\0';
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+    ocv_auto(ocv_reference) x = NULL;
+    ocv_auto(ocv_reference) y = NULL;
+    return ocv_reference_parse(a, &x, NULL) == OCV_OK &&
+           ocv_reference_parse(b, &y, NULL) == OCV_OK && strcmp(x->name, y->name) == 0 && x->tag &&
+           y->tag && strcmp(x->tag, y->tag) == 0;
+}
+
+/* An image of a set may have the name of one image beside that of the set. */
+static const char *name_of(const struct local_image *image, const struct known_image *k)
+{
+    for (size_t i = 0; k->said.reference && i < image->n_names; i++)
+        if (is_same_name(image->names[i], k->said.reference))
+            return image->names[i];
+    return image->name;
+}
+
+/* The name under which this machine's build is found: the reference that was resolved here, since
+ * the image's name may be a tag of this image alone. NULL: not known. */
+static const char *source_of(const struct known_image *k, const char *name)
+{
+    ocv_auto(ocv_reference) asked = NULL;
+    const char *reference = k->said.reference;
+    if (reference && k->repository && can_be_pulled(reference) && is_plain_word(reference) &&
+        ocv_reference_parse(reference, &asked, NULL) == OCV_OK &&
+        strcmp(asked->name, k->repository) == 0)
+        return reference;
+    return can_be_pulled(name) ? name : NULL;
+}
+
+/* What to do about one that does not fit, or fits less than another; NULL: nothing, or no memory. A
+ * layout has tags alone at times: what was asked for when it was chosen has the name. */
+static char *remedy_of(const struct local_image *image, const struct known_image *k,
+                       const char *verdict, const char *name)
+{
+    char *line = NULL;
+    const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
+    bool layout = strncmp(image->where, "oci:", 4) == 0;
+    bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
+               strcmp(verdict, "warning") == 0;
+    int made = -1;
+    if (!due || !name || image->index || !is_plain_word(image->where) || !is_plain_word(name))
+        return NULL;
+    const char *source = source_of(k, name);
+    if (can_be_pulled(name) && source)
+        made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, source)
+                  : asprintf(&line, "vpull --to %s %s", image->where, source);
+    else if (layout && can_be_pulled(k->said.reference))
+        made = asprintf(&line, "vpull --to %s:%s %s", image->where, name, k->said.reference);
+    return made < 0 ? NULL : line;
+}
+
+/* An index in a layout fits where something in it does. */
+static const char *check_index(const struct image_checker *j, const struct ocv_index *index,
+                               const struct ocv_resolve_options *choose, struct known_image *k,
+                               struct ocv_buffer *reason, struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    k->by = "index";
+    known_forget(k);
+    if (ocv_resolve(index, j->cli->profile, choose, &decision, err) < 0)
+        return "unknown";
+    const struct ocv_entry *chosen = ocv_decision_selected(decision);
+    if (chosen) {
+        known_set_label(k, chosen->label);
+        return "fits";
+    }
+    return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0
+               ? "unknown"
+               : "misfit";
+}
+
+static const char *check_known(const struct image_checker *j,
+                               const struct ocv_resolve_options *choose,
+                               const struct known_image *k, struct ocv_buffer *reason,
+                               struct ocv_error *err)
+{
+    bool fits = false;
+    if (!k->by)
+        return "none";
+    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, j->cli->profile, choose,
+                      &fits, reason, err) < 0)
+        return "unknown";
+    if (!fits && strcmp(k->by, "labels") == 0)
+        return "warning"; /* FROM inherits labels: they may be another image's */
+    return fits ? "fits" : "misfit";
+}
+
+/* Where variants are chosen for it, the default entry may not be the best, unless pods have builds
+ * of their own. Compares with the kept index, else asks variantd, which thereby learns of the
+ * image. */
+static const char *compare_to_best(struct image_checker *j, const struct local_image *image,
+                                   const struct ocv_config *config,
+                                   const struct ocv_resolve_options *choose, struct known_image *k,
+                                   const char *verdict, struct ocv_buffer *reason)
+{
+    bool fits = strcmp(verdict, "fits") == 0;
+    bool on = ocv_config_choose(config) == OCV_CHOOSE_ON &&
+              ocv_config_workload(config) == OCV_WORKLOAD_OFF;
+    if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
+        return verdict; /* replaced: another image has its name now */
+    if (fits && on && known_lesser(j->records, k, j->cli->profile, choose, reason))
+        verdict = "lesser";
+    if (!j->ask || (!fits && strcmp(verdict, "none") != 0))
+        return verdict;
+    const char *told = known_ask(j->cli->config, k, image, reason, &j->ask);
+    if (!told || (fits && strcmp(told, "none") == 0))
+        return verdict;
+    if (!on && strcmp(told, "lesser") == 0)
+        told = "fits";
+    if (!k->by)
+        k->by = "daemon";
+    return told;
+}
+
+/* An image that nothing is known of need not be one without variants. */
+static void explain_none(const struct known_image *k, struct ocv_buffer *reason)
+{
+    reason->len = 0;
+    if (ocv_buffer_printf(reason, NULL, "%s",
+                          k->by ? "an image without variants"
+                                : "no record here says whether it is a variant") < 0)
+        reason->len = 0;
+}
+
+void image_check(struct image_checker *j, const struct local_image *image, struct image_result *out)
+{
+    struct known_image *known = &out->known;
+    *out = (struct image_result){0};
+    ocv_buffer_init(&out->text, REASON_MAX);
+    known_find(j->records, image, known);
+    ocv_auto(ocv_reference) reference = NULL;
+    const char *name = known->repository ? known->repository
+                       : known->heard[0] ? known->heard
+                                         : image->name;
+    if (name && ocv_reference_parse(name, &reference, NULL) < 0)
+        reference = NULL; /* a layout's bare tag names no repository */
+    const struct ocv_config *config = ocv_config_for_reference(j->cli->config, reference);
+    struct ocv_resolve_options choose = {.platform = j->cli->platform};
+    struct ocv_workload_input input = {0};
+    if (ocv_workload_preferences(config, j->cli->profile, image->given, &input, &choose.preferences,
+                                 NULL, &out->err) < 0) {
+        out->verdict = "unknown";
+        out->reason = out->err.message;
+        ocv_workload_input_free(&input);
+        return;
+    }
+    out->verdict = image->index
+                       ? check_index(j, image->index, &choose, known, &out->text, &out->err)
+                       : check_known(j, &choose, known, &out->text, &out->err);
+    if (!image->index)
+        out->verdict = compare_to_best(j, image, config, &choose, known, out->verdict, &out->text);
+    bool by_config = j->configs && strcmp(out->verdict, "none") == 0 &&
+                     image_check_config(j, image, &out->verdict, &out->text);
+    if (strcmp(out->verdict, "none") == 0)
+        explain_none(known, &out->text);
+    else if (by_config)
+        known->by = "config";
+    out->name = name_of(image, known);
+    bool hopeless = !by_config && strcmp(out->verdict, "misfit") == 0 &&
+                    known_hopeless(j->records, known, j->cli->profile, &choose);
+    ocv_workload_input_free(&input);
+    if (hopeless &&
+        ocv_buffer_printf(&out->text, NULL, "; nor does anything else of %s: remove it",
+                          known->said.reference ? known->said.reference : known->repository) < 0)
+        hopeless = false;
+    out->reason = out->err.message[0] ? out->err.message : out->text.data;
+    out->remedy = hopeless || by_config ? NULL : remedy_of(image, known, out->verdict, out->name);
+}
+
+void image_result_free(struct image_result *checked)
+{
+    known_free(&checked->known);
+    ocv_buffer_free(&checked->text);
+    free(checked->remedy);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantd --check: what a start would read, and no socket. Root reads every file: whether the
+ * service can, which is another user, is asked of the kernel as that user. */
+#include "cmd/variantd/instance/unknown_names.h"
+#include "cmd/variantd/variantd.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/paths.h"
+#include "lib/records/daemon.h"
+
+#include "cmd/variantd/upstream/reach.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ASK_MS 1000u
+#define HEALTH_MAX (256u * 1024)
+#define GROUPS_MAX 64
+#define SERVICE_USER "ocivariant" /* of the unit and of the packages */
+
+/* ---- who runs it -------------------------------------------------------------------------------
+ */
+
+struct service {
+    uid_t uid;
+    gid_t gid, groups[GROUPS_MAX];
+    int n_groups;
+    char name[64];
+    bool unit; /* installed: it does not see homes */
+};
+
+static bool unit_installed(void)
+{
+    return access("/etc/systemd/system/variantd.service", F_OK) == 0 ||
+           access("/usr/lib/systemd/system/variantd.service", F_OK) == 0 ||
+           access("/lib/systemd/system/variantd.service", F_OK) == 0;
+}
+
+/* The user of the daemon that runs. False: none does, or it is root's. */
+static bool running_user(const struct settings *settings, uid_t *out)
+{
+    ocv_auto_buffer text;
+    long http = 0;
+    ocv_buffer_init(&text, HEALTH_MAX);
+    if (ocv_daemon_get(settings->socket_path, "/v1/healthz", ASK_MS, &http, &text, NULL) < 0 ||
+        http != 200)
+        return false;
+    json_t *root = json_loadb(text.data, text.len, 0, NULL);
+    const json_t *uid = json_object_get(root, "uid");
+    bool told = json_is_integer(uid);
+    *out = told ? (uid_t)json_integer_value(uid) : 0;
+    json_decref(root);
+    return told && *out != 0;
+}
+
+/* False: unknown, or root. */
+static bool find_service(const struct settings *settings, struct service *out)
+{
+    *out = (struct service){.unit = unit_installed()};
+    bool running = running_user(settings, &out->uid);
+    const struct passwd *user = running     ? getpwuid(out->uid)
+                                : out->unit ? getpwnam(SERVICE_USER)
+                                            : NULL;
+    if (!user && !running)
+        return false;
+    out->uid = user ? user->pw_uid : out->uid;
+    out->gid = user ? user->pw_gid : (gid_t)out->uid;
+    out->n_groups = user ? GROUPS_MAX : 0;
+    if (user && getgrouplist(user->pw_name, out->gid, out->groups, &out->n_groups) < 0)
+        out->n_groups = 0;
+    if (user)
+        snprintf(out->name, sizeof(out->name), "%s", user->pw_name);
+    else
+        snprintf(out->name, sizeof(out->name), "%u", (unsigned)out->uid);
+    return true;
+}
+
+/* 0, or why that user cannot read it. */
+static int fault_of(const struct service *who, const char *path)
+{
+    int code = 0;
+    pid_t pid = fork();
+    if (pid < 0)
+        return 0;
+    if (pid == 0) {
+        if (setgroups((size_t)who->n_groups, who->groups) < 0 || setgid(who->gid) < 0 ||
+            setuid(who->uid) < 0)
+            _exit(0);
+        _exit(access(path, R_OK) < 0 ? errno : 0);
+    }
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
+}
+
+/* ---- what it has to read -----------------------------------------------------------------------
+ */
+
+/* What ProtectHome= hides, by systemd.exec(5). */
+static bool is_below_home(const char *path)
+{
+    static const char *const hidden[] = {"/home", "/root", "/run/user"};
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
+        size_t n = strlen(hidden[i]);
+        if (!strncmp(path, hidden[i], n) && path[n] == '/')
+            return true;
+    }
+    return false;
+}
+
+static int check_file(const struct daemon *d, const struct service *who, const char *origin,
+                      const char *key, const char *path, bool secret, struct ocv_error *err)
+{
+    if (who->unit && is_below_home(path))
+        cli_warn(&d->cli, "%s: %s: %s: the service sees no home directories (ProtectHome=)", origin,
+                 key, path);
+    int fault = fault_of(who, path);
+    if (!fault)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG,
+                  "%s: %s: %s: the service runs as user %s and cannot read it: %s", origin, key,
+                  path, who->name, strerror(fault));
+    ocv_error_hint(err,
+                   secret ? "chown root:%s %s; chmod 0640 %s" : "chown root:%s %s; chmod 0644 %s",
+                   who->name, path, path);
+    return OCV_ERR_CONFIG;
+}
+
+static int check_registry(const struct daemon *d, const struct service *who,
+                          const struct ocv_config *config, const struct ocv_registry_config *r,
+                          struct ocv_error *err)
+{
+    const struct {
+        const char *key, *path;
+    } files[] = {{"ca", r->ca}, {"cert", r->cert}, {"key", r->key}};
+    int status = OCV_OK;
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files) && status == OCV_OK; i++) {
+        const char *origin = ocv_config_registry_origin(config, r->host, files[i].key);
+        if (files[i].path)
+            status = check_file(d, who, origin ? origin : r->host, files[i].key, files[i].path,
+                                !strcmp(files[i].key, "key"), err);
+    }
+    return status;
+}
+
+static int check_service(const struct daemon *d, const struct settings *s, const char *file,
+                         struct ocv_error *err)
+{
+    struct service who;
+    if (geteuid() != 0 || !find_service(s, &who))
+        return OCV_OK;
+    static const char *const keys[] = {"credentials", "image_credential_provider_config"};
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(s->config, &list);
+    int status = access(file, F_OK) == 0
+                     ? check_file(d, &who, "--config", "the configuration", file, false, err)
+                     : OCV_OK;
+    for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
+        const char *path = ocv_config_get(s->config, keys[i]);
+        const char *origin = ocv_config_origin(s->config, keys[i]);
+        if (path)
+            status = check_file(d, &who, origin ? origin : file, keys[i], path, i == 0, err);
+    }
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = check_registry(d, &who, s->config, &list[i], err);
+    return status;
+}
+
+/* ---- who has to answer -------------------------------------------------------------------------
+ */
+
+static const char *origin_of(const struct settings *s, const char *host, char *out, size_t size)
+{
+    static const char *const keys[] = {"ca", "cert", "key"};
+    const char *origin = NULL;
+    for (size_t i = 0; i < 3 && !origin; i++)
+        origin = ocv_config_registry_origin(s->config, host, keys[i]);
+    snprintf(out, size, "%s%sregistries: %s", origin ? origin : "", origin ? ": " : "", host);
+    return out;
+}
+
+/* The network of this moment is no part of a configuration: what does not answer is a warning. */
+static void warn_of_registries(const struct daemon *d, const struct settings *s)
+{
+    struct clients *clients = NULL;
+    struct reach *list = calloc(s->n_upstreams + 1, sizeof(*list));
+    char where[600];
+    if (list && clients_new(s, d->metrics, &clients, NULL) == OCV_OK)
+        reach_all(clients, s, true, list);
+    for (size_t i = 0; clients && i < s->n_upstreams; i++) {
+        const struct reach *r = &list[i];
+        const char *name = s->upstreams[i].name, *message = r->err.message;
+        size_t n = strlen(name);
+        if (!strncmp(message, name, n) && !strncmp(message + n, ": ", 2))
+            message += n + 2;
+        origin_of(s, name, where, sizeof(where));
+        if (r->status < 0)
+            cli_warn(&d->cli, "%s: %s%s%s", where, message, *r->err.hint ? "; " : "", r->err.hint);
+        else if (r->access == OCV_REGISTRY_ACCESS_LOGIN && !r->login)
+            cli_warn(&d->cli,
+                     "%s wants a login, and `credentials` names none: its images come without a "
+                     "choice",
+                     where);
+    }
+    clients_free(clients);
+    free(list);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------
+ */
+
+static void say_result(const struct daemon *d, const char *file, size_t registries, int code)
+{
+    bool there = access(file, F_OK) == 0;
+    if (!code && !registries)
+        cli_warn(&d->cli, "no registry is configured: nothing is served%s%s",
+                 there ? "" : ", for there is no file ", there ? "" : file);
+    fprintf(stderr, "%s: the configuration (%s%s) is %ssound\n", d->cli.program,
+            there ? "" : "defaults: no file ", file, code ? "not " : "");
+}
+
+/* Names that a start only warns of count. */
+int daemon_check(struct daemon *d)
+{
+    struct ocv_error err = {0};
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    uint64_t unknown = 0;
+    const char *file = d->cli.config_file ? d->cli.config_file : OCV_PATH_CONFIG;
+    int status = daemon_read_settings(d, &settings, &err);
+    if (status == OCV_OK)
+        status = check_service(d, settings, file, &err);
+    if (status == OCV_OK)
+        status = metrics_new(&d->metrics, &err);
+    size_t registries = settings ? settings->n_upstreams : 0;
+    if (status < 0)
+        settings_free(settings);
+    else
+        status = instance_new(settings, d->metrics, NULL, &instance, &err);
+    if (status == OCV_OK) {
+        unknown = unknown_names_count(instance);
+        warn_of_registries(d, instance->settings);
+    }
+    instance_free(instance);
+    if (status < 0)
+        cli_fail(&d->cli, &err);
+    int code = status < 0 || unknown ? ocv_error_exit_code(OCV_ERR_CONFIG) : 0;
+    say_result(d, file, registries, code);
+    return code;
+}

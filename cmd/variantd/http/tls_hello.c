@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/tls_hello.h"
+
+#include "cmd/variantd/common/log.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define RECORD_HANDSHAKE 0x16   /* RFC 8446, 5.1: ContentType; no method of HTTP begins with it */
+#define GREETING_MAX (4 * 4096) /* of a greeting, read before the answer: unread bytes reset it */
+
+static void refuse_tls(int fd)
+{
+    static const char answer[] = "HTTP/1.1 400 Bad Request\r\n"
+                                 "Content-Type: text/plain\r\n"
+                                 "Content-Length: 83\r\n"
+                                 "Connection: close\r\n\r\n"
+                                 "variantd: this address speaks plain HTTP, "
+                                 "and was asked in TLS: http://, not https\n";
+    char greeting[4096];
+    for (size_t taken = 0; taken < GREETING_MAX;) {
+        ssize_t n = recv(fd, greeting, sizeof(greeting), MSG_DONTWAIT);
+        if (n <= 0)
+            break;
+        taken += (size_t)n;
+    }
+    (void)send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_RDWR); /* libmicrohttpd closes it */
+    log_line(LOG_LEVEL_DEBUG, "a client began with TLS: 400");
+}
+
+/* It has said something, or nothing more can come. */
+static bool has_begun(int fd)
+{
+    unsigned char first;
+    ssize_t n = recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    if (n == 1 && first == RECORD_HANDSHAKE)
+        refuse_tls(fd);
+    return true;
+}
+
+static void take_out(struct tls_hello *p, size_t i)
+{
+    p->n--;
+    memmove(p->silent + i, p->silent + i + 1, (p->n - i) * sizeof(*p->silent));
+}
+
+void tls_hello_add(struct tls_hello *p, int fd)
+{
+    if (has_begun(fd))
+        return;
+    if (p->n == TLS_HELLO_SILENT_MAX)
+        take_out(p, 0);
+    p->silent[p->n++] = fd;
+}
+
+void tls_hello_drop(struct tls_hello *p, int fd)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->silent[i] == fd) {
+            take_out(p, i);
+            return;
+        }
+}
+
+void tls_hello_look(struct tls_hello *p)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (!has_begun(p->silent[i]))
+            p->silent[kept++] = p->silent[i];
+    p->n = kept;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/node/announce.h"
+#include "cmd/common/kube_api.h"
+#include "cmd/variantd/common/log.h"
+#include "lib/base/clock.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LABEL "dev.ocivariant/class"
+#define ANNOTATION "dev.ocivariant/profile"
+#define ESSENCE_MAX (128u * 1024) /* Kubernetes takes 256 KiB of annotations in all */
+#define ANSWER_MS 10000
+#define RETRY_MS 1000
+#define RETRY_MAX_MS (5 * 60 * 1000)
+#define AGAIN_MS (60 * 60 * 1000) /* the Node may have been deleted and created again */
+
+struct announcer {
+    char account[4096], path[512], node[256];
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char class[OCV_CLASS_MAX]; /* under the lock, as what follows */
+    char *patch;               /* what is to be said; NULL: nothing yet */
+    uint64_t wanted, said;     /* which telling */
+    bool ending;
+    volatile int interrupted;
+    char failure[512]; /* the last one that was logged; the thread's own */
+};
+
+char *announce_patch(const char *class, const char *essence)
+{
+    json_t *patch =
+        json_pack("{s:{s:{s:s}, s:{s:o}}}", "metadata", "labels", LABEL, class, "annotations",
+                  ANNOTATION, essence ? json_string(essence) : json_null());
+    char *text = patch ? json_dumps(patch, JSON_COMPACT) : NULL;
+    json_decref(patch);
+    return text;
+}
+
+/* ---- asking ---- */
+
+static int send_patch(struct announcer *a, const char *patch, struct ocv_error *err)
+{
+    const struct kube_request request = {.account = a->account,
+                                         .method = "PATCH",
+                                         .path = a->path,
+                                         .type = "application/merge-patch+json",
+                                         .body = patch,
+                                         .wanted = 200,
+                                         .timeout_ms = ANSWER_MS,
+                                         .interrupted = &a->interrupted};
+    return kube_api_send(&request, err);
+}
+
+static void log_outcome(struct announcer *a, const char *class, int status,
+                        const struct ocv_error *err)
+{
+    if (status == OCV_OK) {
+        if (class)
+            log_line(LOG_LEVEL_INFO, "announced class %s on node %s", class, a->node);
+        a->failure[0] = '\0';
+    } else if (strcmp(a->failure, err->message) != 0 && status != OCV_ERR_INTERRUPTED) {
+        snprintf(a->failure, sizeof(a->failure), "%.500s", err->message);
+        log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s; trying on",
+                 err->message);
+    }
+}
+
+/* Wait for something to say, or until it is time. */
+static void wait_for_work(struct announcer *a, int64_t until_ms)
+{
+    while (!a->ending && a->wanted == a->said && ocv_clock_ms() < until_ms) {
+        int64_t left = until_ms - ocv_clock_ms();
+        struct timespec at;
+        clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_sec += left / 1000 + 1;
+        pthread_cond_timedwait(&a->changed, &a->lock, &at);
+    }
+}
+
+static void pause_for(struct announcer *a, int64_t ms)
+{
+    int64_t until = ocv_clock_ms() + ms;
+    while (!a->ending && ocv_clock_ms() < until) {
+        struct timespec at;
+        clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_sec += (until - ocv_clock_ms()) / 1000 + 1;
+        pthread_cond_timedwait(&a->changed, &a->lock, &at);
+    }
+}
+
+static void *announce_all(void *data)
+{
+    struct announcer *a = data;
+    int64_t retry_ms = RETRY_MS;
+    pthread_mutex_lock(&a->lock);
+    while (!a->ending) {
+        struct ocv_error err = {0};
+        char class[OCV_CLASS_MAX];
+        wait_for_work(a, ocv_clock_ms() + AGAIN_MS);
+        char *patch = a->ending || !a->patch ? NULL : strdup(a->patch);
+        if (!patch)
+            continue;
+        uint64_t turn = a->wanted;
+        bool news = turn != a->said;
+        memcpy(class, a->class, sizeof(class));
+        pthread_mutex_unlock(&a->lock);
+        int status = send_patch(a, patch, &err);
+        free(patch);
+        log_outcome(a, news ? class : NULL, status, &err);
+        pthread_mutex_lock(&a->lock);
+        if (status == OCV_OK) {
+            a->said = turn;
+            retry_ms = RETRY_MS;
+            continue;
+        }
+        pause_for(a, retry_ms);
+        retry_ms = retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2 : RETRY_MAX_MS;
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+/* ---- telling ---- */
+
+void announcer_tell(struct announcer *a, const struct ocv_profile *profile)
+{
+    struct ocv_error err = {0};
+    char class[OCV_CLASS_MAX];
+    ocv_auto_buffer essence;
+    ocv_buffer_init(&essence, ESSENCE_MAX);
+    int status = ocv_profile_class(profile, class, &err);
+    bool whole = status == OCV_OK && ocv_profile_essence(profile, &essence, &err) == OCV_OK;
+    if (status == OCV_OK && whole)
+        essence.data[strcspn(essence.data, "\n")] = '\0';
+    char *patch = status == OCV_OK ? announce_patch(class, whole ? essence.data : NULL) : NULL;
+    if (!patch) {
+        log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s",
+                 status < 0 ? err.message : "out of memory");
+        return;
+    }
+    if (!whole)
+        log_line(LOG_LEVEL_WARNING, "the profile is too large to be announced, the class is not");
+    pthread_mutex_lock(&a->lock);
+    if (!a->patch || strcmp(a->patch, patch) != 0) {
+        char *old = a->patch;
+        a->patch = patch;
+        patch = old;
+        memcpy(a->class, class, sizeof(class));
+        a->wanted++;
+        pthread_cond_signal(&a->changed);
+    }
+    pthread_mutex_unlock(&a->lock);
+    free(patch);
+}
+
+/* ---- beginning and end ---- */
+
+/* A name as Kubernetes gives nodes, so that it is one part of the URL. */
+static bool is_node_name(const char *name)
+{
+    size_t n = strlen(name);
+    return n && n <= 253 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == n &&
+           name[0] != '.';
+}
+
+static int find_server(struct announcer *a, struct ocv_error *err)
+{
+    const char *node = getenv("NODE_NAME");
+    if (!kube_api_known())
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "--announce kubernetes: not in a pod: KUBERNETES_SERVICE_HOST or "
+                             "KUBERNETES_SERVICE_PORT is not set");
+    if (!node || !is_node_name(node))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "--announce kubernetes: invalid node name '%.100s' in NODE_NAME",
+                             node ? node : "");
+    snprintf(a->node, sizeof(a->node), "%s", node);
+    snprintf(a->path, sizeof(a->path), "/api/v1/nodes/%s?fieldManager=variantd", node);
+    return OCV_OK;
+}
+
+int announcer_new(const char *account, struct announcer **out, struct ocv_error *err)
+{
+    struct announcer *a = calloc(1, sizeof(*a));
+    pthread_condattr_t monotonic;
+    if (!a)
+        return ocv_error_nomem(err);
+    snprintf(a->account, sizeof(a->account), "%.4000s", account);
+    int status = find_server(a, err);
+    if (status < 0) {
+        free(a);
+        return status;
+    }
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (pthread_create(&a->thread, NULL, announce_all, a) != 0) {
+        pthread_cond_destroy(&a->changed);
+        pthread_mutex_destroy(&a->lock);
+        free(a);
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
+    }
+    *out = a;
+    return OCV_OK;
+}
+
+void announcer_free(struct announcer *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->ending = true;
+    a->interrupted = 1;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    pthread_join(a->thread, NULL);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a->patch);
+    free(a);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the main thread does while the daemon serves: signals, idle connections, the watchdog, and
+ * the end. */
+#include "cmd/common/notify.h"
+#include "cmd/variantd/common/log.h"
+#include "cmd/variantd/fit/image_fit.h"
+#include "cmd/variantd/instance/unknown_names.h"
+#include "cmd/variantd/node/announce.h"
+#include "cmd/variantd/node/setup_report.h"
+#include "cmd/variantd/selfcheck.h"
+#include "cmd/variantd/variantd.h"
+#include "lib/base/clock.h"
+
+#include <string.h>
+
+#define TICK_MS 1000
+#define LOOK_MS 60000  /* after our own port, where no watchdog asks more often */
+#define DRAIN_MS 20000 /* what still runs after this is cut: systemd would kill us soon */
+
+static bool texts_differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+#define CHANGED_MAX 1024u
+
+/* "choose shadow -> on, registries, credentials /etc/a.json": what is a word is shown. */
+static int tell_change(const struct ocv_config *old, const struct ocv_config *now, const char *key,
+                       struct ocv_buffer *out)
+{
+    const char *was = ocv_config_get(old, key), *is = ocv_config_get(now, key);
+    const char *before = out->len ? ", " : "";
+    if (!was && !is)
+        return ocv_buffer_printf(out, NULL, "%s%s", before, key);
+    return ocv_buffer_printf(out, NULL, "%s%s %s -> %s", before, key, was ? was : "(default)",
+                             is ? is : "(default)");
+}
+
+static void log_read(const struct ocv_config *old, const struct ocv_config *now)
+{
+    ocv_auto_buffer text;
+    int status = OCV_OK;
+    ocv_buffer_init(&text, CHANGED_MAX);
+    for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++)
+        if (ocv_config_differs(old, now, *key))
+            status = tell_change(old, now, *key, &text);
+    log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
+             text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
+}
+
+static void reload_configuration(struct daemon *d)
+{
+    struct ocv_error err = {0};
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    notify_send("RELOADING=1");
+    int status = daemon_read_settings(d, &settings, &err);
+    const struct settings *old = server_instance(d->server)->settings;
+    if (status == OCV_OK &&
+        (texts_differ(settings->listen_address, old->listen_address) ||
+         texts_differ(settings->socket_path, old->socket_path) ||
+         texts_differ(settings->metrics_listen, old->metrics_listen) ||
+         settings->log_json != old->log_json || settings->access_log != old->access_log))
+        log_line(LOG_LEVEL_WARNING, "listen, socket, metrics_listen, log and access_log change "
+                                    "with a restart only");
+    if (status == OCV_OK)
+        status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
+    metrics_config_read(d->metrics, status == OCV_OK);
+    if (status < 0) {
+        log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", err.message);
+    } else {
+        instance_log_changes(server_instance(d->server), instance, d->metrics);
+        log_read(old->config, settings->config);
+        server_replace(d->server, instance);
+        daemon_log_choose(settings->config);
+        setup_report_read(d->report, d->metrics);
+    }
+    notify_send("READY=1");
+}
+
+/* The node is another one than the records were checked for: which images no longer fit? */
+static void verify_images(struct daemon *d)
+{
+    const struct instance *instance = server_instance(d->server);
+    uint64_t generation = node_generation(instance->node);
+    if (d->verified == instance && d->verified_generation == generation)
+        return;
+    d->verified = instance;
+    d->verified_generation = generation;
+    fit_review_records(instance, d->metrics);
+    metrics_unknown_names(d->metrics, unknown_names_count(instance));
+}
+
+/* Announce to Kubernetes when the node's profile has changed. */
+static void announce_node(struct daemon *d)
+{
+    const struct instance *instance = server_instance(d->server);
+    uint64_t generation = node_generation(instance->node);
+    if (!d->announcer || (d->announced == instance && d->announced_generation == generation))
+        return;
+    d->announced = instance;
+    d->announced_generation = generation;
+    const struct snapshot *snapshot = node_get(instance->node);
+    announcer_tell(d->announcer, snapshot->profile);
+    node_put(snapshot);
+}
+
+static void check_itself(struct daemon *d)
+{
+    if (ocv_clock_ms() < d->watchdog_due)
+        return;
+    d->watchdog_due = ocv_clock_ms() + (d->watchdog_ms ? d->watchdog_ms : LOOK_MS);
+    enum selfcheck found = selfcheck(d->server);
+    bool foreign = found == SELFCHECK_FOREIGN;
+    if (foreign && !d->foreign)
+        log_line(LOG_LEVEL_ERROR,
+                 "another program answers at %s, where engines ask this node's mirror: look for a "
+                 "redirection (nft list ruleset) and for the listener (ss -ltnp)",
+                 server_address(d->server));
+    else if (!foreign && d->foreign)
+        log_line(LOG_LEVEL_INFO, "we answer at %s again", server_address(d->server));
+    d->foreign = foreign;
+    metrics_usurped(d->metrics, foreign);
+    if (found != SELFCHECK_DEAD)
+        notify_send("WATCHDOG=1");
+    else if (d->watchdog_ms)
+        log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
+}
+
+static int drain_requests(struct daemon *d, const sigset_t *signals, const char *cause)
+{
+    const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
+    int64_t until = ocv_clock_ms() + DRAIN_MS;
+    size_t busy, n = server_connections(d->server, &busy);
+    log_line(LOG_LEVEL_INFO,
+             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
+             cause, n, n == 1 ? "connection" : "connections", busy, DRAIN_MS / 1000);
+    notify_send("STOPPING=1");
+    notify_store(server_drain(d->server),
+                 MIRROR_SOCKET); /* no other program gets it before the next start */
+    while (!server_idle(d->server) && ocv_clock_ms() < until) {
+        int signal = sigtimedwait(signals, NULL, &step);
+        if (signal == SIGTERM || signal == SIGINT)
+            break; /* asked twice */
+        server_tick(d->server);
+    }
+    (void)server_connections(d->server, &busy);
+    if (server_idle(d->server))
+        log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");
+    else
+        log_line(LOG_LEVEL_WARNING, "%zu %s cut off in a request", busy,
+                 busy == 1 ? "connection is" : "connections are");
+    return 0;
+}
+
+static void announce_addresses(const struct daemon *d)
+{
+    const struct settings *s = server_instance(d->server)->settings;
+    const char *address = server_address(d->server);
+    static const char *const modes[] = {"auto", "resolver", "proxy"};
+    log_line(LOG_LEVEL_INFO, "mirror on %.*s:%u (%s), API on %s",
+             (int)(strrchr(address, ':') - address), address, server_port(d->server),
+             modes[s->mode], server_socket(d->server));
+    for (size_t i = 0; i < s->n_upstreams; i++)
+        log_line(LOG_LEVEL_INFO, "registry %s%s%s", s->upstreams[i].name,
+                 s->upstreams[i].layout ? ": OCI layout " : "",
+                 s->upstreams[i].layout ? s->upstreams[i].layout : "");
+    if (s->n_upstreams == 0)
+        log_line(LOG_LEVEL_WARNING, "no registry is configured (--registry HOST): the mirror "
+                                    "answers every name with 404");
+    daemon_log_choose(s->config);
+    setup_report_read(d->report, d->metrics);
+}
+
+int daemon_serve(struct daemon *d, const sigset_t *signals)
+{
+    d->watchdog_ms = notify_watchdog_ms();
+    announce_addresses(d);
+    notify_send("READY=1");
+    announce_node(d);
+    verify_images(d); /* a driver is seldom changed without a restart */
+    for (;;) {
+        int64_t wait = d->watchdog_ms && d->watchdog_ms < TICK_MS ? d->watchdog_ms : TICK_MS;
+        const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
+        int signal = sigtimedwait(signals, NULL, &step);
+        if (signal == SIGTERM || signal == SIGINT)
+            return drain_requests(d, signals, signal == SIGTERM ? "SIGTERM" : "SIGINT");
+        if (signal == SIGHUP) {
+            d->watchdog_due = 0; /* a probe takes its time where libraries hang */
+            check_itself(d);
+            reload_configuration(d);
+        }
+        server_tick(d->server);
+        verify_images(d);
+        announce_node(d);
+        check_itself(d);
+    }
+}

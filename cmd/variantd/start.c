@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/notify.h"
+#include "cmd/variantd/common/capability.h"
+#include "cmd/variantd/common/log.h"
+#include "cmd/variantd/instance/unknown_names.h"
+#include "cmd/variantd/node/announce.h"
+#include "cmd/variantd/variantd.h"
+#include "lib/records/records.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void daemon_log_choose(const struct ocv_config *config)
+{
+    static const char *const means[] = {
+        [OCV_CHOOSE_SHADOW] = "variants are resolved, logged and counted, and not served",
+        [OCV_CHOOSE_OFF] = "variants are not resolved"};
+    enum ocv_choose choose = ocv_config_choose(config);
+    if (choose != OCV_CHOOSE_ON)
+        log_line(LOG_LEVEL_WARNING, "choose is %s: %s", ocv_choose_name(choose), means[choose]);
+    for (int i = OCV_CHOOSE_ON; i <= OCV_CHOOSE_OFF; i++)
+        if (i != (int)choose &&
+            ocv_config_any_repository(config, "choose", ocv_choose_name((enum ocv_choose)i)))
+            log_line(LOG_LEVEL_INFO, "choose is %s for some repositories",
+                     ocv_choose_name((enum ocv_choose)i));
+}
+
+/* What is recorded without its repository would speak for any. */
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount" /* as in every pod */
+
+static void discard_old_records(const struct settings *settings)
+{
+    size_t n = ocv_record_discard_old(settings->records);
+    if (n)
+        log_line(LOG_LEVEL_INFO,
+                 "%zu records of an earlier version are discarded, for they do not say of which "
+                 "repository they are: %s",
+                 n, settings->records);
+}
+
+/* Hooks, verify and the review after a driver's change know what was recorded, and no more. */
+static void warn_of_records(const struct settings *settings)
+{
+    int fault = settings_records_fault(settings);
+    if (fault)
+        log_line(LOG_LEVEL_WARNING,
+                 "choices are not recorded: cannot write to %s: %s; state_dir names another "
+                 "directory, and a service needs it as StateDirectory=",
+                 settings->records, strerror(fault));
+}
+
+int daemon_start(struct daemon *d, struct ocv_error *err)
+{
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    struct listening mirror = {.fd = -1};
+    int unix_fd = -1;
+    int status = notify_listen_socket(&unix_fd, err);
+    if (status == OCV_OK)
+        status = daemon_read_settings(d, &settings, err);
+    if (status < 0 || !settings)
+        return status;
+    log_setup(settings->log_json, d->cli.verbose, settings->access_log);
+    discard_old_records(settings);
+    warn_of_records(settings);
+    status = metrics_new(&d->metrics, err);
+    capability_raise();
+    if (status == OCV_OK)
+        status = listen_mirror(settings, notify_stored(MIRROR_SOCKET), &mirror, err);
+    if (status < 0) {
+        settings_free(settings);
+        return status;
+    }
+    capability_drop();
+    status = instance_new(settings, d->metrics, NULL, &instance, err);
+    if (status == OCV_OK && (status = unknown_names_check_flags(instance, err)) < 0)
+        instance_free(instance);
+    if (status < 0) {
+        close(mirror.fd);
+        return status;
+    }
+    metrics_config_read(d->metrics, true);
+    status = server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
+    return status == OCV_OK && d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : status;
+}

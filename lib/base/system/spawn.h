@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Start another program, from any thread of any process. */
+#ifndef OCV_SPAWN_H
+#define OCV_SPAWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OCV_SPAWN_LIMITS_MAX 8u
+
+/** What is started, and how. */
+struct ocv_spawn_program {
+    const char *path;               /**< NULL: argv[0], found by PATH */
+    const char *const *argv;        /**< NULL at the end */
+    const char *const *environment; /**< NULL: this program's */
+    int in, out, errors;            /**< its standard input, output and error; -1: /dev/null */
+    struct {
+        int resource;   /**< RLIMIT_... */
+        uint64_t value; /**< soft and hard; at most this program's own hard limit */
+    } limits[OCV_SPAWN_LIMITS_MAX];
+    size_t n_limits;
+    /** In a process group of its own, without new privileges, with every signal as it was at the
+     *  start of the system, and killed when the thread that started it ends. */
+    bool confined;
+};
+
+/** Start it. Descriptors above 2 are closed, no signal is blocked, and SIGPIPE has its default
+ * action, whatever this program has set. Returns 0, or the errno of what failed: the program's own
+ * are ENOENT, EACCES, ENOEXEC and the others of execve(2). */
+int ocv_spawn_start(const struct ocv_spawn_program *program, pid_t *pid);
+/** The same with what most need. */
+int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid);
+/** Find a program by PATH; a name with a slash is a path already. False: there is none, or its path
+ *  is too long. */
+bool ocv_spawn_find(const char *name, char *path, size_t size);
+
+#endif

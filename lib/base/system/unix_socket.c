@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/system/unix_socket.h"
+
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+/* Its length, or 0: too long. */
+static socklen_t set_address(const char *path, struct sockaddr_un *out)
+{
+    size_t len = strlen(path);
+    if (len > OCV_UNIX_PATH_MAX)
+        return 0;
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(out->sun_path, path, len);
+    if (*path != '@')
+        return sizeof(*out);
+    out->sun_path[0] = '\0';
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+/* -1 with errno. */
+static int connect_to(const struct sockaddr_un *address, socklen_t len, int flags,
+                      unsigned patience_ms)
+{
+    const struct timeval patience = {.tv_sec = patience_ms / 1000,
+                                     .tv_usec = (suseconds_t)(patience_ms % 1000) * 1000};
+    int result, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    if (fd < 0)
+        return -1;
+    if (patience_ms)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    do
+        result = connect(fd, (const struct sockaddr *)address, len);
+    while (result < 0 && errno == EINTR);
+    if (result == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+int ocv_unix_connect(const char *path, unsigned patience_ms, int *out, struct ocv_error *err)
+{
+    struct sockaddr_un address;
+    socklen_t len = set_address(path, &address);
+    *out = -1;
+    if (!len)
+        return ocv_error_set(err, OCV_ERR_INVALID, "socket path too long: %s", path);
+    *out = connect_to(&address, len, 0, patience_ms);
+    if (*out >= 0) {
+        const struct timeval none = {0};
+        (void)setsockopt(*out, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+        return OCV_OK;
+    }
+    int saved = errno;
+    ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", path, strerror(saved));
+    errno = saved;
+    return OCV_ERR_NETWORK;
+}
+
+/* ---- listening ---------------------------------------------------------------------------------
+ */
+
+/* The directories above `path`. 0, or why they could not be made. */
+static int make_directories(const char *path, mode_t mode)
+{
+    char directory[OCV_UNIX_PATH_MAX + 1];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return 0;
+    memcpy(directory, path, (size_t)(slash - path));
+    directory[slash - path] = '\0';
+    return ocv_directory_make(directory, mode, NULL) < 0 ? errno : 0;
+}
+
+/* Remove the socket of a process that was killed. False, with errno: something is there. */
+static bool remove_stale(const char *path, const struct sockaddr_un *address)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return true;
+    bool used = !S_ISSOCK(st.st_mode);
+    if (!used) {
+        ocv_auto_fd int fd = connect_to(address, sizeof(*address), SOCK_NONBLOCK, 0);
+        used = fd >= 0 || errno == EAGAIN; /* its backlog is full */
+    }
+    if (used)
+        errno = EADDRINUSE;
+    else
+        (void)unlink(path);
+    return !used;
+}
+
+/* -1 with errno. */
+static int open_listener(const char *path, mode_t mode, mode_t directory_mode,
+                         const struct sockaddr_un *address)
+{
+    int directories = make_directories(path, directory_mode);
+    if (!remove_stale(path, address))
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+        chmod(path, mode) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno == ENOENT && directories ? directories : errno;
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return -1;
+}
+
+int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *out,
+                    struct ocv_error *err)
+{
+    struct sockaddr_un address;
+    if (!set_address(path, &address))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
+                             OCV_UNIX_PATH_MAX, path);
+    *out = open_listener(path, mode, directory_mode, &address);
+    if (*out >= 0)
+        return OCV_OK;
+    int saved = errno;
+    ocv_error_set(err, OCV_ERR_IO, "cannot listen on %s: %s", path, strerror(saved));
+    errno = saved;
+    return OCV_ERR_IO;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a file says of the machines that can run it: ELF files and the device code in them, read in
+ * one pass from front to back, with bounded memory. No I/O: bytes in, facts out.
+ *
+ * Read: ELF (64-bit, little-endian): machine, libraries needed, C library versions wanted, x86
+ * level; NVIDIA fat binaries and cubins; offload bundles of clang, compressed ones too; AMD code
+ * objects. Formats: System V gABI; fatbinary.h of the CUDA toolkit and NVIDIA's cuobjdump as
+ * reference; clang's "Clang Offload Bundler" and LLVM's "User Guide for AMDGPU Backend". libelf is
+ * not used: it wants a whole file or a descriptor that seeks, and a layer is a stream.
+ *
+ * A section table stands at the end of its file. So device code is noted when its first bytes pass,
+ * and counts once the table shows it in a section for device code.
+ *
+ * Thread safety: one thread at a time for each reader and each set of facts. */
+#ifndef OCV_CONTENT_H
+#define OCV_CONTENT_H
+
+#include "ocivariant/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ocv_content_fact {
+    OCV_CONTENT_MACHINE,     /**< as OCI names it ("amd64"), else "elf-NUMBER" */
+    OCV_CONTENT_X86_LEVEL,   /**< "1" to "4": the x86-64 level that the file states it needs */
+    OCV_CONTENT_NEEDED,      /**< a library that it is linked with: "libcudart.so.12" */
+    OCV_CONTENT_SONAME,      /**< its own name as a library */
+    OCV_CONTENT_GLIBC,       /**< the highest version of the C library wanted: "2.34" */
+    OCV_CONTENT_GLIBCXX,     /**< the same of the C++ library: "3.4.30" */
+    OCV_CONTENT_CUDA_CODE,   /**< machine code of an SM: "90", "90a", "100f" */
+    OCV_CONTENT_CUDA_PTX,    /**< code for an SM and later ones, compiled by the driver: "90" */
+    OCV_CONTENT_CUDA_IR,     /**< code that a linker compiles when the program runs: "90" */
+    OCV_CONTENT_PTX_VERSION, /**< version of the PTX language, which tells the toolkit: "8.7" */
+    OCV_CONTENT_CUDA_COMPAT, /**< "yes": a driver library for forward compatibility */
+    OCV_CONTENT_CUDA_EMPTY,  /**< machine code of an SM without a function: "75". Compilers write it
+                                  for sources that have none, for an SM of their own choice */
+    OCV_CONTENT_TOOLKIT,     /**< the CUDA toolkit that wrote a cubin: "13.0" */
+    OCV_CONTENT_HIP_CODE,    /**< machine code of a GPU of AMD: "gfx942:sramecc+:xnack-" */
+    OCV_CONTENT_SYCL_CODE,   /**< the target of SYCL code: "spir64_gen" */
+    OCV_CONTENT_HWCAPS,      /**< a directory of glibc-hwcaps: "x86-64-v3" */
+    OCV_CONTENT_NPU_KERNEL,  /**< the chip that a directory of kernels is for: "soc910" */
+    OCV_CONTENT_COMPILER, /**< what compiles code when the program runs, by its files: "Triton" */
+    OCV_CONTENT_UNSEEN,   /**< what was not looked at, in words */
+    OCV_CONTENT_FACTS
+};
+
+/** The fact's name in reports: "cuda-code". */
+const char *ocv_content_fact_name(enum ocv_content_fact fact);
+/** The fact of that name, OCV_CONTENT_FACTS if there is none. */
+enum ocv_content_fact ocv_content_fact_find(const char *name);
+
+struct ocv_content_finding {
+    enum ocv_content_fact fact;
+    char *value;
+    int64_t bytes; /**< size of the file, 0 where a size has no meaning */
+    int64_t count; /**< how often it was found */
+};
+
+/** What a file, or many, say. Zero-initialise; ocv_content_facts_free frees what it holds. */
+struct ocv_content_facts {
+    struct ocv_content_finding *list; /**< in order of fact, then value, after ocv_content_end */
+    size_t n;
+};
+
+/** Count a finding. Of versions (glibc, glibcxx) only the highest is kept. */
+int ocv_content_facts_add(struct ocv_content_facts *facts, enum ocv_content_fact fact,
+                          const char *value, int64_t bytes, int64_t count, struct ocv_error *err);
+int ocv_content_facts_merge(struct ocv_content_facts *into, const struct ocv_content_facts *from,
+                            struct ocv_error *err);
+void ocv_content_facts_sort(struct ocv_content_facts *facts);
+void ocv_content_facts_free(struct ocv_content_facts *facts);
+
+/** What a file's name says: an object named for a GPU of AMD (`…gfx942….hsaco`), a directory of
+ *  glibc-hwcaps, kernels of an NPU by the directory of their chip, a compiler. */
+int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
+                     struct ocv_error *err);
+
+/** Reads one file after the other. About 0.4 MiB, and 24 bytes for each piece of device code. */
+struct ocv_content_reader;
+struct ocv_content_reader *ocv_content_reader_new(void);
+void ocv_content_reader_free(struct ocv_content_reader *reader);
+
+/** Add to a sum of bytes or files that may be anybody's: it stays at INT64_MAX. */
+static inline void ocv_content_sum(int64_t *sum, int64_t n)
+{
+    if (__builtin_add_overflow(*sum, n, sum))
+        *sum = INT64_MAX;
+}
+
+/** Is a value of OCV_CONTENT_MACHINE a processor that images are made for, and by its name there?
+ */
+bool ocv_content_is_processor(const char *machine);
+
+/** The file's next bytes. Malformed content is no error: it is a fact, OCV_CONTENT_UNSEEN. */
+int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t len,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** How many of the bytes that follow say nothing: a caller that can seek may leave them out and
+ *  call ocv_content_skip; INT64_MAX for the whole rest. */
+int64_t ocv_content_unwanted(const struct ocv_content_reader *reader);
+/** `n` bytes were left out, at most as many as ocv_content_unwanted said. */
+void ocv_content_skip(struct ocv_content_reader *reader, int64_t n);
+/** The file has ended: add what it says to `facts`, which are sorted then. The next file may be
+ *  fed. */
+int ocv_content_end(struct ocv_content_reader *reader, struct ocv_content_facts *facts,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a report of content means: the machines that an image or a file can run on, as properties.
+ *
+ * An image runs on a GPU if each of its files with code for such GPUs does: with machine code for
+ * it, with that of a lower minor version, or with PTX that the driver compiles. A property is
+ * proposed for a target that all of these files run on, and one has machine code for. */
+#ifndef OCV_CONTENT_DERIVE_H
+#define OCV_CONTENT_DERIVE_H
+
+#include "lib/content/content_report.h"
+
+/** Code for one kind of machine. */
+struct ocv_content_target {
+    enum ocv_content_fact fact;
+    char *value;         /**< "90", "gfx942:xnack-" */
+    int64_t bytes;       /**< of such code in all files */
+    size_t files;        /**< that have such code */
+    size_t lacking;      /**< files of this maker's GPUs that do not run on this target */
+    const char *without; /**< one of these; borrowed from the report */
+    bool proposed;       /**< it is among the properties */
+};
+
+/** A user space that files were built for. */
+struct ocv_content_needs {
+    const char *is;   /**< "CUDA" */
+    char *name;       /**< the soname, "libcudart.so.12" */
+    char version[16]; /**< "12", or empty */
+    size_t files;
+    const char *path; /**< one of these files; borrowed */
+};
+
+/** The highest of a fact over all files, and a file that says so (borrowed); NULL: none does. */
+struct ocv_content_highest {
+    const char *value, *path;
+};
+
+struct ocv_content_derived {
+    struct ocv_content_target *targets;
+    size_t n_targets;
+    struct ocv_content_needs *needs;
+    size_t n_needs;
+    char **properties; /**< "ns :: feature :: value" */
+    size_t n_properties;
+    char label[48]; /**< a label to begin with, or empty */
+    struct ocv_content_highest level, glibc, glibcxx, ptx, cubin;
+    /** The latest CUDA toolkit that the highest version of PTX or the note of a cubin (`cubin`)
+     * tells of, or NULL. */
+    const char *toolkit;
+    size_t cuda_files, hip_files, sycl_files; /**< with device code */
+    bool mixed;                        /**< files need different major versions of one user space */
+    struct ocv_content_facts machines; /**< OCV_CONTENT_MACHINE: how many files of each */
+};
+
+/** An image, a directory or a file: what its files say and what that means. Zero-initialise. */
+struct ocv_content {
+    struct ocv_content_report report;
+    struct ocv_content_derived derived;
+};
+
+#define OCV_CONTENT_TARGET_MAX 80u
+/** "sm_90a", "gfx942:xnack-": as compilers write it. Returns `out`. */
+const char *ocv_content_target_name(const struct ocv_content_target *target, char *out,
+                                    size_t size);
+
+/** Read `report`, which must live as long as `out` is used. */
+int ocv_content_derive(const struct ocv_content_report *report, struct ocv_content_derived *out,
+                       struct ocv_error *err);
+void ocv_content_derived_free(struct ocv_content_derived *derived);
+void ocv_content_free(struct ocv_content *content);
+
+/** Does a file with these facts run on a GPU that the target names ("90", "90a"; "gfx942")? */
+bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_fact fact,
+                        const char *value);
+/** Has it code of the maker of the GPUs that `fact` is about? */
+bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact);
+/** The setting of a build for one target, "TORCH_CUDA_ARCH_LIST=9.0": the i-th there is, false past
+ *  the last. */
+bool ocv_content_setting(const struct ocv_content_target *target, size_t i, char *out, size_t size);
+/** All bytes of code for GPUs that the target's maker makes. */
+int64_t ocv_content_device_bytes(const struct ocv_content_derived *derived,
+                                 enum ocv_content_fact fact);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a path says: some libraries have an object for each GPU, named for it. */
+#include "gen/content-rules.h"
+#include "lib/content/content.h"
+
+#include <string.h>
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+    return len >= n && !strcmp(text + len - n, end);
+}
+
+/* Objects of rocBLAS, hipBLASLt and MIOpen: `TensileLibrary_…_gfx942.co`, `…gfx90a.dat`,
+ * `gfx942.kdb`, and their lists. */
+static bool gpu_of(const char *name, char *out, size_t size)
+{
+    const char *gpu = strstr(name, "gfx");
+    size_t n = gpu ? strspn(gpu + 3, "0123456789abcdef") : 0;
+    if (n < 3 || n > 4 || n + 4 > size)
+        return false;
+    if (!ends_with(name, ".hsaco") && !ends_with(name, ".co") && !ends_with(name, ".dat") &&
+        !ends_with(name, ".kdb"))
+        return false;
+    memcpy(out, gpu, n + 3);
+    out[n + 3] = '\0';
+    return true;
+}
+
+/* The part of a path behind `before`, up to a slash; false if there is none. */
+static bool part_behind(const char *path, const char *before, char *out, size_t size)
+{
+    const char *at = strstr(path, before);
+    size_t n = at ? strcspn(at + strlen(before), "/") : 0;
+    if (!n || n >= size || at[strlen(before) + n] != '/')
+        return false;
+    memcpy(out, at + strlen(before), n);
+    out[n] = '\0';
+    return true;
+}
+
+static const char *compiler_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
+        if (ends_with(path, content_compilers[i].path))
+            return content_compilers[i].is;
+    return NULL;
+}
+
+int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
+                     struct ocv_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *compiler = compiler_of(path);
+    char value[32];
+    if (part_behind(path, "/glibc-hwcaps/", value, sizeof(value)))
+        return ocv_content_facts_add(facts, OCV_CONTENT_HWCAPS, value, bytes, 1, err);
+    if (part_behind(path, "/ai_core/tbe/kernel/", value, sizeof(value)) && ends_with(name, ".o"))
+        return ocv_content_facts_add(facts, OCV_CONTENT_NPU_KERNEL, value, bytes, 1, err);
+    if (compiler)
+        return ocv_content_facts_add(facts, OCV_CONTENT_COMPILER, compiler, bytes, 1, err);
+    if (gpu_of(name, value, sizeof(value)))
+        return ocv_content_facts_add(facts, OCV_CONTENT_HIP_CODE, value, bytes, 1, err);
+    return OCV_OK;
+}

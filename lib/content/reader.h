@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The inside of a reader.
+ *
+ * Bytes pass through one window. Each part looks at what it wants of the window and says from where
+ * on it must be kept, because what begins there is not complete. All places are offsets in the
+ * file. */
+#ifndef OCV_CONTENT_READER_H
+#define OCV_CONTENT_READER_H
+
+#include "lib/base/arena.h"
+#include "lib/content/content.h"
+
+#define OCV_WINDOW ((size_t)256 * 1024)
+#define OCV_WORD_MAX ((size_t)160)
+#define OCV_HEADER_MAX ((size_t)64 * 1024) /* of a bundle; at most a quarter of the window */
+
+/* Numbers as ELF files of the machines that matter have them. */
+static inline uint16_t ocv_le16(const unsigned char *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline uint32_t ocv_le32(const unsigned char *p)
+{
+    return ocv_le16(p) | (uint32_t)ocv_le16(p + 2) << 16;
+}
+
+static inline uint64_t ocv_le64(const unsigned char *p)
+{
+    return ocv_le32(p) | (uint64_t)ocv_le32(p + 4) << 32;
+}
+
+#define EM_AMDGPU_NUMBER 224 /* EM_AMDGPU; older headers have no name for these */
+#define EM_CUDA_NUMBER 190
+/* What a machine's number is called; other numbers are written into `buffer`. */
+const char *ocv_content_machine_name(uint16_t machine, char *buffer, size_t size);
+
+/* A part of the file that is kept until its end. */
+struct ocv_capture {
+    int64_t offset;
+    size_t want; /* bytes, 0: nothing */
+    size_t have;
+    unsigned char *data;
+};
+
+/* Device code that was seen at a place, and counts once that place is known to hold device code. */
+struct ocv_sighting {
+    int64_t container;
+    int64_t bytes;
+    uint32_t value; /* in `values` */
+};
+
+struct ocv_content_value {
+    enum ocv_content_fact fact;
+    const char *text;
+};
+
+struct ocv_content_word {
+    int64_t offset;
+    const char *text;
+};
+
+enum ocv_content_kind {
+    OCV_KIND_UNKNOWN, /* nothing read yet */
+    OCV_KIND_NONE,    /* nothing to be found in it */
+    OCV_KIND_ELF,
+    OCV_KIND_DEVICE, /* device code for itself, without an ELF file around it */
+};
+
+struct ocv_elf {
+    uint64_t phoff;
+    uint64_t shoff;
+    uint16_t phnum;
+    uint16_t shnum;
+    uint16_t shstrndx;
+    uint16_t machine;
+    struct ocv_capture segments; /* program headers */
+    struct ocv_capture sections; /* section headers, and what is behind them */
+    struct ocv_capture dynamic;
+    struct ocv_capture property;
+    unsigned char header[64];
+    char target[64]; /* of an object for a GPU */
+    char toolkit[16];
+};
+
+struct ocv_content_reader {
+    struct ocv_arena arena; /* of this file */
+    enum ocv_content_kind kind;
+    int64_t base;        /* of the window */
+    size_t len;          /* bytes in the window */
+    int64_t next;        /* where the search for device code goes on */
+    int64_t words_next;  /* where that for words does */
+    int64_t words_floor; /* where the bytes begin that it looks at */
+    int64_t container;   /* fat binary that is being walked, -1: none */
+    int64_t container_end;
+    struct ocv_elf elf;
+    struct ocv_sighting *sightings;
+    size_t n_sightings;
+    struct ocv_content_value *values;
+    size_t n_values;
+    struct ocv_content_word *words;
+    size_t n_words;
+    unsigned inflations; /* tried */
+    const char *unseen[8];
+    size_t n_unseen;
+    /* kept from file to file */
+    void *zstd;
+    unsigned char *header; /* OCV_HEADER_MAX, of a compressed bundle */
+    unsigned char window[OCV_WINDOW];
+};
+
+/** Bytes of the window from `offset` on; *len of them. */
+const unsigned char *ocv_window_at(const struct ocv_content_reader *r, int64_t offset, size_t *len);
+/** Note what was not looked at; `why` is a constant. */
+void ocv_content_unseen(struct ocv_content_reader *r, const char *why);
+/** Note device code of `bytes` bytes in the container that begins there. */
+int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_content_fact fact,
+                      const char *value, int64_t bytes, struct ocv_error *err);
+
+/** Device code begins at `offset`, and the search goes on at `end`. */
+int ocv_content_leap(struct ocv_content_reader *r, int64_t offset, int64_t end,
+                     struct ocv_error *err);
+
+/* What a look at the window came to; errors are negative. */
+enum ocv_step {
+    OCV_STEP_MORE = 0, /* more of the file must be in the window */
+    OCV_STEP_DONE = 1, /* go on at r->next */
+};
+
+/* ---- fatbin.c ---- */
+
+#define OCV_FATBIN_MAGIC 0xBA55ED50u
+/** A container may begin at `offset`, whose magic number is in the window. `last`: the window has
+ *  the file's end. Returns a step, as the others here. */
+int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last,
+                     struct ocv_error *err);
+/** The next entry of the container r->container. */
+int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *err);
+/** The SM of a cubin by its ELF header; false for one that is not known. */
+bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size);
+/** The SM at the begin of `text`, "90a"; false if there is none. */
+bool ocv_cubin_arch(const char *text, size_t len, char *out, size_t size);
+
+/* ---- bundle.c ---- */
+
+#define OCV_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
+#define OCV_BUNDLE_MAGIC_LEN 24u
+#define OCV_CCOB_MAGIC 0x424f4343u
+int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last,
+                     struct ocv_error *err);
+int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err);
+/** The GPU in a target's name, "amdgcn-amd-amdhsa--gfx942:xnack-"; false if there is none. */
+bool ocv_bundle_gpu(const char *target, size_t len, char *out, size_t size);
+void ocv_bundle_free(struct ocv_content_reader *r);
+
+/* ---- words.c ---- */
+
+/** Keep the names of libraries, versions and sections that stand before `upto`; `ends`: the bytes
+ *  to look at end there, so that no string goes on. */
+int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct ocv_error *err);
+/** The word that ends where a string at `offset` ends, from that offset on; NULL if none is. */
+const char *ocv_words_at(const struct ocv_content_reader *r, int64_t offset);
+
+/* ---- elf.c ---- */
+
+/** Read the ELF header and the program headers, which are at the window's begin. */
+void ocv_elf_begin(struct ocv_content_reader *r);
+/** Is the file an object for a GPU, all of it? */
+bool ocv_elf_is_device(const struct ocv_content_reader *r);
+/** Look in such an object for the notes that say for which GPU and by which toolkit; what follows
+ * is not wanted once they are found. */
+void ocv_elf_device(struct ocv_content_reader *r, bool last);
+/** Keep what the captures want of the window. */
+int ocv_elf_capture(struct ocv_content_reader *r, struct ocv_error *err);
+/** The next place that a capture wants, INT64_MAX if none does. */
+int64_t ocv_elf_wants(const struct ocv_content_reader *r);
+/** The file ends at `size`: what its tables say. */
+int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
+                struct ocv_error *err);
+void ocv_elf_free(struct ocv_elf *elf);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/core/image_user.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int ocv_image_user_of(const json_t *config, char out[OCV_IMAGE_USER_MAX], struct ocv_error *err)
+{
+    const char *user = NULL;
+    const json_t *inner = json_object_get(config, "config");
+    int status =
+        json_is_object(inner) ? ocv_json_string(inner, "image config", "User", &user, err) : OCV_OK;
+    if (status < 0)
+        return status;
+    size_t n = user ? strcspn(user, ":") : 0;
+    if (n >= OCV_IMAGE_USER_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "image config: a user of %zu bytes", n);
+    bool zero = n > 0 && strspn(user, "0") == n;
+    snprintf(out, OCV_IMAGE_USER_MAX, "%.*s", n && !zero ? (int)n : 4, n && !zero ? user : "root");
+    return OCV_OK;
+}
+
+int ocv_image_user(const void *config, size_t len, char out[OCV_IMAGE_USER_MAX],
+                   struct ocv_error *err)
+{
+    json_t *parsed = NULL;
+    int status = ocv_json_load("image config", config, len, OCV_IMAGE_CONFIG_MAX, &parsed, err);
+    ocv_auto_json *root = parsed;
+    return status < 0 ? status : ocv_image_user_of(root, out, err);
+}

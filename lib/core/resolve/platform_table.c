@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Platforms of an index compared once with all hosts of one platform. */
+#include "lib/core/resolve/platform_table.h"
+
+#include "lib/core/resolve/resolve_internal.h"
+
+#include <string.h>
+
+static enum ocv_reject platform_code(const char *why)
+{
+    if (!strcmp(why, "variant"))
+        return OCV_REJECT_PLATFORM_VARIANT;
+    return strcmp(why, "os.features") ? OCV_REJECT_PLATFORM : OCV_REJECT_OS_FEATURES;
+}
+
+static struct ocv_platform_place find_place(const struct ocv_platform *host,
+                                            const struct ocv_entry *entry)
+{
+    struct ocv_platform_place p = {.architecture = entry->label ? 0 : 2};
+    const char *why;
+    if (!entry->has_platform)
+        return p;
+    int place = ocv_platform_match(host, &entry->platform, &why);
+    if (place < 0) {
+        p.code = platform_code(why);
+        return p;
+    }
+    p.place = (uint32_t)place;
+    p.architecture = ocv_platform_same_architecture(host, &entry->platform) ? 0 : 1;
+    return p;
+}
+
+/* What a client without this library takes: the first entry of its platform, where amd64 levels are
+ * not detected (runtimes.md 2.5). */
+static const struct ocv_entry *older_clients_choice(const struct ocv_index *index,
+                                                    const struct ocv_platform *platform)
+{
+    struct ocv_platform host = *platform;
+    if (host.architecture && !strcmp(host.architecture, "amd64"))
+        host.variant = NULL;
+    return ocv_index_older_choice(index, &host, false);
+}
+
+struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
+                                                   const struct ocv_index *index,
+                                                   const struct ocv_platform *host)
+{
+    struct ocv_platform_table *table = ocv_arena_alloc(arena, 1, sizeof(*table));
+    if (!table)
+        return NULL;
+    table->places = ocv_arena_alloc(arena, index->n_entries + 1, sizeof(*table->places));
+    if (!table->places)
+        return NULL;
+    table->host = *host;
+    for (size_t i = 0; i < index->n_entries; i++)
+        table->places[i] = find_place(host, &index->entries[i]);
+    table->older = older_clients_choice(index, host);
+    return table;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same_platform(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    if (!same_text(a->os, b->os) || !same_text(a->architecture, b->architecture) ||
+        !same_text(a->variant, b->variant) || !same_text(a->os_version, b->os_version) ||
+        a->n_os_features != b->n_os_features)
+        return false;
+    for (size_t i = 0; i < a->n_os_features; i++)
+        if (strcmp(a->os_features[i], b->os_features[i]) != 0)
+            return false;
+    return true;
+}
+
+/* NULL stays; false: no memory. */
+static bool copy_text(struct ocv_arena *arena, const char **text)
+{
+    if (!*text)
+        return true;
+    *text = ocv_arena_copy(arena, *text, strlen(*text));
+    return *text != NULL;
+}
+
+static int copy_platform(struct ocv_arena *arena, const struct ocv_platform *from,
+                         struct ocv_platform *to, struct ocv_error *err)
+{
+    const char **texts[] = {&to->os, &to->architecture, &to->variant, &to->os_version};
+    *to = *from;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (!copy_text(arena, texts[i]))
+            return ocv_error_nomem(err);
+    const char **features = ocv_arena_alloc(arena, from->n_os_features + 1, sizeof(*features));
+    if (!features)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < from->n_os_features; i++) {
+        features[i] = from->os_features[i];
+        if (!copy_text(arena, &features[i]))
+            return ocv_error_nomem(err);
+    }
+    to->os_features = features;
+    return OCV_OK;
+}
+
+int ocv_platform_table_get(struct ocv_platform_tables *tables, const struct ocv_index *index,
+                           const struct ocv_platform *host, const struct ocv_platform_table **out,
+                           struct ocv_error *err)
+{
+    struct ocv_platform own;
+    for (const struct ocv_platform_table *t = tables->first; t; t = t->next)
+        if (same_platform(&t->host, host))
+            return *out = t, OCV_OK;
+    int status = copy_platform(&tables->arena, host, &own, err);
+    if (status < 0)
+        return status;
+    struct ocv_platform_table *table = ocv_platform_table_make(&tables->arena, index, &own);
+    if (!table)
+        return ocv_error_nomem(err);
+    table->next = tables->first;
+    tables->first = table;
+    *out = table;
+    return OCV_OK;
+}

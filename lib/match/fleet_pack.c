@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The packed form of a fleet: JSON Lines, classes before their nodes. */
+#include "lib/base/cleanup.h"
+#include "lib/match/fleet_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int put_class(const struct fleet_class *class, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = ocv_buffer_printf(out, err, "{\"class\":\"%s\",\"profile\":", class->id);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, class->essence, class->len, err);
+    return status < 0 ? status : ocv_buffer_append(out, "}\n", 2, err);
+}
+
+/* A node's name needs no escapes. */
+static int put_node(const struct ocv_fleet *fleet, const struct fleet_node *node,
+                    struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"class\":\"%s\"", node->name,
+                                   fleet->classes[node->class_place].id);
+    if (status == OCV_OK && node->weight)
+        status = ocv_buffer_printf(out, err, ",\"weight\":%u", node->weight);
+    if (status == OCV_OK && node->slots != 1)
+        status = ocv_buffer_printf(out, err, ",\"slots\":%u", node->slots);
+    if (status == OCV_OK && node->excluded)
+        status = ocv_buffer_printf(out, err, ",\"excluded\":true");
+    return status < 0 ? status : ocv_buffer_append(out, "}\n", 2, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct fleet_node *x = *(const struct fleet_node *const *)a;
+    const struct fleet_node *y = *(const struct fleet_node *const *)b;
+    int order = strverscmp(x->name, y->name);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp((*(const struct fleet_class *const *)a)->id,
+                  (*(const struct fleet_class *const *)b)->id);
+}
+
+/* Classes that have nodes, sorted. Returns their number. */
+static size_t used_classes(const struct ocv_fleet *fleet, const struct fleet_class **sorted)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < fleet->n_nodes; i++)
+        sorted[fleet->nodes[i].class_place] = &fleet->classes[fleet->nodes[i].class_place];
+    for (n = 0; n < fleet->n_classes; n++)
+        if (sorted[n])
+            sorted[kept++] = sorted[n];
+    qsort(sorted, kept, sizeof(*sorted), by_id);
+    return kept;
+}
+
+int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_free const struct fleet_class **classes =
+        calloc(fleet->n_classes + 1, sizeof(const struct fleet_class *));
+    ocv_auto_free const struct fleet_node **nodes =
+        calloc(fleet->n_nodes + 1, sizeof(const struct fleet_node *));
+    if (!classes || !nodes)
+        return ocv_error_nomem(err);
+    size_t used = used_classes(fleet, classes);
+    for (size_t i = 0; i < fleet->n_nodes; i++)
+        nodes[i] = &fleet->nodes[i];
+    qsort(nodes, fleet->n_nodes, sizeof(*nodes), by_name);
+    int status = ocv_buffer_printf(
+        out, err, "{\"schema\":\"dev.ocivariant.fleet/v1\",\"classes\":%zu,\"nodes\":%zu}\n", used,
+        fleet->n_nodes);
+    for (size_t i = 0; i < used && status == OCV_OK; i++)
+        status = put_class(classes[i], out, err);
+    for (size_t i = 0; i < fleet->n_nodes && status == OCV_OK; i++)
+        status = put_node(fleet, nodes[i], out, err);
+    return status;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Documents that fleets are read from. One object is a profile, a node, a class or header of a
+ * packed fleet, or a list of Kubernetes nodes; a document is one object, or one on each line. */
+#include "lib/base/cleanup.h"
+#include "lib/match/fleet_internal.h"
+
+#include <string.h>
+
+#define FLEET_SCHEMA "dev.ocivariant.fleet/v1"
+#define PROFILE_ANNOTATION "dev.ocivariant/profile"
+#define LINE_MAX_BYTES \
+    ((size_t)OCV_PROFILE_MAX + 4096) /* a profile and the other properties of a node */
+#define DEFAULT_SLOTS 1u
+
+struct fleet_reader {
+    struct ocv_fleet *fleet;
+    struct ocv_fleet_reading *how;
+    size_t line; /* 0: the document is one object */
+    bool packed, twice;
+    json_int_t nodes, classes, want_nodes, want_classes;
+};
+
+static int fail_line(struct ocv_error *err, const char *what)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, "%s", what);
+}
+
+/* ---- one node ---- */
+
+/* A name that is there twice is never skipped: which of the two is meant cannot be known. */
+static int add_node(struct fleet_reader *r, const struct ocv_node *node,
+                    const struct ocv_profile *profile, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) adapted = NULL;
+    r->twice = node->name && ocv_names_find(&r->fleet->by_name, r->fleet, node->name) != SIZE_MAX;
+    int status =
+        r->how->adapt && !r->twice ? r->how->adapt(r->how->data, profile, &adapted, err) : OCV_OK;
+    return status < 0 ? status : ocv_fleet_add(r->fleet, node, adapted ? adapted : profile, err);
+}
+
+static int add_profile(struct fleet_reader *r, const struct ocv_node *node, json_t *object,
+                       struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    int status = ocv_profile_of_json(object, &profile, err);
+    return status < 0 ? status : add_node(r, node, profile, err);
+}
+
+static int read_count(const json_t *object, const char *key, uint32_t *out, struct ocv_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t number = json_integer_value(value);
+    if (!value)
+        return OCV_OK;
+    if (!json_is_integer(value) || number < 0 || number > UINT32_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "'%s' is not a number from 0 to %u", key,
+                             UINT32_MAX);
+    *out = (uint32_t)number;
+    return OCV_OK;
+}
+
+static int add_of_class(struct fleet_reader *r, const struct ocv_node *node, const char *id,
+                        struct ocv_error *err)
+{
+    size_t place = ocv_names_find(&r->fleet->by_class, r->fleet, id);
+    if (place == SIZE_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "no line before this one has the class '%.20s'",
+                             id);
+    if (r->how->adapt)
+        return add_node(r, node, r->fleet->classes[place].profile, err);
+    r->twice = node->name && ocv_names_find(&r->fleet->by_name, r->fleet, node->name) != SIZE_MAX;
+    return ocv_fleet_add_of(r->fleet, node, place, err);
+}
+
+/* {"name": "n1", "profile": {...}} or {"name": "n1", "class": "0123456789ab"} */
+static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
+{
+    struct ocv_node node = {.slots = DEFAULT_SLOTS};
+    json_t *profile = json_object_get(object, "profile");
+    const char *id = json_string_value(json_object_get(object, "class"));
+    int status = ocv_json_string(object, "node", "name", &node.name, err);
+    if (status == OCV_OK)
+        status = read_count(object, "weight", &node.weight, err);
+    if (status == OCV_OK)
+        status = read_count(object, "slots", &node.slots, err);
+    if (status < 0)
+        return status;
+    node.excluded = json_is_true(json_object_get(object, "excluded"));
+    if (json_is_object(profile))
+        return add_profile(r, &node, profile, err);
+    return id ? add_of_class(r, &node, id, err)
+              : fail_line(err, "a node has neither 'profile' nor 'class'");
+}
+
+static int read_profile(struct fleet_reader *r, json_t *object, struct ocv_error *err)
+{
+    struct ocv_node node = {.slots = DEFAULT_SLOTS, .name = r->line ? NULL : r->how->name};
+    int status =
+        node.name ? OCV_OK : ocv_json_string(object, "profile", "hostname", &node.name, err);
+    if (status == OCV_OK && !node.name)
+        status = fail_line(err, "the profile has no 'hostname' to call the node by");
+    return status < 0 ? status : add_profile(r, &node, object, err);
+}
+
+/* ---- packed fleets ---- */
+
+/* {"class": "0123456789ab", "profile": {...}} */
+static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    const char *id = json_string_value(json_object_get(object, "class"));
+    json_t *essence = json_object_get(object, "profile");
+    size_t place;
+    if (!id || !json_is_object(essence))
+        return fail_line(err, "a class has 'class' and 'profile'");
+    int status = ocv_profile_of_json(essence, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_fleet_intern(r->fleet, profile, &place, err);
+    if (status == OCV_OK && strcmp(r->fleet->classes[place].id, id) != 0)
+        status = ocv_error_set(err, OCV_ERR_DATA, "the class is %s, not '%.20s'",
+                               r->fleet->classes[place].id, id);
+    r->classes++;
+    return status;
+}
+
+static int read_header(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
+{
+    const json_t *nodes = json_object_get(object, "nodes");
+    const json_t *classes = json_object_get(object, "classes");
+    if (!json_is_integer(nodes) || !json_is_integer(classes))
+        return fail_line(err, "the header has no numbers 'classes' and 'nodes'");
+    if (r->packed)
+        return fail_line(err, "a second header");
+    r->packed = true;
+    r->want_nodes = json_integer_value(nodes);
+    r->want_classes = json_integer_value(classes);
+    return OCV_OK;
+}
+
+/* A file that was cut is no smaller fleet. */
+static int check_complete(const struct fleet_reader *r, struct ocv_error *err)
+{
+    if (!r->packed || (r->want_nodes == r->nodes && r->want_classes == r->classes))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA,
+                         "not complete: %lld classes and %lld nodes where the header says "
+                         "%lld and %lld",
+                         (long long)r->classes, (long long)r->nodes, (long long)r->want_classes,
+                         (long long)r->want_nodes);
+}
+
+/* ---- Kubernetes ---- */
+
+static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, struct ocv_error *err)
+{
+    const json_t *meta = json_object_get(item, "metadata");
+    const json_t *annotation =
+        json_object_get(json_object_get(meta, "annotations"), PROFILE_ANNOTATION);
+    const char *text = json_string_value(annotation);
+    struct ocv_node node = {.slots = DEFAULT_SLOTS};
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_string(meta, "node", "name", &node.name, err);
+    if (status < 0)
+        return status;
+    if (!node.name)
+        return fail_line(err, "an item has no metadata.name");
+    if (!annotation) {
+        r->how->without_profile++;
+        return OCV_OK;
+    }
+    node.excluded = json_is_true(json_object_get(json_object_get(item, "spec"), "unschedulable"));
+    status =
+        text ? ocv_json_load(PROFILE_ANNOTATION, text, strlen(text), OCV_PROFILE_MAX, &root, err)
+             : fail_line(err, PROFILE_ANNOTATION " is not a string");
+    if (status == OCV_OK)
+        status = add_profile(r, &node, root, err);
+    return status < 0 ? ocv_error_prefix(err, "node %.253s", node.name) : OCV_OK;
+}
+
+/* Nothing but running out of memory stops a reader that was told to skip. */
+static int skip_or_fail(struct fleet_reader *r, int status, struct ocv_error *err)
+{
+    if (status == OCV_OK || !r->how->skip_bad || r->twice || status != OCV_ERR_DATA)
+        return status;
+    if (r->how->skipped++ == 0 && err)
+        r->how->first = *err;
+    return OCV_OK;
+}
+
+static int at_line(struct fleet_reader *r, int status, struct ocv_error *err)
+{
+    return status < 0 && r->line ? ocv_error_prefix(err, "line %zu", r->line) : status;
+}
+
+static int read_list(struct fleet_reader *r, const json_t *items, struct ocv_error *err)
+{
+    size_t i;
+    json_t *item;
+    int status = OCV_OK;
+    if (!json_is_array(items))
+        return fail_line(err, "'items' is not a list");
+    json_array_foreach(items, i, item)
+    {
+        status = read_kubernetes_node(r, item, err);
+        if (status < 0)
+            status = ocv_error_prefix(err, "items[%zu]", i);
+        status = skip_or_fail(r, status, err);
+        if (status < 0)
+            break;
+    }
+    return status;
+}
+
+/* ---- documents ---- */
+
+static int read_object(struct fleet_reader *r, json_t *object, struct ocv_error *err)
+{
+    const char *schema = json_string_value(json_object_get(object, "schema"));
+    const json_t *items = json_object_get(object, "items");
+    if (items)
+        return read_list(r, items, err);
+    if (schema && !strcmp(schema, FLEET_SCHEMA))
+        return read_header(r, object, err);
+    if (json_object_get(object, "namespaces")) {
+        r->nodes++;
+        return skip_or_fail(r, at_line(r, read_profile(r, object, err), err), err);
+    }
+    if (json_object_get(object, "name")) {
+        r->nodes++;
+        return skip_or_fail(r, at_line(r, read_node(r, object, err), err), err);
+    }
+    if (json_object_get(object, "class"))
+        return at_line(r, read_class(r, object, err), err);
+    return skip_or_fail(
+        r, at_line(r, fail_line(err, "neither a profile, nor a node, nor a list of nodes"), err),
+        err);
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+    while (len && (*text == ' ' || *text == '\t' || *text == '\r')) {
+        text++;
+        len--;
+    }
+    return len == 0;
+}
+
+static size_t line_length(const char *text, size_t len)
+{
+    const char *end = memchr(text, '\n', len);
+    return end ? (size_t)(end - text) : len;
+}
+
+static int read_line(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
+{
+    ocv_auto_json *object = NULL;
+    int status = ocv_json_load("the node", text, len, LINE_MAX_BYTES, &object, err);
+    if (status < 0) {
+        r->nodes++;
+        return skip_or_fail(r, at_line(r, status, err), err);
+    }
+    return read_object(r, object, err);
+}
+
+/* More than one line, and the first is an object by itself? */
+static bool is_lines(const char *text, size_t len)
+{
+    size_t first = line_length(text, len), rest = first;
+    while (rest < len && strchr(" \t\r\n", text[rest]))
+        rest++;
+    while (first && (text[first - 1] == ' ' || text[first - 1] == '\r'))
+        first--;
+    return rest < len && first > 1 && text[0] == '{' && text[first - 1] == '}';
+}
+
+static int read_lines(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t at = 0, n; at < len && status == OCV_OK; at += n + 1) {
+        n = line_length(text + at, len - at);
+        r->line++;
+        if (!is_blank(text + at, n))
+            status = read_line(r, text + at, n, err);
+    }
+    return status;
+}
+
+static int read_whole(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
+{
+    ocv_auto_json *object = NULL;
+    int status = ocv_json_load("the fleet", text, len, OCV_FLEET_MAX, &object, err);
+    return status < 0 ? skip_or_fail(r, status, err) : read_object(r, object, err);
+}
+
+int ocv_fleet_read(struct ocv_fleet *fleet, const void *bytes, size_t len,
+                   struct ocv_fleet_reading *how, struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    struct fleet_reader r = {.fleet = fleet, .how = how};
+    if (!err)
+        err = &local; /* `first` is made of it */
+    how->skipped = how->without_profile = 0;
+    int status =
+        is_lines(bytes, len) ? read_lines(&r, bytes, len, err) : read_whole(&r, bytes, len, err);
+    if (status == OCV_OK)
+        status = check_complete(&r, err);
+    return status < 0 && how->source ? ocv_error_prefix(err, "%s", how->source) : status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The parts of matching.
+ *
+ * match (lib/match/match.c): one decision for each class, and a table of what it says of each
+ * entry.
+ *
+ * candidates (lib/match/candidates.c): which entries a role could take on the classes that have
+ * room, in what order, and how many members they have room for.
+ *
+ * place (lib/match/place.c): an entry for each role, and nodes for its members. Roles may want the
+ * same nodes; Hall's condition (lib/match/share.c) says whether there are enough for all. */
+#ifndef OCV_MATCH_INTERNAL_H
+#define OCV_MATCH_INTERNAL_H
+
+#include "lib/core/resolve/resolve_internal.h"
+#include "lib/match/fleet_internal.h"
+
+/* What a class says of an entry: its place in the order from 0, or -1 - its place among the
+ * rejected. */
+typedef int32_t class_rank;
+
+struct ocv_match {
+    struct ocv_fleet *fleet;
+    const struct ocv_index *index;
+    const struct ocv_resolve_options *options;
+    struct ocv_platform_tables tables;
+    struct ocv_decision **decisions; /* by class */
+    class_rank *ranks;               /* class * entries + entry */
+    size_t n_classes, n_entries;
+};
+
+static inline class_rank rank_of(const struct ocv_match *match, size_t class_place, size_t entry)
+{
+    return match->ranks[class_place * match->n_entries + entry];
+}
+
+/** Room of the nodes that may be taken. */
+struct room {
+    uint32_t *of_node;  /* members, by node */
+    uint64_t *of_class; /* the sum, by class */
+    bool unpinned;      /* a node runs only what it would choose by itself */
+};
+
+/** Do nodes of the class run the entry? */
+static inline bool class_runs(const struct ocv_match *match, const struct room *room,
+                              size_t class_place, size_t entry)
+{
+    class_rank v = rank_of(match, class_place, entry);
+    return room->unpinned ? v == 0 : v >= 0;
+}
+
+/** An entry that a role could take. */
+struct candidate {
+    size_t entry;      /* position */
+    size_t best_class; /* on which it is placed best */
+    uint64_t room;     /* members that all its nodes have room for */
+};
+
+/** Order of two places in the orders of hosts, by what the resolver orders by first, and what is
+ *  comparable between hosts. */
+int ocv_match_compare_places(const struct ocv_candidate *a, const struct ocv_candidate *b);
+/** Does the class serve the role, leaving entries aside? */
+bool ocv_role_takes(const struct ocv_match *match, const struct ocv_match_role *role,
+                    size_t class_place);
+/** The entries that a role could take, best first, in `list` of at least n_entries. `pin`: only the
+ *  entry at this position, or SIZE_MAX. Returns their number. */
+size_t ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
+                      const struct room *room, size_t pin, struct candidate *list);
+
+/** How much room which roles could take: `room[m]` is the room of the nodes that exactly the roles
+ * with a bit in `m` could take. */
+struct share {
+    uint64_t room[1u << OCV_MATCH_ROLES_MAX];
+    uint64_t want[OCV_MATCH_ROLES_MAX];
+    size_t n_roles;
+};
+/** Is there room for all members of all roles? */
+bool ocv_share_suffices(const struct share *share);
+
+struct ocv_placement {
+    const struct ocv_match *match;
+    bool found;
+    size_t n_roles;
+    const struct ocv_entry *entries[OCV_MATCH_ROLES_MAX];
+    bool pin_needed[OCV_MATCH_ROLES_MAX];
+    struct ocv_member *members;
+    size_t n_members;
+    struct ocv_lack *lacks;
+    size_t n_lacks;
+};
+
+/** Say what is missing: of a role whose candidates have too little room. */
+int ocv_placement_explain(struct ocv_placement *placement, size_t role,
+                          const struct ocv_match_role *asked, const struct room *room, size_t pin,
+                          struct ocv_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* docker: config.json of $DOCKER_CONFIG, else of ~/.docker. The others (containers-auth.json(5)):
+ * $REGISTRY_AUTH_FILE, else auth.json of the runtime directory, then of the configuration. Without
+ * $XDG_RUNTIME_DIR skopeo, buildah and root's podman take /run/containers/UID (getPathToAuth of
+ * containers/image), and an ordinary user's podman makes itself a runtime directory
+ * (GetRootlessRuntimeDir): /run/user/UID, else $TMPDIR/podman-run-UID, else ~/rundir. */
+#include "lib/registry/auth/places.h"
+#include "lib/base/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AUTH "/containers/auth.json"
+
+static const char *get_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* DIR/NAME/TAIL; nothing without DIR. */
+static int add_place(struct ocv_auth_places *places, const char *dir, const char *tail,
+                     struct ocv_error *err)
+{
+    char *path = NULL;
+    if (!dir)
+        return OCV_OK;
+    if (asprintf(&path, "%s%s", dir, tail) < 0)
+        return ocv_error_nomem(err);
+    places->list[places->n++] = (struct ocv_auth_place){.path = path};
+    return OCV_OK;
+}
+
+/* The same below a directory whose name ends with the user's id. */
+static int add_own(struct ocv_auth_places *places, const char *dir, const char *tail,
+                   struct ocv_error *err)
+{
+    ocv_auto_free char *own = NULL;
+    if (asprintf(&own, "%s%lu", dir, (unsigned long)geteuid()) < 0) {
+        own = NULL;
+        return ocv_error_nomem(err);
+    }
+    int status = add_place(places, own, tail, err);
+    if (status == OCV_OK)
+        places->list[places->n - 1].own = strlen(own);
+    return status;
+}
+
+static int add_runtime(struct ocv_auth_places *places, struct ocv_error *err)
+{
+    const char *runtime = get_variable("XDG_RUNTIME_DIR"), *tmp = get_variable("TMPDIR");
+    ocv_auto_free char *made = NULL;
+    if (runtime)
+        return add_place(places, runtime, AUTH, err);
+    if (asprintf(&made, "%s/podman-run-", tmp ? tmp : "/tmp") < 0) {
+        made = NULL;
+        return ocv_error_nomem(err);
+    }
+    int status = OCV_OK;
+    if (geteuid() != 0) {
+        status = add_own(places, "/run/user/", AUTH, err);
+        if (status == OCV_OK)
+            status = add_own(places, made, AUTH, err);
+        if (status == OCV_OK)
+            status = add_place(places, get_variable("HOME"), "/rundir" AUTH, err);
+    }
+    return status < 0 ? status : add_own(places, "/run/containers/", "/auth.json", err);
+}
+
+int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
+{
+    const char *docker = get_variable("DOCKER_CONFIG"),
+               *podman = get_variable("REGISTRY_AUTH_FILE");
+    const char *home = get_variable("HOME"), *config = get_variable("XDG_CONFIG_HOME");
+    *out = (struct ocv_auth_places){0};
+    int status = add_place(out, docker, "/config.json", err);
+    if (status == OCV_OK)
+        status = add_place(out, podman, "", err);
+    if (status == OCV_OK && !docker)
+        status = add_place(out, home, "/.docker/config.json", err);
+    if (status < 0 || podman)
+        return status;
+    status = add_runtime(out, err);
+    if (status < 0)
+        return status;
+    return config ? add_place(out, config, AUTH, err) : add_place(out, home, "/.config" AUTH, err);
+}
+
+void ocv_auth_places_free(struct ocv_auth_places *places)
+{
+    for (size_t i = 0; i < places->n; i++)
+        free(places->list[i].path);
+    places->n = 0;
+}
+
+/* Files below a directory that only the user, or root, may write to cannot be replaced by
+ * others. */
+bool ocv_auth_place_safe(const struct ocv_auth_place *place)
+{
+    struct stat st;
+    if (!place->own)
+        return true;
+    ocv_auto_free char *dir = strndup(place->path, place->own);
+    return dir && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+           (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0;
+}
+
+void ocv_auth_places_name(const struct ocv_auth_places *places, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < places->n; i++) {
+        const char *between = i == 0 ? "" : i + 1 < places->n ? ", " : " and ";
+        const char *path = places->list[i].path;
+        if (used + strlen(between) + strlen(path) >= size)
+            return;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", between, path);
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The input is a memory file, so that a program that does not read it can neither raise SIGPIPE nor
+ * block us. */
+#include "lib/registry/auth/program.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
+#include "lib/base/system/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_MS 50                       /* how often to see whether it ended or has to */
+#define MEMORY_MAX (1024u * 1024 * 1024) /* of a confined one: private and writable */
+#define FILE_MAX (64u * 1024 * 1024)     /* that it writes */
+#define FILES_MAX 1024u                  /* that it has open */
+
+static int input_file(const char *input, struct ocv_error *err)
+{
+    int fd = memfd_create("ocivariant-question", MFD_CLOEXEC);
+    if (fd < 0 || !ocv_fd_write(fd, input, strlen(input)) || lseek(fd, 0, SEEK_SET) < 0) {
+        int code = errno;
+        if (fd >= 0)
+            close(fd);
+        return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its input: %s", strerror(code));
+    }
+    return fd;
+}
+
+/* May it go on? */
+static int check_time(const struct ocv_program *program, int64_t until, struct ocv_error *err)
+{
+    if (program->interrupted && __atomic_load_n(program->interrupted, __ATOMIC_RELAXED))
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    if (ocv_clock_ms() > until)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "no answer after %u s",
+                             program->timeout_ms / 1000);
+    return OCV_OK;
+}
+
+/* It stays a zombie when it has ended: its number is ours until it is reaped. */
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    return rc < 0 ? errno != EINTR : info.si_pid != 0;
+}
+
+/* What is there; 1: there may be more, 0: that was all. */
+static int read_some(int fd, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[4096];
+    ssize_t n = read(fd, chunk, sizeof(chunk));
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    int status = n ? ocv_buffer_append(out, chunk, (size_t)n, NULL) : OCV_OK;
+    explicit_bzero(chunk, sizeof(chunk));
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    if (status < 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "it printed more than %zu bytes", out->max);
+    return n > 0;
+}
+
+/* Read to the end of its output, or of itself: what it started may hold the pipe open. */
+static int listen_to(const struct ocv_program *program, pid_t pid, int fd, int64_t until,
+                     struct ocv_buffer *out, struct ocv_error *err)
+{
+    for (int status = 1; status > 0;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        bool gone = has_ended(pid);
+        int ready = poll(&p, 1, gone ? 0 : LOOK_MS);
+        int late = check_time(program, until, err);
+        if (late < 0)
+            return late;
+        if (ready > 0)
+            status = read_some(fd, out, err);
+        else if (gone)
+            status = 0;
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+/* its answer is complete; it may still be running */
+static int await_end(const struct ocv_program *program, pid_t pid, int64_t until,
+                     struct ocv_error *err)
+{
+    int status = OCV_OK;
+    while (status == OCV_OK && !has_ended(pid)) {
+        status = check_time(program, until, err);
+        poll(NULL, 0, 5);
+    }
+    return status;
+}
+
+/* Its exit status; -1 where a SIGCHLD policy of the program hides it. */
+static int reap_child(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int start_program(const struct ocv_program *program, int in, int out, pid_t *pid,
+                         struct ocv_error *err)
+{
+    struct ocv_spawn_program child = {.path = program->path,
+                                      .argv = program->argv,
+                                      .environment = program->environment,
+                                      .in = in,
+                                      .out = out,
+                                      .errors = -1,
+                                      .confined = program->confined};
+    const struct {
+        int resource;
+        uint64_t value;
+    } limits[] = {{RLIMIT_DATA, MEMORY_MAX},
+                  {RLIMIT_CPU, program->timeout_ms / 1000 + 2},
+                  {RLIMIT_FSIZE, FILE_MAX},
+                  {RLIMIT_NOFILE, FILES_MAX},
+                  {RLIMIT_CORE, 0}};
+    for (size_t i = 0; program->confined && i < sizeof(limits) / sizeof(*limits); i++) {
+        child.limits[i].resource = limits[i].resource;
+        child.limits[i].value = limits[i].value;
+        child.n_limits++;
+    }
+    int code = ocv_spawn_start(&child, pid);
+    if (!code)
+        return OCV_OK;
+    return ocv_error_set(err, code == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_CONFIG, "%s",
+                         strerror(code));
+}
+
+int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer, int *code,
+                    struct ocv_error *err)
+{
+    int ends[2];
+    pid_t pid = 0;
+    int64_t until = ocv_clock_ms() + program->timeout_ms;
+    ocv_auto_fd int in = input_file(program->input, err);
+    if (in < 0)
+        return in;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
+    ocv_auto_fd int from = ends[0];
+    int status = start_program(program, in, ends[1], &pid, err);
+    close(ends[1]);
+    if (status < 0)
+        return status;
+    status = listen_to(program, pid, from, until, answer, err);
+    if (status == OCV_OK)
+        status = await_end(program, pid, until, err);
+    if (program->confined)
+        kill(-pid, SIGKILL); /* and what it started */
+    else if (status < 0)
+        kill(pid, SIGKILL);
+    *code = reap_child(pid);
+    return status;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/registry/auth/provider_answer.h"
+#include "lib/base/format/json.h"
+#include "lib/registry/auth/image_glob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HUB_KEY "index.docker.io"
+#define CENTURY_MS 3.1536e12
+
+/* ---- durations --------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    double ms;
+} units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3},
+             {"ms", 1},    {"s", 1e3},   {"m", 60e3},         {"h", 3600e3}};
+
+/* "1.5" at *at; false where there is no digit. */
+static bool read_number(const char **at, double *out)
+{
+    double value = 0, place = 1;
+    bool digits = false, fraction = false;
+    for (; **at == '.' || (**at >= '0' && **at <= '9'); ++*at) {
+        if (**at == '.' && fraction)
+            return false;
+        if (**at == '.') {
+            fraction = true;
+            continue;
+        }
+        digits = true;
+        if (fraction)
+            value += (**at - '0') * (place /= 10);
+        else
+            value = value * 10 + (**at - '0');
+    }
+    *out = value;
+    return digits;
+}
+
+static bool read_unit(const char **at, double *ms)
+{
+    size_t len = strcspn(*at, "+-.0123456789");
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+        if (strlen(units[i].name) != len || memcmp(units[i].name, *at, len) != 0)
+            continue;
+        *at += len;
+        *ms = units[i].ms;
+        return true;
+    }
+    return false;
+}
+
+bool ocv_go_duration_parse(const char *text, int64_t *ms)
+{
+    double sum = 0, value, unit;
+    bool negative = *text == '-';
+    text += *text == '-' || *text == '+';
+    if (!strcmp(text, "0")) {
+        *ms = 0;
+        return true;
+    }
+    do {
+        if (!read_number(&text, &value) || !read_unit(&text, &unit))
+            return false;
+        sum += value * unit;
+        if (!(sum <= CENTURY_MS))
+            return false;
+    } while (*text);
+    *ms = (int64_t)(negative ? -sum : sum);
+    return true;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static void wipe_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+void ocv_provider_answer_free(struct ocv_provider_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++) {
+        free(answer->auths[i].key);
+        wipe_secret(answer->auths[i].username);
+        wipe_secret(answer->auths[i].password);
+    }
+    free(answer->auths);
+    *answer = (struct ocv_provider_answer){0};
+}
+
+static bool is_text(const json_t *object, const char *key, const char *wanted)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text && !strcmp(text, wanted);
+}
+
+static int read_scope(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    static const char *const names[] = {"Image", "Registry", "Global"};
+    for (unsigned i = 0; i < 3; i++) {
+        if (!is_text(root, "cacheKeyType", names[i]))
+            continue;
+        out->scope = (enum ocv_provider_scope)i;
+        return OCV_OK;
+    }
+    return ocv_error_set(err, OCV_ERR_DATA, "its cacheKeyType is not Image, Registry or Global");
+}
+
+static int read_duration(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    const json_t *duration = json_object_get(root, "cacheDuration");
+    const char *text = json_string_value(duration);
+    out->keep_ms = -1;
+    if (!duration || json_is_null(duration))
+        return OCV_OK;
+    if (!text || !ocv_go_duration_parse(text, &out->keep_ms))
+        return ocv_error_set(err, OCV_ERR_DATA, "its cacheDuration is not a duration such as 6h");
+    if (out->keep_ms < 0)
+        out->keep_ms = 0;
+    return OCV_OK;
+}
+
+/* "https://HOST/v2/PATH" is HOST/PATH, and /v1/ likewise. */
+static char *plain_key(const char *key)
+{
+    char *out = NULL;
+    if (!strncmp(key, "https://", 8) || !strncmp(key, "http://", 7))
+        key = strstr(key, "//") + 2;
+    size_t host = strcspn(key, "/");
+    const char *path = key + host;
+    if (!strncmp(path, "/v1/", 4) || !strncmp(path, "/v2/", 4))
+        path += 3;
+    if (asprintf(&out, "%.*s%s", (int)host, key, strcmp(path, "/") ? path : "") < 0)
+        return NULL;
+    return out;
+}
+
+static int read_auth(const char *key, const json_t *value, struct ocv_provider_answer *out,
+                     struct ocv_error *err)
+{
+    const json_t *user = json_object_get(value, "username");
+    const json_t *password = json_object_get(value, "password");
+    if (!json_is_object(value) || (user && !json_is_string(user)) ||
+        (password && !json_is_string(password)) || strlen(key) > OCV_PROVIDER_KEY_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "its auth is not of user names and passwords");
+    size_t i = out->n++;
+    out->auths[i].key = plain_key(key);
+    out->auths[i].username = strdup(user ? json_string_value(user) : "");
+    out->auths[i].password = strdup(password ? json_string_value(password) : "");
+    return out->auths[i].key && out->auths[i].username && out->auths[i].password
+               ? OCV_OK
+               : ocv_error_nomem(err);
+}
+
+static int read_auths(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    const json_t *auth = json_object_get(root, "auth");
+    const char *key;
+    json_t *value;
+    size_t n = json_object_size(auth);
+    int status = OCV_OK;
+    if (!auth || json_is_null(auth))
+        return OCV_OK;
+    if (!json_is_object(auth) || n > OCV_PROVIDER_AUTHS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "its auth is not an object of at most %u members",
+                             OCV_PROVIDER_AUTHS_MAX);
+    out->auths = calloc(n + 1, sizeof(*out->auths));
+    if (!out->auths)
+        return ocv_error_nomem(err);
+    json_object_foreach((json_t *)auth, key, value)
+    {
+        if (status == OCV_OK)
+            status = read_auth(key, value, out, err);
+    }
+    return status;
+}
+
+int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
+                              struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    *out = (struct ocv_provider_answer){0};
+    /* the reader's own message would quote the text */
+    int status = ocv_json_load("answer", text, len, OCV_PROVIDER_ANSWER_MAX, &root, NULL);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    if (status < 0 || !is_text(root, "kind", "CredentialProviderResponse"))
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "its output is not a CredentialProviderResponse in JSON");
+    if (!is_text(root, "apiVersion", version))
+        return ocv_error_set(err, OCV_ERR_DATA, "its answer's apiVersion is not %s", version);
+    status = read_scope(root, out, err);
+    if (status == OCV_OK)
+        status = read_duration(root, out, err);
+    if (status == OCV_OK)
+        status = read_auths(root, out, err);
+    if (status < 0)
+        ocv_provider_answer_free(out);
+    return status;
+}
+
+/* ---- finding ----------------------------------------------------------------------------------
+ */
+
+static bool is_hub(const char *image)
+{
+    size_t len = strcspn(image, "/");
+    return (len == strlen("docker.io") && !strncmp(image, "docker.io", len)) ||
+           (len == strlen(HUB_KEY) && !strncmp(image, HUB_KEY, len));
+}
+
+int ocv_provider_answer_find(const struct ocv_provider_answer *answer, const char *image,
+                             struct ocv_credentials *out, struct ocv_error *err)
+{
+    size_t best = answer->n;
+    *out = (struct ocv_credentials){0};
+    for (size_t i = 0; i < answer->n; i++)
+        if (ocv_image_glob_match(answer->auths[i].key, image) &&
+            (best == answer->n || strcmp(answer->auths[i].key, answer->auths[best].key) > 0))
+            best = i;
+    for (size_t i = 0; best == answer->n && i < answer->n && is_hub(image); i++)
+        if (!strcmp(answer->auths[i].key, HUB_KEY))
+            best = i;
+    if (best == answer->n || (!*answer->auths[best].username && !*answer->auths[best].password))
+        return OCV_OK;
+    out->username = strdup(answer->auths[best].username);
+    out->password = strdup(answer->auths[best].password);
+    if (out->username && out->password)
+        return OCV_OK;
+    ocv_credentials_free(out);
+    return ocv_error_nomem(err);
+}

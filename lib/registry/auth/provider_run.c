@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/registry/auth/provider_run.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "lib/base/format/json.h"
+#include "lib/registry/auth/program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- may it run? ------------------------------------------------------------------------------
+ */
+
+static int check_path(const char *path, mode_t type, struct ocv_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_CONFIG, "%s: %s",
+                             path, strerror(errno));
+    const char *why = (st.st_mode & S_IFMT) != type ? "it is something else than is wanted there"
+                                                    : ocv_file_distrust(&st, geteuid());
+    return why ? ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, why) : OCV_OK;
+}
+
+int ocv_provider_check(const char *directory, const char *name, char path[4096],
+                       struct ocv_error *err)
+{
+    char real[PATH_MAX];
+    if (snprintf(path, 4096, "%s/%s", directory, name) >= 4096)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long", name);
+    int status = check_path(directory, S_IFDIR, err);
+    if (status == OCV_OK)
+        status = check_path(path, S_IFREG, err);
+    if (status == OCV_OK && !realpath(path, real))
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
+    if (status == OCV_OK && access(path, X_OK) < 0)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
+    if (status < 0)
+        return status;
+    char *slash = strrchr(real, '/'); /* a link leads to where others may write */
+    slash[slash == real] = '\0';
+    return check_path(real, S_IFDIR, err);
+}
+
+/* ---- its environment --------------------------------------------------------------------------
+ */
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t len = strcspn(a, "=");
+    return len == strcspn(b, "=") && !memcmp(a, b, len);
+}
+
+/* Variables by which the service manager addresses this process alone. */
+static bool is_ours(const char *variable)
+{
+    static const char *const names[] = {"NOTIFY_SOCKET=", "LISTEN_",        "WATCHDOG_",
+                                        "FDSTORE=",       "MAINPID=",       "MEMORY_PRESSURE_",
+                                        "OCV_",           "JOURNAL_STREAM="};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strncmp(variable, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+static bool is_overridden(const char *variable, char *const *by)
+{
+    for (; *by; by++)
+        if (same_name(variable, *by))
+            return true;
+    return false;
+}
+
+/* This program's own, and the configuration's in their place; the texts are not copied. */
+static const char **make_environment(const struct ocv_provider *provider)
+{
+    size_t n = 0;
+    for (char **v = environ; v && *v; v++)
+        n++;
+    for (char **v = provider->variables; *v; v++)
+        n++;
+    const char **out = calloc(n + 1, sizeof(*out));
+    n = 0;
+    for (char **v = environ; out && v && *v; v++)
+        if (!is_ours(*v) && !is_overridden(*v, provider->variables))
+            out[n++] = *v;
+    for (char **v = provider->variables; out && *v; v++)
+        if (!is_overridden(*v, v + 1))
+            out[n++] = *v;
+    return out;
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+static char *make_question(const struct ocv_provider *provider, const char *image)
+{
+    ocv_auto_json *root = json_pack("{s:s, s:s, s:s}", "kind", "CredentialProviderRequest",
+                                    "apiVersion", provider->version, "image", image);
+    return root ? json_dumps(root, JSON_COMPACT) : NULL;
+}
+
+static int run_provider(const struct ocv_provider *provider, const struct ocv_program *program,
+                        struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    struct ocv_buffer text;
+    int code = 0;
+    ocv_buffer_init(&text, OCV_PROVIDER_ANSWER_MAX);
+    int status = ocv_program_ask(program, &text, &code, err);
+    if (status == OCV_OK && code > 128)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "ended by signal %d", code - 128);
+    else if (status == OCV_OK && code > 0)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "exit status %d", code);
+    if (status == OCV_OK)
+        status = ocv_provider_answer_parse(text.data ? text.data : "", text.len, provider->version,
+                                           out, err);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    ocv_buffer_free(&text);
+    return status;
+}
+
+int ocv_provider_run(const struct ocv_provider *provider, const char *directory, const char *image,
+                     unsigned timeout_ms, const volatile int *interrupted,
+                     struct ocv_provider_answer *out, struct ocv_error *err)
+{
+    char path[4096];
+    *out = (struct ocv_provider_answer){0};
+    int status = ocv_provider_check(directory, provider->name, path, err);
+    if (status < 0)
+        return status;
+    ocv_auto_free char *question = make_question(provider, image);
+    ocv_auto_free const char **environment = make_environment(provider);
+    if (!question || !environment)
+        return ocv_error_nomem(err);
+    const struct ocv_program program = {.path = path,
+                                        .argv = provider->argv,
+                                        .environment = environment,
+                                        .input = question,
+                                        .timeout_ms = timeout_ms,
+                                        .confined = true,
+                                        .interrupted = interrupted};
+    return run_provider(provider, &program, out, err);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* /v2/: does the registry answer, and whom (distribution-spec, "Determining Support")? */
+#include "lib/registry/registry_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX 65536
+
+static int send_ping(struct ocv_registry *registry, struct ocv_registry_host *host, bool log_in,
+                     struct ocv_exchange *x, struct ocv_error *err)
+{
+    *x = (struct ocv_exchange){.registry = registry,
+                               .host = host,
+                               .what = host->name,
+                               .kind = "ping",
+                               .method = "GET",
+                               .path = "/v2/",
+                               .repository = log_in ? "" : NULL,
+                               .body_max = BODY_MAX};
+    return ocv_exchange_run(x, err);
+}
+
+/* A registry with a token server gives a token to anybody; each repository decides. */
+static enum ocv_registry_access access_of(const struct ocv_exchange *x)
+{
+    struct ocv_challenge list[4];
+    const struct ocv_buffer *text = &x->transfer.response.challenges;
+    for (const char *line = text->data; line && *line;) {
+        size_t len = strcspn(line, "\n");
+        size_t n = ocv_challenge_parse(line, len, list, sizeof(list) / sizeof(*list));
+        for (size_t i = 0; i < n; i++)
+            if (!strcmp(list[i].scheme, "bearer"))
+                return OCV_REGISTRY_ACCESS_TOKEN;
+        line += len + (line[len] == '\n');
+    }
+    return OCV_REGISTRY_ACCESS_LOGIN;
+}
+
+int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *logged_in,
+                      enum ocv_registry_access *out, struct ocv_error *err)
+{
+    struct ocv_registry_host *host = NULL;
+    struct ocv_credentials credentials = {0};
+    struct ocv_exchange x;
+    struct ocv_error local = {0};
+    *logged_in = false;
+    *out = OCV_REGISTRY_ACCESS_OPEN;
+    int status = ocv_registry_host_get(registry, name, &host, err);
+    if (status < 0)
+        return status;
+    status = send_ping(registry, host, false, &x, &local);
+    bool challenged = status == OCV_ERR_DENIED && local.http_status == 401;
+    if (challenged)
+        *out = access_of(&x);
+    ocv_exchange_free(&x);
+    if (!challenged) {
+        if (status < 0 && err)
+            *err = local;
+        return status;
+    }
+    status = ocv_creds_find(registry, host->account, NULL, &credentials, err);
+    *logged_in = status == OCV_OK && !ocv_credentials_empty(&credentials);
+    ocv_credentials_free(&credentials);
+    if (status < 0 || !*logged_in)
+        return status;
+    local = (struct ocv_error){0};
+    status = send_ping(registry, host, true, &x, &local);
+    ocv_exchange_free(&x);
+    bool refused = status == OCV_ERR_DENIED && (local.http_status == 401 || !local.http_status);
+    if (status < 0 && (refused || status == OCV_ERR_NETWORK || status == OCV_ERR_TLS)) {
+        if (err)
+            *err = local;
+        return status;
+    }
+    return OCV_OK; /* what else it says of a question without a repository means nothing */
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/common/plugin_command.h"
+
+#include "lib/base/complete.h"
+#include "lib/base/exit_code.h"
+#include "plugins/common/output.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int stop_here(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)given;
+    (void)err;
+    return OCV_OPTION_STOP;
+}
+
+static const struct ocv_option common_options[] = {{.name = "help",
+                                                    .letter = 'h',
+                                                    .names = "-h, --help, --version",
+                                                    .help = "",
+                                                    OCV_OPTION_CALL(stop_here)},
+                                                   {.name = "version", OCV_OPTION_CALL(stop_here)},
+                                                   OCV_OPTIONS_END};
+
+static int print_help(const struct plugin_command *command, const struct ocv_options *options)
+{
+    fputs(command->usage, stdout);
+    ocv_options_print(options, stdout);
+    fputs(command->end, stdout);
+    return output_end(command->program);
+}
+
+int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct ocv_options options = {.command = command->program};
+    const struct ocv_option *stop;
+    ocv_options_add(&options, command->options, into);
+    ocv_options_add(&options, common_options, into);
+    if (argc > 1 && !strcmp(argv[1], OCV_COMPLETE_WORD)) {
+        struct ocv_completion c = {.options = &options, .usage = command->usage, .out = stdout};
+        ocv_complete(&c, argc - 1, argv + 1);
+        return output_end(command->program);
+    }
+    int status = ocv_options_read(&options, argc, argv, &stop, &err);
+    if (stop && !strcmp(stop->name, "help"))
+        return print_help(command, &options);
+    if (stop) {
+        printf("%s %s\n", command->program, ocv_version());
+        return output_end(command->program);
+    }
+    if (status == OCV_OK && optind < argc)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "'%s': not an option", argv[optind]);
+    if (status < 0)
+        ocv_options_report(&options, &err, stderr);
+    return status < 0 ? ocv_error_exit_code(err.status) : -1;
+}

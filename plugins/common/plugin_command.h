@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line of a plugin that takes long options and no arguments. */
+#ifndef OCV_PLUGIN_COMMAND_H
+#define OCV_PLUGIN_COMMAND_H
+
+#include "lib/base/options.h"
+
+struct plugin_command {
+    const char *program;
+    const char *usage;                /**< the help up to "Options:\n" */
+    const struct ocv_option *options; /**< its rows, but --help and --version */
+    const char *end;                  /**< the help behind the options */
+};
+
+/** Read the options into the structure that the rows write to. What is wrong is said. Returns an
+ *  exit status, or -1 to go on. */
+int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PullImage and ImageStatus where each pod gets its own build. */
+#include "plugins/containerd/cri-proxy/pass_internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An id, "sha256:" and 64 digits, could be read as a name with a tag. */
+static bool is_id(const char *text)
+{
+    const char *hex = strncmp(text, "sha256:", 7) == 0 ? text + 7 : text;
+    size_t n = 0;
+    while (isxdigit((unsigned char)hex[n]))
+        n++;
+    return !hex[n] && n == 64;
+}
+
+/* A whole answer of our own. */
+static void answer_call(struct grpc_call *call, const struct ocv_buffer *body)
+{
+    uint8_t head[5];
+    grpc_frame(head, body->len);
+    bool sent = grpc_call_send(call, head, sizeof(head)) == OCV_OK &&
+                (!body->len || grpc_call_send(call, body->data, body->len) == OCV_OK);
+    grpc_call_finish(call, sent ? GRPC_OK : GRPC_CANCELLED, NULL);
+}
+
+/* False: the call has been answered. */
+static bool follow_workload(struct passing *p, const struct passing_request *request,
+                            const struct workload_answer *answer)
+{
+    switch (answer->way) {
+    case WORKLOAD_EDIT:
+        if (pass_edit(p, request, answer->name))
+            return true;
+        grpc_call_finish(p->call, GRPC_RESOURCE_EXHAUSTED, "ocivariant: the request is too long");
+        return false;
+    case WORKLOAD_AS_SENT:
+        return true;
+    case WORKLOAD_ABSENT:
+    case WORKLOAD_ANSWER:
+        answer_call(p->call, &answer->body);
+        return false;
+    default:
+        grpc_call_finish(p->call, answer->code, answer->reason);
+        return false;
+    }
+}
+
+static void decide_pull_of(struct passing *p, const struct workload_call *call,
+                           struct workload_answer *answer)
+{
+    struct wire_auth auth;
+    struct proxy *proxy = p->proxy;
+    if (wire_read_auth(call->message, call->len, &auth, NULL) < 0) {
+        answer->way = WORKLOAD_REFUSE;
+        answer->code = GRPC_INVALID_ARGUMENT;
+        snprintf(answer->reason, sizeof(answer->reason), "ocivariant: malformed credentials");
+        return;
+    }
+    while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
+        ;
+    workload_pull(proxy->options.workload, call, &auth, answer);
+    sem_post(&proxy->deciding);
+    wire_auth_free(&auth);
+    memcpy(p->fresh, answer->fresh, sizeof(p->fresh));
+}
+
+bool pass_workload(struct passing *p, bool pull, const struct decide *how,
+                   const struct verdict_policy *policy, const struct passing_request *request,
+                   bool *go_on)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    struct workload_answer answer = {0};
+    if (!p->proxy->options.workload ||
+        memchr(request->message + request->image.inner_at, 0, request->image.inner_len) ||
+        request->image.inner_len >= sizeof(p->text) || is_id(p->text) ||
+        ocv_reference_parse(p->text, &reference, NULL) < 0)
+        return false;
+    const struct ocv_config *config = ocv_config_for_reference(how->config, reference);
+    const struct workload_call call = {.decide = how,
+                                       .config = config,
+                                       .mode = ocv_config_workload(config),
+                                       .closed = policy->closed,
+                                       .path = grpc_call_path(p->call),
+                                       .text = p->text,
+                                       .reference = reference,
+                                       .message = request->message,
+                                       .len = request->len,
+                                       .image = &request->image,
+                                       .interrupted = grpc_call_gone(p->call)};
+    if (call.mode == OCV_WORKLOAD_OFF)
+        return false;
+    if (pull)
+        decide_pull_of(p, &call, &answer);
+    else
+        workload_status(p->proxy->options.workload, &call, &answer);
+    *go_on = follow_workload(p, request, &answer);
+    ocv_buffer_free(&answer.body);
+    return true;
+}
+
+void pass_workload_end(const struct passing *p, bool pulled)
+{
+    if (*p->fresh && !pulled)
+        workload_failed(p->proxy->options.workload, p->text, p->fresh);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lib/records/daemon.h"
+#include "lib/records/records.h"
+#include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
+
+#include "lib/base/file.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void question_free(struct pinned_choice *q)
+{
+    ocv_decision_free(q->decision);
+    ocv_profile_free(q->profile);
+    ocv_index_free(q->index);
+    ocv_buffer_free(&q->body);
+    ocv_reference_free(q->reference);
+}
+
+#define auto_question __attribute__((cleanup(question_free))) struct pinned_choice
+
+/* ---- profile and choice ------------------------------------------------------------------------
+ */
+
+int decide_profile(const struct decide *d, struct ocv_profile **out, char digest[OCV_DIGEST_MAX],
+                   struct ocv_error *err)
+{
+    long http = 200;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = d->profile_file ? ocv_file_read(d->profile_file, OCV_FILE_ANY, &text, err)
+                                 : ocv_daemon_get(d->socket, "/v1/profile", DECIDE_PROFILE_MS,
+                                                  &http, &text, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "no profile of this node");
+    if (http != 200)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                             "no profile of this node: variantd answers HTTP %ld", http);
+    status = ocv_digest_bytes(text.data ? text.data : "", text.len, digest, err);
+    return status < 0 ? status : ocv_profile_parse(text.data ? text.data : "", text.len, out, err);
+}
+
+/* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
+int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_error *err)
+{
+    enum ocv_document_kind kind;
+    char digest[OCV_DIGEST_MAX];
+    ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
+    const struct ocv_resolve_options options = {
+        .preferences =
+            ocv_config_preferences(ocv_config_for_reference(q->decide->config, reference))};
+    int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
+    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
+        return status;
+    if ((status = ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err)) < 0 ||
+        !ocv_index_has_variants(q->index))
+        return status;
+    if (!q->profile)
+        status = decide_profile(q->decide, &q->profile, digest, err);
+    if (status == OCV_OK)
+        status = ocv_resolve(q->index, q->profile, &options, &q->decision, err);
+    if (status < 0)
+        return status;
+    q->entry = ocv_decision_selected(q->decision);
+    return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
+}
+
+/* ---- keeping it --------------------------------------------------------------------------------
+ */
+
+const char *decide_records(const struct decide *decide, char *out, size_t size)
+{
+    return decide->records
+               ? decide->records
+               : ocv_record_directory(ocv_config_get(decide->config, "state_dir"), out, size);
+}
+
+/* For the hooks that see the child only. */
+static void record_choice(const struct pinned_choice *q)
+{
+    char dir[4096];
+    struct ocv_error err = {0};
+    ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
+    const struct ocv_record where = {.repository = reference ? reference->name : NULL,
+                                     .index = ocv_index_digest(q->index),
+                                     .reference = q->key,
+                                     .secret = q->secret};
+    if (reference && ocv_record_chosen(decide_records(q->decide, dir, sizeof(dir)), q->index,
+                                       q->entry, &where, &err) < 0)
+        log_line("the choice is not recorded: %s", err.message);
+}
+
+static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
+{
+    int status = map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err);
+    if (status == OCV_OK)
+        record_choice(q);
+    return status;
+}
+
+/* The child of before, by the kept index and the profile of now. False: a registry must be asked.
+ */
+static bool choose_kept(const struct decide *decide, const char *key, char child[OCV_DIGEST_MAX])
+{
+    struct pinned_choice q = {.decide = decide};
+    struct ocv_error err = {0};
+    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
+    bool same = map_find(decide->map, key, child) && map_checked(decide->map, key, child) &&
+                map_index(decide->map, key, &q.body, &err) == OCV_OK &&
+                decide_choose(&q, NULL, &err) == OCV_OK && q.entry &&
+                strcmp(q.entry->digest, child) == 0;
+    question_free(&q);
+    return same;
+}
+
+void decide_doubt(const struct decide *decide, const char *text)
+{
+    char key[PINNED_TEXT_MAX];
+    ocv_auto(ocv_reference) reference = pinned_parse(text, strlen(text));
+    if (reference && pinned_key(reference, key))
+        map_set_checked(decide->map, key, false);
+}
+
+/* Nothing in the index meets what is required: the engine must not choose by itself, either. */
+static void refuse_pin(const struct pinned_choice *q, const char *text,
+                       char refused[DECIDE_REASON_MAX])
+{
+    const char *const *required = NULL;
+    const struct ocv_config *config = ocv_config_for_reference(q->decide->config, q->reference);
+    if (!q->decide->enforce || !ocv_config_list(config, "require", &required))
+        return;
+    snprintf(refused, DECIDE_REASON_MAX,
+             "ocivariant: %.200s: nothing in it fits this node and uses %.100s, which is required",
+             text, required[0]);
+    log_line("%s: %s",
+             q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be refused" : "refused",
+             refused);
+    if (q->decide->choose == OCV_CHOOSE_SHADOW)
+        refused[0] = '\0';
+}
+
+static void log_decision(const struct pinned_choice *q, const char *text)
+{
+    log_line("%s %s %s (%s)", text,
+             q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be pulled as" : "->",
+             q->entry->digest, q->entry->label ? q->entry->label : "default");
+}
+
+bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
+                 char refused[DECIDE_REASON_MAX])
+{
+    auto_question q = {.decide = decide};
+    struct ocv_error err = {0};
+    char child[OCV_DIGEST_MAX];
+    bool shadow = decide->choose == OCV_CHOOSE_SHADOW;
+    ocv_buffer_init(&q.body, OCV_MANIFEST_MAX);
+    q.reference = pinned_parse(text, strlen(text));
+    *known = false;
+    refused[0] = '\0';
+    if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key))
+        return false;
+    if (!shadow && choose_kept(decide, q.key, child) &&
+        pinned_rewrite(text, strlen(text), child, out)) {
+        log_line("%s -> %s, as before", text, child);
+        return *known = true;
+    }
+    int status = pinned_credentials(auth, q.reference->host, &err);
+    q.secret = auth->username || auth->identity_token || auth->registry_token;
+    if (status == OCV_OK)
+        status = decide_ask(&q, auth, interrupted, &err);
+    bool found =
+        status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
+    if (found && !shadow) /* what cannot be kept would not be found again by ImageStatus */
+        status = keep_choice(&q, &err);
+    if (found && status == OCV_OK && !shadow)
+        map_set_checked(decide->map, q.key, true);
+    if (status == OCV_OK && !q.entry)
+        map_add_plain(decide->map, q.key);
+    if (status == OCV_ERR_NO_MATCH)
+        refuse_pin(&q, text, refused);
+    if (status < 0 && !refused[0])
+        log_line("%s passes unchanged: %s", text, err.message);
+    else if (found && q.entry)
+        log_decision(&q, text);
+    else
+        log_debug("%s has no variants", text);
+    return found && status == OCV_OK && !shadow;
+}
+
+/* ---- when the node changes ---------------------------------------------------------------------
+ */
+
+static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
+                         const char *child)
+{
+    struct pinned_choice q = {.decide = decide, .profile = profile, .secret = true};
+    struct ocv_error err = {0};
+    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
+    snprintf(q.key, sizeof(q.key), "%s", key);
+    int status = map_index(decide->map, key, &q.body, &err);
+    if (status == OCV_OK)
+        status = decide_choose(&q, NULL, &err);
+    if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
+        status = keep_choice(&q, &err);
+        if (status == OCV_OK)
+            log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
+                     q.entry->label ? q.entry->label : "default");
+    }
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        log_line("%s stays %s: %s", key, child, err.message);
+    q.profile = NULL; /* the caller's */
+    question_free(&q);
+}
+
+void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
+{
+    char digest[OCV_DIGEST_MAX] = "", key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
+    struct ocv_error err = {0};
+    ocv_auto(ocv_profile) profile = NULL;
+    if (decide_profile(decide, &profile, digest, &err) < 0 || strcmp(digest, last) == 0)
+        return;
+    snprintf(last, OCV_DIGEST_MAX, "%s", digest);
+    for (size_t i = 0; map_get(decide->map, i, key, child); i++)
+        if (ocv_config_choose_text(decide->config, key) == OCV_CHOOSE_ON)
+            choose_again(decide, profile, key, child);
+}

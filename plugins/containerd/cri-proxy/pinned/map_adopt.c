@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The directory of earlier versions lay in variantd's, whose user could put another one in its
+ * place: an entry comes over only if the index is kept there, is what the pin says, and lists the
+ * child.
+ */
+#include "plugins/containerd/cri-proxy/pinned/map_internal.h"
+
+#include "lib/records/records_internal.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int adopt_entry(struct map *map, struct map *from, const char *key, const char *child,
+                       struct ocv_error *err)
+{
+    ocv_auto_buffer body;
+    ocv_auto(ocv_index) index = NULL;
+    char known[OCV_DIGEST_MAX];
+    ocv_buffer_init(&body, MAP_INDEX_MAX);
+    if (map_find(map, key, known)) /* chosen since */
+        return OCV_OK;
+    int status = map_index(from, key, &body, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err);
+    if (status == OCV_OK && !ocv_index_find_digest(index, child))
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", child);
+    return status < 0 ? status : map_put(map, key, child, body.data, body.len, err);
+}
+
+static void remove_files(struct map *from)
+{
+    int copy = openat(from->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!list && copy >= 0)
+        close(copy);
+    for (const struct dirent *d; list && (d = readdir(list));)
+        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+            (void)unlinkat(from->fd, d->d_name, 0);
+    if (list)
+        closedir(list);
+    (void)rmdir(from->dir); /* it is empty, or it stays */
+}
+
+void map_adopt(struct map *map, const char *dir)
+{
+    struct ocv_error err = {0};
+    struct map *from = NULL;
+    char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
+    size_t taken = 0, n = 0;
+    bool whole = true; /* what is not proved does not count */
+    if (access(dir, F_OK) < 0)
+        return;
+    if (map_open(dir, &from, &err) < 0) {
+        log_line("%s: nothing is taken over: %s", dir, err.message);
+        return;
+    }
+    for (; map_get(from, n, key, child); n++) {
+        int status = adopt_entry(map, from, key, child, &err);
+        if (status == OCV_OK)
+            taken++;
+        else
+            log_line("%s: not taken over: %s", key, err.message);
+        whole = whole && status != OCV_ERR_IO && status != OCV_ERR_NOMEM;
+    }
+    if (whole) /* or the next start tries again */
+        remove_files(from);
+    log_line("%zu of %zu entries of %s are now in %s", taken, n, dir, map->dir);
+    map_free(from);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/pinned/map_internal.h"
+
+#include "lib/records/records_internal.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define NAME_MAX_BYTES 192
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static int entry_name(const char *key, char out[NAME_MAX_BYTES], struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    int status = ocv_digest_bytes(key, strlen(key), digest, err);
+    if (status == OCV_OK)
+        snprintf(out, NAME_MAX_BYTES, "%s.json", strchr(digest, ':') + 1);
+    return status;
+}
+
+/* File name of the index that a key names; the digest is a known one, so it is safe in a name. */
+static void index_name(const char *key, char out[NAME_MAX_BYTES])
+{
+    snprintf(out, NAME_MAX_BYTES, "index-%s", strrchr(key, '@') + 1);
+    *strchr(out, ':') = '-';
+}
+
+static bool valid_key(const char *key)
+{
+    char again[PINNED_TEXT_MAX];
+    ocv_auto(ocv_reference) reference = pinned_parse(key, strlen(key));
+    return reference && pinned_key(reference, again) && strcmp(key, again) == 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------------
+ */
+
+/* Indexes that no entry names any more. */
+static void sweep_index(struct map *map, const char *key)
+{
+    char name[NAME_MAX_BYTES], other[NAME_MAX_BYTES];
+    bool used = false;
+    index_name(key, name);
+    pthread_mutex_lock(&map->lock);
+    for (size_t i = 0; i < map->n && !used; i++) {
+        index_name(map->entries[i].key, other);
+        used = strcmp(name, other) == 0;
+    }
+    pthread_mutex_unlock(&map->lock);
+    if (!used)
+        unlinkat(map->fd, name, 0);
+}
+
+static void drop_files(struct map *map, const char *key)
+{
+    char name[NAME_MAX_BYTES];
+    if (entry_name(key, name, NULL) == OCV_OK)
+        unlinkat(map->fd, name, 0);
+    sweep_index(map, key);
+}
+
+static int write_entry(struct map *map, const char *key, const char *child, int64_t when,
+                       struct ocv_error *err)
+{
+    char name[NAME_MAX_BYTES];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, MAP_ENTRY_MAX);
+    ocv_auto_json *json =
+        json_pack("{s:s, s:s, s:I}", "reference", key, "child", child, "time", (json_int_t)when);
+    int status = json ? ocv_json_append(json, JSON_COMPACT, &text, err) : ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = entry_name(key, name, err);
+    if (status == OCV_OK)
+        status = ocv_file_replace(map->fd, map->fd, map->dir, name, text.data, text.len, 0600, err);
+    return status;
+}
+
+static int write_index(struct map *map, const char *key, const void *index, size_t len,
+                       struct ocv_error *err)
+{
+    char name[NAME_MAX_BYTES];
+    struct stat st;
+    index_name(key, name);
+    if (!index || len > MAP_INDEX_MAX ||
+        (fstatat(map->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == (off_t)len))
+        return OCV_OK;
+    return ocv_file_replace(map->fd, map->fd, map->dir, name, index, len, 0600, err);
+}
+
+int map_put(struct map *map, const char *key, const char *child, const void *index, size_t len,
+            struct ocv_error *err)
+{
+    char known[OCV_DIGEST_MAX], *gone = NULL;
+    int64_t now = (int64_t)time(NULL);
+    if (!valid_key(key) || !ocv_digest_known(child))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.200s: not a pinned reference", key);
+    pthread_mutex_lock(&map->writing);
+    bool same = map_find(map, key, known) && strcmp(known, child) == 0;
+    int status = write_index(map, key, index, len, err);
+    if (status == OCV_OK && !same)
+        status = write_entry(map, key, child, now, err);
+    pthread_mutex_lock(&map->lock);
+    if (status == OCV_OK)
+        status = map_keep(map, key, child, now, &gone, err);
+    pthread_mutex_unlock(&map->lock);
+    if (gone)
+        drop_files(map, gone);
+    pthread_mutex_unlock(&map->writing);
+    free(gone);
+    return status;
+}
+
+int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char name[NAME_MAX_BYTES];
+    index_name(key, name);
+    int status = ocv_file_read_at(map->fd, map->dir, name, out, err);
+    if (status == OCV_OK)
+        status = ocv_digest_check(strrchr(key, '@') + 1, out->data, out->len, err);
+    if (status == OCV_ERR_MISMATCH) /* what a registry answers takes its place */
+        unlinkat(map->fd, name, 0);
+    return status;
+}
+
+/* ---- reading it at start -----------------------------------------------------------------------
+ */
+
+static int read_entry(struct map *map, const char *name, struct ocv_error *err)
+{
+    char expected[NAME_MAX_BYTES], *gone = NULL;
+    const char *key = NULL, *child = NULL;
+    ocv_auto_buffer text;
+    json_t *parsed = NULL;
+    ocv_buffer_init(&text, MAP_ENTRY_MAX);
+    int status = ocv_file_read_at(map->fd, map->dir, name, &text, err);
+    if (status == OCV_OK)
+        status = ocv_json_load("entry", text.data ? text.data : "", text.len, MAP_ENTRY_MAX,
+                               &parsed, err);
+    ocv_auto_json *json = parsed;
+    if (status == OCV_OK)
+        status = ocv_json_string(json, "entry", "reference", &key, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(json, "entry", "child", &child, err);
+    if (status < 0)
+        return status;
+    if (!key || !child || !valid_key(key) || !ocv_digest_known(child) ||
+        entry_name(key, expected, NULL) < 0 || strcmp(expected, name) != 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "not an entry of this map");
+    int64_t when = json_integer_value(json_object_get(json, "time"));
+    status = map_keep(map, key, child, when, &gone, err);
+    if (gone)
+        drop_files(map, gone);
+    free(gone);
+    return status;
+}
+
+int map_read_all(struct map *map, struct ocv_error *err)
+{
+    int copy = openat(map->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!list) {
+        if (copy >= 0)
+            close(copy);
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", map->dir, strerror(errno));
+    }
+    for (const struct dirent *d; (d = readdir(list));) {
+        struct ocv_error why = {0};
+        size_t len = strlen(d->d_name);
+        if (len < 6 || strcmp(d->d_name + len - 5, ".json") != 0)
+            continue;
+        if (read_entry(map, d->d_name, &why) < 0)
+            log_line("%s/%s: passed over: %s", map->dir, d->d_name, why.message);
+    }
+    closedir(list);
+    return OCV_OK;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/format/base64.h"
+#include "lib/registry/auth/credentials.h"
+
+struct ocv_reference *pinned_parse(const void *text, size_t len)
+{
+    char copy[PINNED_TEXT_MAX];
+    struct ocv_reference *reference = NULL;
+    if (len >= sizeof(copy) || !len || memchr(text, 0, len) || !memchr(text, '@', len))
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    if (ocv_reference_parse(copy, &reference, NULL) < 0)
+        return NULL;
+    if (!reference->digest || !ocv_digest_known(reference->digest)) {
+        ocv_reference_free(reference);
+        return NULL;
+    }
+    return reference;
+}
+
+bool pinned_key(const struct ocv_reference *reference, char out[PINNED_TEXT_MAX])
+{
+    int n = snprintf(out, PINNED_TEXT_MAX, "%s@%s", reference->name, reference->digest);
+    return n > 0 && n < (int)PINNED_TEXT_MAX;
+}
+
+bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[PINNED_TEXT_MAX])
+{
+    const char *start = text, *at = memchr(text, '@', len);
+    size_t name = at ? (size_t)(at - start) : len;
+    for (size_t i = name; i > 0 && start[i - 1] != '/'; i--)
+        if (start[i - 1] == ':') /* behind the last slash: a tag, not a port */
+            name = i - 1;
+    int n = snprintf(out, PINNED_TEXT_MAX, "%.*s@%s", (int)name, start, digest);
+    return n > 0 && n < (int)PINNED_TEXT_MAX;
+}
+
+/* ---- credentials -------------------------------------------------------------------------------
+ */
+
+/* "https://index.docker.io/v1/", "registry.example:5000" -> the host and port. */
+static void server_host(const char *address, char *out, size_t size)
+{
+    const char *scheme = strstr(address, "://");
+    const char *start = scheme ? scheme + 3 : address;
+    size_t len = strcspn(start, "/");
+    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
+}
+
+static bool same_server(const char *address, const char *host)
+{
+    static const char *const hub[] = {"docker.io", "index.docker.io", "registry-1.docker.io"};
+    char server[512];
+    server_host(address, server, sizeof(server));
+    if (strcasecmp(host, hub[0]) != 0)
+        return strcasecmp(server, host) == 0;
+    for (size_t i = 0; i < sizeof(hub) / sizeof(*hub); i++)
+        if (strcasecmp(server, hub[i]) == 0)
+            return true;
+    return false;
+}
+
+/* `auth` is base64 of "username:password", sometimes padded with NULs. */
+static int split_auth(struct wire_auth *auth, struct ocv_error *err)
+{
+    size_t len = 0;
+    char *pair = ocv_base64_decode(auth->auth, &len);
+    char *colon = pair ? strchr(pair, ':') : NULL;
+    int status = OCV_OK;
+    if (!colon)
+        status = ocv_error_set(err, OCV_ERR_DATA, "the request's auth is malformed");
+    if (status == OCV_OK) {
+        free(auth->username);
+        free(auth->password);
+        auth->username = strndup(pair, (size_t)(colon - pair));
+        auth->password = strdup(colon + 1);
+        if (!auth->username || !auth->password)
+            status = ocv_error_nomem(err);
+    }
+    if (pair)
+        explicit_bzero(pair, len);
+    free(pair);
+    return status;
+}
+
+int pinned_credentials(struct wire_auth *auth, const char *host, struct ocv_error *err)
+{
+    if (auth->server_address && !same_server(auth->server_address, host))
+        wire_auth_free(auth);
+    if (!auth->username && !auth->identity_token && !auth->registry_token && auth->auth)
+        return split_auth(auth, err);
+    return OCV_OK;
+}

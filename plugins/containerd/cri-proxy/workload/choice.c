@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/workload/choice.h"
+
+#include "lib/config/config_internal.h"
+#include "lib/config/pod_devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS_MAX 400u /* bytes of the labels in a message */
+
+/* ---- preferences -------------------------------------------------------------------------------
+ */
+
+/* What a resolution is asked with; the arrays are owned, their members borrowed. */
+struct choice_input {
+    struct ocv_resolve_options options;
+    struct ocv_workload_input devices;
+};
+
+static void asked_free(struct choice_input *a)
+{
+    struct ocv_preferences *p = &a->options.preferences;
+    free(p->disable.list);
+    free(p->disable.origins);
+    free(p->require.list);
+    free(p->require.origins);
+    ocv_workload_input_free(&a->devices);
+}
+
+static int join_lists(const struct ocv_strings *a, const struct ocv_strings *b,
+                      struct ocv_strings *out, struct ocv_error *err)
+{
+    size_t n = a->count + b->count;
+    *out = (struct ocv_strings){calloc(n + 1, sizeof(char *)), calloc(n + 1, sizeof(char *)), n};
+    if (!out->list || !out->origins)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_strings *from = i < a->count ? a : b;
+        out->list[i] = from->list[i < a->count ? i : i - a->count];
+        out->origins[i] = from->origins[i < a->count ? i : i - a->count];
+    }
+    return OCV_OK;
+}
+
+/* `wishes` NULL: without them. */
+static int prepare_options(struct choice_input *a, const struct choose_question *q,
+                           const struct workload_wishes *wishes, struct ocv_error *err)
+{
+    static const struct ocv_strings none = {0};
+    const struct ocv_config *own = wishes ? wishes->config : NULL;
+    *a = (struct choice_input){.options.preferences = ocv_config_preferences(q->config)};
+    struct ocv_preferences base = a->options.preferences, *p = &a->options.preferences;
+    p->disable = p->require = none;
+    int status = join_lists(&base.disable, own ? &own->disable : &none, &p->disable, err);
+    if (status == OCV_OK)
+        status = join_lists(&base.require, own ? &own->require : &none, &p->require, err);
+    if (wishes && *wishes->label)
+        a->options.label = wishes->label;
+    if (status == OCV_OK && strcmp(q->devices, DEVICES_NODE) != 0)
+        status = ocv_workload_devices(strcmp(q->devices, DEVICES_CPU) == 0 ? "" : q->devices,
+                                      q->profile, &a->devices, p, err);
+    return status;
+}
+
+static int resolve_entry(const struct choose_question *q, const struct workload_wishes *wishes,
+                         struct ocv_decision **out, struct ocv_error *err)
+{
+    struct choice_input asked;
+    int status = prepare_options(&asked, q, wishes, err);
+    if (status == OCV_OK)
+        status = ocv_resolve(q->index, q->profile, &asked.options, out, err);
+    asked_free(&asked);
+    return status;
+}
+
+/* ---- why not -----------------------------------------------------------------------------------
+ */
+
+static const char *label_of(const struct ocv_entry *entry)
+{
+    if (entry->code != OCV_REJECT_NONE)
+        return NULL;
+    return entry->kind == OCV_ENTRY_VARIANT ? entry->label : "null";
+}
+
+/* "a, b, null": each once, in the index's order. */
+static void list_labels(const struct ocv_index *index, char out[LABELS_MAX])
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const char *label = label_of(ocv_index_entry(index, i)), *before = NULL;
+        for (size_t k = 0; k < i && label; k++)
+            if ((before = label_of(ocv_index_entry(index, k))) && strcmp(before, label) == 0)
+                label = NULL;
+        if (!label)
+            continue;
+        if (at + strlen(label) + 8 > LABELS_MAX) {
+            snprintf(out + at, LABELS_MAX - at, ", ...");
+            return;
+        }
+        at += (size_t)snprintf(out + at, LABELS_MAX - at, "%s%s", at ? ", " : "", label);
+    }
+}
+
+static bool has_label(const struct ocv_index *index, const char *label)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const char *other = label_of(ocv_index_entry(index, i));
+        if (other && strcmp(label, other) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "label", and its value as it was taken. */
+static const char *wishes_text(const struct workload_wishes *wishes, char *value, size_t size)
+{
+    static const char *const order[] = {"label", "require", "devices", "disable"};
+    for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+        size_t n = strlen(order[i]);
+        for (const char *line = wishes->text; *line; line += strcspn(line, "\n") + 1)
+            if (strncmp(line, order[i], n) == 0 && line[n] == '=') {
+                snprintf(value, size, "%.*s", (int)strcspn(line + n + 1, "\n"), line + n + 1);
+                return order[i];
+            }
+    }
+    return NULL;
+}
+
+static int refuse_pull(const struct choose_question *q, const char *why, struct ocv_error *err)
+{
+    char value[120] = "", labels[LABELS_MAX];
+    const char *name = wishes_text(q->wishes, value, sizeof(value));
+    list_labels(q->index, labels);
+    return ocv_error_set(err, OCV_ERR_INVALID,
+                         "annotation dev.ocivariant/%s: \"%s\": %s; %.250s has: %s", name, value,
+                         why, q->name, *labels ? labels : "no variants");
+}
+
+/* Nothing was selected with the wishes. */
+static int explain_refusal(const struct choose_question *q, const struct ocv_decision *with,
+                           struct ocv_error *err)
+{
+    const char *label = q->wishes->label;
+    ocv_auto(ocv_decision) without = NULL;
+    int status = resolve_entry(q, NULL, &without, err);
+    if (status < 0)
+        return status;
+    if (!*q->wishes->text || (!*label && !ocv_decision_selected(without)))
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: nothing in it fits this node",
+                             q->name);
+    if (*label && !has_label(q->index, label))
+        return refuse_pull(q, "there is no such variant", err);
+    ocv_auto_buffer why;
+    ocv_buffer_init(&why, 4096);
+    for (size_t i = 0; *label && i < ocv_decision_rejected_count(with); i++) {
+        const char *other = label_of(ocv_decision_rejected(with, i).entry);
+        if (other && strcmp(other, label) == 0 &&
+            ocv_decision_reason(with, i, &why, NULL) == OCV_OK)
+            break;
+    }
+    return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static int take_unknown(void *data, const struct ocv_unknown_name *name)
+{
+    if (name->kind == OCV_UNKNOWN_NOTE)
+        return 0;
+    return ocv_error_set(data, OCV_ERR_INVALID, "annotation dev.ocivariant/%s: %s", name->key,
+                         name->message);
+}
+
+/* A misspelt name must not be taken for something that this node lacks. */
+static int check_names(const struct choose_question *q, struct ocv_error *err)
+{
+    struct ocv_error local;
+    const struct ocv_name_sources sources = {.profile = q->profile, .index = q->index};
+    return ocv_config_check_names(q->wishes->config, &sources, take_unknown, err ? err : &local);
+}
+
+static int check_label(const struct choose_question *q, struct ocv_error *err)
+{
+    const char *own = ocv_config_get(q->config, "label");
+    if (!own || !*own || !*q->wishes->label || strcmp(own, q->wishes->label) == 0)
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_INVALID,
+                         "annotation dev.ocivariant/label: \"%s\": the node's configuration allows "
+                         "%s alone for %.250s",
+                         q->wishes->label, own, q->name);
+}
+
+int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
+                 struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = check_label(q, err);
+    if (status == OCV_OK)
+        status = check_names(q, err);
+    if (status == OCV_OK)
+        status = resolve_entry(q, q->wishes, &decision, err);
+    if (status < 0)
+        return status;
+    *out = ocv_decision_selected(decision);
+    return *out ? OCV_OK : explain_refusal(q, decision, err);
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+/* Rejections that no wish and no set of devices undoes. */
+static bool can_never_fit(enum ocv_reject code)
+{
+    switch (code) {
+    case OCV_REJECT_VALUE_UNSUPPORTED: /* another device may have it */
+    case OCV_REJECT_FEATURE_UNSUPPORTED:
+    case OCV_REJECT_DEVICE:
+    case OCV_REJECT_NO_DEVICE:
+    case OCV_REJECT_DISABLED:
+    case OCV_REJECT_NOT_REQUESTED:
+    case OCV_REJECT_REQUIREMENT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+int choose_possible(const struct ocv_index *index, const struct ocv_profile *profile,
+                    const struct ocv_entry **out, size_t max, size_t *n, struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = ocv_resolve(index, profile, NULL, &decision, err);
+    *n = 0;
+    for (size_t i = 0; status == OCV_OK && i < ocv_index_count(index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(index, i);
+        bool out_of_it = entry->code != OCV_REJECT_NONE;
+        for (size_t k = 0; k < ocv_decision_rejected_count(decision) && !out_of_it; k++) {
+            struct ocv_rejection r = ocv_decision_rejected(decision, k);
+            out_of_it = r.entry == entry && can_never_fit(r.code);
+        }
+        if (out_of_it)
+            continue;
+        if (*n == max)
+            return ocv_error_set(err, OCV_ERR_DATA, "more than %zu variants", max);
+        out[(*n)++] = entry;
+    }
+    return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PullImage: the registry is asked with the request's own credentials, and the engine then pulls
+ * the child with them, so that no pod gets an image that it may not read. */
+#include "plugins/containerd/cri-proxy/workload/workload_internal.h"
+
+#include "lib/records/records.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is in work. */
+struct workload_pull {
+    struct work *work;
+    struct ocv_registry *registry;
+    struct ocv_buffer body;
+    struct ocv_descriptor found;
+    struct ocv_index *index; /* of a lone image: one entry */
+    struct ocv_profile *profile;
+    const struct ocv_entry *entry;
+    struct table_value value;
+    bool secret;
+};
+
+static void pulling_free(struct workload_pull *p)
+{
+    ocv_profile_free(p->profile);
+    ocv_index_free(p->index);
+    ocv_registry_free(p->registry);
+    ocv_buffer_free(&p->body);
+}
+
+/* ---- choosing ----------------------------------------------------------------------------------
+ */
+
+static int fetch_index(struct workload_pull *p, struct ocv_error *err)
+{
+    const struct ocv_reference *reference = p->work->call->reference;
+    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
+    int status =
+        ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err);
+    if (status == OCV_OK)
+        status = ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err);
+    if (status == OCV_OK)
+        status = kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(p->body.data, p->body.len,
+                                                              p->found.media_type, &p->index, err)
+                                            : ocv_index_of_manifest(&p->found, &p->index, err);
+    return status;
+}
+
+/* The entry, and as which user it and all others that could be chosen run. */
+static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
+{
+    struct work *work = p->work;
+    const struct workload_call *call = work->call;
+    const struct ocv_entry *all[USERS_ENTRIES_MAX];
+    char digest[OCV_DIGEST_MAX];
+    size_t n = 0;
+    int status = decide_profile(call->decide, &p->profile, digest, err);
+    const struct choose_question question = {.name = call->text,
+                                             .config = call->config,
+                                             .wishes = &work->wishes,
+                                             .devices = work->devices,
+                                             .index = p->index,
+                                             .profile = p->profile};
+    if (status == OCV_OK)
+        status = choose_entry(&question, &p->entry, err);
+    if (status == OCV_OK)
+        status = choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err);
+    if (status == OCV_OK)
+        status = users_same(work->workload->users, p->registry, call->reference, call->text, all, n,
+                            p->value.user, err);
+    if (status < 0)
+        return status;
+    /* of an ordinary index the engine chooses by the platform, as without us */
+    bool variants = ocv_index_has_variants(p->index);
+    snprintf(p->value.child, sizeof(p->value.child), "%s",
+             variants ? p->entry->digest : p->found.digest);
+    snprintf(p->value.index, sizeof(p->value.index), "%s", p->found.digest);
+    return OCV_OK;
+}
+
+static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct ocv_error *err)
+{
+    const struct workload_call *call = p->work->call;
+    int status = pinned_credentials(auth, call->reference->host, err);
+    p->secret = auth->username || auth->identity_token || auth->registry_token;
+    if (status == OCV_OK)
+        status =
+            decide_open_registry(call->decide->config, auth, call->interrupted, &p->registry, err);
+    if (status == OCV_OK)
+        status = fetch_index(p, err);
+    return status < 0 ? status : choose_for_pod(p, err);
+}
+
+/* ---- keeping it --------------------------------------------------------------------------------
+ */
+
+/* For the hooks that see the child only. */
+static void record_choice(const struct workload_pull *p)
+{
+    char dir[4096];
+    struct ocv_error err = {0};
+    const struct workload_call *call = p->work->call;
+    const struct ocv_record where = {.repository = call->reference->name,
+                                     .index = p->value.index,
+                                     .reference = call->text,
+                                     .secret = p->secret};
+    if (ocv_index_has_variants(p->index) &&
+        ocv_record_chosen(decide_records(call->decide, dir, sizeof(dir)), p->index, p->entry,
+                          &where, &err) < 0)
+        log_line("the choice is not recorded: %s", err.message);
+}
+
+static int keep_choice(struct workload_pull *p, struct ocv_error *err)
+{
+    const struct work *work = p->work;
+    const struct table_key key = work_key(work);
+    const struct table_pod pod = work_pod(work);
+    int status =
+        table_put_choice(work->workload->table, &key, &p->value, p->body.data, p->body.len, err);
+    if (status == OCV_OK && *work->pod.uid)
+        status = table_put_pod(work->workload->table, work->call->text, &pod, &p->value, err);
+    if (status == OCV_OK)
+        record_choice(p);
+    return status;
+}
+
+/* A pod that has a choice gets it again; the pull fails if the pod cannot be recorded as seen after
+ * a restart of kubelet. */
+static bool find_kept(const struct work *work, struct workload_answer *answer)
+{
+    struct table_value value;
+    struct ocv_error err = {0};
+    struct pod_table *table = work->workload->table;
+    const struct table_pod pod = work_pod(work);
+    if (!*work->pod.uid || !table_find_pod(table, work->call->text, &pod, &value))
+        return false;
+    if (table_put_pod(table, work->call->text, &pod, &value, &err) < 0) {
+        answer_error(answer, &err);
+        return true;
+    }
+    log_line("%s -> %s, as before, for pod %s/%s", work->call->text, value.child,
+             work->pod.name_space, work->pod.name);
+    answer_child(work, value.child, answer);
+    return true;
+}
+
+static void pull_anew(struct work *work, struct wire_auth *auth, struct workload_answer *answer)
+{
+    struct ocv_error err = {0};
+    struct workload_pull p = {.work = work};
+    ocv_buffer_init(&p.body, OCV_MANIFEST_MAX);
+    int status = ask_registry(&p, auth, &err);
+    if (status == OCV_OK)
+        status = keep_choice(&p, &err);
+    if (status == OCV_OK) {
+        log_line("%s -> %s (%s) for pod %s/%s, devices %s", work->call->text, p.value.child,
+                 p.entry->label ? p.entry->label : "default", work->pod.name_space, work->pod.name,
+                 work->devices);
+        answer_child(work, p.value.child, answer);
+        snprintf(answer->fresh, sizeof(answer->fresh), "%s", work->pod.uid);
+    } else {
+        answer_error(answer, &err);
+        refusal_keep(work, answer);
+    }
+    pulling_free(&p);
+}
+
+void workload_pull(struct workload *workload, const struct workload_call *call,
+                   struct wire_auth *auth, struct workload_answer *answer)
+{
+    struct work work = {.workload = workload, .call = call};
+    *answer = (struct workload_answer){0};
+    if (work_begin(&work, answer) && !find_kept(&work, answer) && work_find_devices(&work, answer))
+        pull_anew(&work, auth, answer);
+    counts_add(workload->counts, answer->way == WORKLOAD_REFUSE ? COUNT_REFUSED
+                                 : *answer->fresh               ? COUNT_CHOSEN
+                                                                : COUNT_KEPT);
+    work_end(&work);
+}
+
+void workload_failed(struct workload *workload, const char *text, const char *fresh)
+{
+    const struct table_pod pod = {fresh, NULL};
+    table_drop_pod(workload->table, text, &pod);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/workload/request.h"
+
+#include "lib/grpc/fields.h"
+
+#include <string.h>
+
+#define FIELD_IMAGE 1u
+#define FIELD_SANDBOX 3u
+#define FIELD_ANNOTATIONS 2u /* of ImageSpec */
+#define FIELD_METADATA 1u    /* of PodSandboxConfig */
+
+#define OWN "dev.ocivariant/"
+#define CONFIG "kubernetes.io/config."
+
+const char *const workload_wish_names[WORKLOAD_WISHES] = {"require", "disable", "label", "devices"};
+
+/* Calls `visit` with each field of bytes from `at`; false where they are malformed. */
+typedef bool (*visit_field)(struct workload_request *out, const uint8_t *message,
+                            const struct grpc_field *field);
+
+static bool each_field(struct workload_request *out, const uint8_t *bytes, size_t len,
+                       visit_field visit)
+{
+    struct grpc_field field;
+    size_t pos = 0;
+    int more;
+    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++)
+        if (n == WIRE_FIELDS_MAX || (field.type == GRPC_BYTES && !visit(out, bytes, &field)))
+            return false;
+    return more == 0;
+}
+
+static struct request_text text_of(const uint8_t *bytes, const struct grpc_field *field)
+{
+    return (struct request_text){(const char *)bytes + field->at, field->len};
+}
+
+static bool is_text(struct request_text text, const char *prefix, const char *name)
+{
+    size_t n = strlen(prefix), m = strlen(name);
+    return text.at && text.len == n + m && memcmp(text.at, prefix, n) == 0 &&
+           memcmp(text.at + n, name, m) == 0;
+}
+
+/* ---- annotations -------------------------------------------------------------------------------
+ */
+
+static void keep_annotation(struct workload_request *out, struct request_text key,
+                            struct request_text value)
+{
+    out->annotated = true;
+    for (size_t i = 0; i < WORKLOAD_WISHES; i++)
+        if (is_text(key, OWN, workload_wish_names[i]))
+            out->wishes[i] = value;
+    if (is_text(key, CONFIG, "seen"))
+        out->seen = value;
+    else if (is_text(key, CONFIG, "hash"))
+        out->hash = value;
+    else if (is_text(key, CONFIG, "source"))
+        out->source = value;
+}
+
+/* One pair of the map. */
+static bool read_pair(struct workload_request *out, const uint8_t *bytes, size_t len)
+{
+    struct request_text pair[2] = {{"", 0}, {"", 0}};
+    struct grpc_field field;
+    size_t pos = 0;
+    int more;
+    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++) {
+        if (n == WIRE_FIELDS_MAX)
+            return false;
+        if (field.type == GRPC_BYTES && (field.number == 1 || field.number == 2))
+            pair[field.number - 1] = text_of(bytes, &field);
+    }
+    keep_annotation(out, pair[0], pair[1]);
+    return more == 0;
+}
+
+static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
+                       const struct grpc_field *field)
+{
+    return field->number != FIELD_ANNOTATIONS || read_pair(out, bytes + field->at, field->len);
+}
+
+/* ---- the sandbox -------------------------------------------------------------------------------
+ */
+
+static bool visit_metadata(struct workload_request *out, const uint8_t *bytes,
+                           const struct grpc_field *field)
+{
+    struct request_text *const texts[] = {&out->pod_name, &out->uid, &out->name_space};
+    if (field->number <= sizeof(texts) / sizeof(*texts))
+        *texts[field->number - 1] = text_of(bytes, field);
+    return true;
+}
+
+static bool visit_sandbox(struct workload_request *out, const uint8_t *bytes,
+                          const struct grpc_field *field)
+{
+    return field->number != FIELD_METADATA ||
+           each_field(out, bytes + field->at, field->len, visit_metadata);
+}
+
+static bool visit_request(struct workload_request *out, const uint8_t *bytes,
+                          const struct grpc_field *field)
+{
+    if (field->number == FIELD_IMAGE)
+        return each_field(out, bytes + field->at, field->len, visit_spec);
+    if (field->number == FIELD_SANDBOX)
+        return each_field(out, bytes + field->at, field->len, visit_sandbox);
+    return true;
+}
+
+bool workload_request_read(const uint8_t *message, size_t len, struct workload_request *out)
+{
+    *out = (struct workload_request){0};
+    return each_field(out, message, len, visit_request);
+}
+
+bool request_copy(struct request_text text, char *out, size_t size)
+{
+    if (!text.at || !text.len || text.len >= size || memchr(text.at, 0, text.len))
+        return false;
+    memcpy(out, text.at, text.len);
+    out[text.len] = '\0';
+    return true;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ImageStatus, with annotations for a pod, without them for a container's user. No registry is
+ * asked here: there are no credentials. */
+#include "plugins/containerd/cri-proxy/workload/workload_internal.h"
+
+#include "lib/grpc/fields.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHILDREN_MAX 64u /* of a reference that are asked for */
+#define STATUS_MS 10000u /* for one of them */
+#define ANSWER_MAX (4u * 1024 * 1024)
+
+/* ---- of a pod ----------------------------------------------------------------------------------
+ */
+
+static bool find_own(const struct work *work, struct table_value *out)
+{
+    const struct table_pod pod = work_pod(work);
+    return table_find_pod(work->workload->table, work->call->text, &pod, out);
+}
+
+/* What such a pod gets; then it is this pod's. */
+static bool find_child(const struct work *work, struct table_value *out)
+{
+    struct workload *w = work->workload;
+    struct ocv_error err = {0};
+    const struct table_pod pod = work_pod(work);
+    const struct table_key key = work_key(work);
+    if (!table_find_choice(w->table, &key, out))
+        return false;
+    if (table_put_pod(w->table, work->call->text, &pod, out, &err) == OCV_OK)
+        return true;
+    log_line("%s: the pod's choice cannot be kept: %s", work->call->text, err.message);
+    return false;
+}
+
+/* Find the pod by its devices. */
+static void find_pod(struct work *work)
+{
+    struct pods_list live;
+    struct ocv_error err = {0};
+    struct pods *pods = work->workload->pods;
+    if (*work->pod.name || pods_find(pods, work->pod.seen, &work->pod))
+        return;
+    if (pods_ask(pods, work->workload->engine, &live, &err) < 0)
+        log_line("%s", err.message);
+    pods_list_free(&live);
+    pods_find(pods, work->pod.seen, &work->pod);
+}
+
+static void status_of_pod(struct work *work, struct workload_answer *answer)
+{
+    struct table_value value;
+    bool by_devices =
+        work->call->mode == OCV_WORKLOAD_DEVICES && work->wishes.devices == WISHES_UNSAID;
+    bool found = find_own(work, &value);
+    if (!found && by_devices) {
+        find_pod(work);
+        found = find_own(work, &value);
+        if (!found && !*work->pod.name) { /* after a restart of kubelet */
+            found =
+                table_find_only(work->workload->table, work->call->text, work->wishes.text, &value);
+        } else if (!found && !work_find_devices(work, answer)) {
+            return;
+        }
+        found = found || (*work->pod.name && find_child(work, &value));
+    } else if (!found) {
+        found = find_child(work, &value);
+    }
+    if (found)
+        answer_child(work, value.child, answer);
+    else if (!refusal_find(work, answer))
+        answer->way = WORKLOAD_ABSENT;
+}
+
+/* ---- of a container's user ---------------------------------------------------------------------
+ */
+
+struct status_call {
+    struct ocv_buffer *body;
+    bool present; /* the answer has an image */
+};
+
+/* ImageStatusResponse { Image image = 1; ... } */
+static int on_status(void *data, const uint8_t *message, size_t len)
+{
+    struct status_call *a = data;
+    struct grpc_field field;
+    size_t pos = 0;
+    a->body->len = 0;
+    while (grpc_field_next(message, len, &pos, &field) == 1)
+        a->present = a->present || (field.number == 1 && field.type == GRPC_BYTES);
+    return ocv_buffer_append(a->body, message, len, NULL) < 0;
+}
+
+/* Has the engine that child? Its answer is then the answer. */
+static bool ask_engine(const struct work *work, const char *child, struct ocv_buffer *body)
+{
+    const struct workload_call *call = work->call;
+    char name[PINNED_TEXT_MAX];
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    struct status_call asking = {.body = body};
+    ocv_auto_buffer message;
+    ocv_buffer_init(&message, GRPC_MESSAGE_MAX);
+    if (!pinned_rewrite(call->text, strlen(call->text), child, name) ||
+        wire_replace_image(call->message, call->len, call->image, name, &message, NULL) < 0)
+        return false;
+    int status = grpc_client_call(work->workload->engine, call->path, NULL, 0, message.data,
+                                  message.len, STATUS_MS, on_status, &asking, &result, &err);
+    if (status < 0 || result.code != GRPC_OK)
+        log_debug("%s: %s", name, status < 0 ? err.message : result.message);
+    return status == OCV_OK && result.code == GRPC_OK && asking.present;
+}
+
+static void status_of_user(const struct work *work, struct workload_answer *answer)
+{
+    static const char none[] = "ocivariant: %.300s: no build of it that was chosen here is on this "
+                               "node; pods choose when they pull";
+    char children[CHILDREN_MAX][OCV_DIGEST_MAX], reason[WORKLOAD_REASON_MAX];
+    const struct workload_call *call = work->call;
+    size_t n = table_children(work->workload->table, call->text, children, CHILDREN_MAX);
+    ocv_buffer_init(&answer->body, ANSWER_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (ask_engine(work, children[i], &answer->body)) {
+            answer->way = WORKLOAD_ANSWER;
+            return;
+        }
+    if (n == 0 && call->reference->digest &&
+        table_knows_digest(work->workload->table, call->reference->name, call->reference->digest)) {
+        answer->way = WORKLOAD_AS_SENT; /* a child by its own name */
+        return;
+    }
+    snprintf(reason, sizeof(reason), none, call->text);
+    answer_refusal(answer, GRPC_FAILED_PRECONDITION, reason);
+}
+
+void workload_status(struct workload *workload, const struct workload_call *call,
+                     struct workload_answer *answer)
+{
+    struct work work = {.workload = workload, .call = call};
+    *answer = (struct workload_answer){0};
+    if (work_begin(&work, answer)) {
+        if (work.request.annotated)
+            status_of_pod(&work, answer);
+        else
+            status_of_user(&work, answer);
+    }
+    if (answer->way == WORKLOAD_REFUSE)
+        counts_add(workload->counts, COUNT_REFUSED);
+    work_end(&work);
+}

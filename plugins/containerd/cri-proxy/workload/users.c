@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/workload/users.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct known_user {
+    char digest[OCV_DIGEST_MAX];
+    char user[OCV_IMAGE_USER_MAX];
+};
+
+struct users {
+    pthread_mutex_t lock;
+    struct known_user *list; /* the oldest at `next`, once it is full */
+    size_t n, next;
+};
+
+int users_new(struct users **out, struct ocv_error *err)
+{
+    struct users *u = calloc(1, sizeof(*u));
+    if (!u || !(u->list = calloc(USERS_CACHE_MAX, sizeof(*u->list)))) {
+        free(u);
+        return ocv_error_nomem(err);
+    }
+    pthread_mutex_init(&u->lock, NULL);
+    *out = u;
+    return OCV_OK;
+}
+
+void users_free(struct users *u)
+{
+    if (!u)
+        return;
+    pthread_mutex_destroy(&u->lock);
+    free(u->list);
+    free(u);
+}
+
+bool users_recall(struct users *u, const char *digest, char out[OCV_IMAGE_USER_MAX])
+{
+    bool found = false;
+    pthread_mutex_lock(&u->lock);
+    for (size_t i = 0; i < u->n && !found; i++)
+        if (strcmp(u->list[i].digest, digest) == 0) {
+            memcpy(out, u->list[i].user, OCV_IMAGE_USER_MAX);
+            found = true;
+        }
+    pthread_mutex_unlock(&u->lock);
+    return found;
+}
+
+static void remember_user(struct users *u, const char *digest, const char *user)
+{
+    pthread_mutex_lock(&u->lock);
+    struct known_user *k = &u->list[u->next];
+    snprintf(k->digest, sizeof(k->digest), "%s", digest);
+    snprintf(k->user, sizeof(k->user), "%s", user);
+    u->next = (u->next + 1) % USERS_CACHE_MAX;
+    u->n += u->n < USERS_CACHE_MAX;
+    pthread_mutex_unlock(&u->lock);
+}
+
+static int fetch_user(struct ocv_registry *registry, const struct ocv_reference *reference,
+                      const struct ocv_entry *entry, char out[OCV_IMAGE_USER_MAX],
+                      struct ocv_error *err)
+{
+    struct ocv_descriptor found;
+    ocv_auto(ocv_manifest) manifest = NULL;
+    ocv_auto_buffer body;
+    ocv_auto_buffer config;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
+    int status = ocv_registry_get(registry, reference, entry->digest, &body, &found, err);
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(body.data, body.len, found.media_type, &manifest, err);
+    if (status == OCV_OK)
+        status =
+            ocv_registry_get_blob(registry, reference, ocv_manifest_config(manifest), &config, err);
+    return status < 0 ? status
+                      : ocv_image_user(config.data ? config.data : "", config.len, out, err);
+}
+
+int users_same(struct users *u, struct ocv_registry *registry,
+               const struct ocv_reference *reference, const char *name,
+               const struct ocv_entry *const *entries, size_t n, char out[OCV_IMAGE_USER_MAX],
+               struct ocv_error *err)
+{
+    char user[OCV_IMAGE_USER_MAX] = "";
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        int status = OCV_OK;
+        if (!users_recall(u, entries[i]->digest, user)) {
+            status = fetch_user(registry, reference, entries[i], user, err);
+            if (status == OCV_OK)
+                remember_user(u, entries[i]->digest, user);
+        }
+        if (status < 0)
+            return status;
+        if (i > 0 && strcmp(user, out) != 0)
+            return ocv_error_set(
+                err, OCV_ERR_CHECK, "variants of %s run as different users (%s, %s)", name,
+                strcmp(user, out) < 0 ? user : out, strcmp(user, out) < 0 ? out : user);
+        snprintf(out, OCV_IMAGE_USER_MAX, "%s", user);
+    }
+    return OCV_OK;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/workload/wishes.h"
+
+#include "lib/config/config_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANNOTATION "annotation dev.ocivariant/"
+
+/* ---- one wish ----------------------------------------------------------------------------------
+ */
+
+static int take_label(struct workload_wishes *out, const char *text, struct ocv_error *err)
+{
+    if (strlen(text) >= sizeof(out->label) || !ocv_label_readable(text, strlen(text)))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             ANNOTATION "label: \"%.80s\" is not a label (a-z 0-9 . _, at most 63)",
+                             text);
+    snprintf(out->label, sizeof(out->label), "%s", text);
+    return OCV_OK;
+}
+
+static int take_devices(struct workload_wishes *out, const char *text, struct ocv_error *err)
+{
+    if (strcmp(text, "node") == 0)
+        out->devices = WISHES_NODE;
+    else if (strcmp(text, "cpu") == 0)
+        out->devices = WISHES_CPU;
+    else if (!strchr(text, '=') ||
+             ocv_config_set(out->config, ANNOTATION "devices", "devices", text, false, err) < 0)
+        return ocv_error_set(
+            err, OCV_ERR_INVALID,
+            ANNOTATION "devices: \"%.80s\" is not node, cpu or NS=ID[,ID][;NS=ID...]", text);
+    else
+        out->devices = WISHES_NAMED;
+    return OCV_OK;
+}
+
+static int take_wish(struct workload_wishes *out, enum workload_wish wish, const char *text,
+                     struct ocv_error *err)
+{
+    char source[64];
+    if (wish == WORKLOAD_LABEL)
+        return take_label(out, text, err);
+    if (wish == WORKLOAD_DEVICES)
+        return take_devices(out, text, err);
+    const char *name = workload_wish_names[wish];
+    snprintf(source, sizeof(source), ANNOTATION "%s", name);
+    int status = ocv_config_set(out->config, source, name, text, false, err);
+    if (status == OCV_OK || status == OCV_ERR_NOMEM)
+        return status;
+    if (err)
+        err->status = OCV_ERR_INVALID;
+    return OCV_ERR_INVALID;
+}
+
+/* ---- one form ----------------------------------------------------------------------------------
+ */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "NAME=first,second\n", sorted, each once. */
+static int append_list(struct ocv_buffer *out, const char *name, const struct ocv_strings *list,
+                       struct ocv_error *err)
+{
+    if (!list->count)
+        return OCV_OK;
+    const char **sorted = calloc(list->count, sizeof(*sorted));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    memcpy(sorted, list->list, list->count * sizeof(*sorted));
+    qsort(sorted, list->count, sizeof(*sorted), compare_texts);
+    int status = OCV_OK;
+    for (size_t i = 0; i < list->count && status == OCV_OK; i++)
+        if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
+            status = ocv_buffer_printf(out, err, "%s%s", i ? "," : name, sorted[i]);
+    free(sorted);
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+    return strcmp(((const struct ocv_device_setting *)a)->ns,
+                  ((const struct ocv_device_setting *)b)->ns);
+}
+
+/* "devices=NS=ID,ID;NS=...\n" */
+static int append_devices(struct ocv_buffer *out, const struct workload_wishes *w,
+                          struct ocv_error *err)
+{
+    struct ocv_config *c = w->config;
+    if (w->devices == WISHES_UNSAID)
+        return OCV_OK;
+    if (w->devices != WISHES_NAMED)
+        return ocv_buffer_printf(out, err, "devices=%s\n",
+                                 w->devices == WISHES_NODE ? "node" : "cpu");
+    qsort(c->devices, c->n_devices, sizeof(*c->devices), compare_devices);
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n_devices && status == OCV_OK; i++) {
+        const struct ocv_strings *ids = &c->devices[i].ids;
+        status = ocv_buffer_printf(out, err, "%s%s=", i ? ";" : "devices=", c->devices[i].ns);
+        if (ids->count)
+            qsort(ids->list, ids->count, sizeof(*ids->list), compare_texts);
+        for (size_t k = 0; k < ids->count && status == OCV_OK; k++)
+            status = ocv_buffer_printf(out, err, "%s%s", k ? "," : "", ids->list[k]);
+    }
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int write_text(struct workload_wishes *w, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, WISHES_TEXT_MAX);
+    int status = append_devices(&text, w, err);
+    if (status == OCV_OK)
+        status = append_list(&text, "disable=", &w->config->disable, err);
+    if (status == OCV_OK && *w->label)
+        status = ocv_buffer_printf(&text, err, "label=%s\n", w->label);
+    if (status == OCV_OK)
+        status = append_list(&text, "require=", &w->config->require, err);
+    if (status == OCV_OK)
+        w->text = strdup(text.data ? text.data : "");
+    return status < 0 || w->text ? status : ocv_error_nomem(err);
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+static int begin_wishes(struct workload_wishes *out, struct ocv_error *err)
+{
+    *out = (struct workload_wishes){0};
+    return ocv_config_new(&out->config, err);
+}
+
+static bool is_honoured(const struct ocv_config *config, enum workload_wish wish)
+{
+    const char *const *names = NULL;
+    size_t n = ocv_config_list(config, "workload_annotations", &names);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], workload_wish_names[wish]) == 0)
+            return true;
+    return n == 0;
+}
+
+/* A line of the form is one wish. */
+static bool has_control(const char *text)
+{
+    while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
+        text++;
+    return *text;
+}
+
+int workload_wishes_read(const struct workload_request *request, const struct ocv_config *config,
+                         struct workload_wishes *out, struct ocv_error *err)
+{
+    char value[WISH_MAX];
+    int status = begin_wishes(out, err);
+    for (size_t i = 0; i < WORKLOAD_WISHES && status == OCV_OK; i++) {
+        struct request_text text = request->wishes[i];
+        if (!text.at || !text.len || !is_honoured(config, (enum workload_wish)i))
+            continue;
+        if (request_copy(text, value, sizeof(value)) && !has_control(value))
+            status = take_wish(out, (enum workload_wish)i, value, err);
+        else
+            status = ocv_error_set(
+                err, OCV_ERR_INVALID,
+                ANNOTATION "%s: \"%.*s...\" has control characters, or %u bytes or more",
+                workload_wish_names[i], (int)(text.len < 40 ? text.len : 40), text.at, WISH_MAX);
+    }
+    return status < 0 ? status : write_text(out, err);
+}
+
+static int parse_line(struct workload_wishes *out, char *line, struct ocv_error *err)
+{
+    char *value = strchr(line, '=');
+    if (!value)
+        return ocv_error_set(err, OCV_ERR_DATA, "no value in \"%.60s\"", line);
+    *value++ = '\0';
+    for (size_t i = 0; i < WORKLOAD_WISHES; i++)
+        if (strcmp(line, workload_wish_names[i]) == 0)
+            return take_wish(out, (enum workload_wish)i, value, err);
+    return ocv_error_set(err, OCV_ERR_DATA, "no such annotation: \"%.60s\"", line);
+}
+
+int workload_wishes_parse(const char *text, struct workload_wishes *out, struct ocv_error *err)
+{
+    int status = begin_wishes(out, err);
+    char *copy = status == OCV_OK ? strdup(text) : NULL, *rest = copy, *line;
+    if (status == OCV_OK && !copy)
+        status = ocv_error_nomem(err);
+    while (status == OCV_OK && (line = strsep(&rest, "\n")))
+        if (*line)
+            status = parse_line(out, line, err);
+    free(copy);
+    return status < 0 ? status : write_text(out, err);
+}
+
+void workload_wishes_free(struct workload_wishes *wishes)
+{
+    ocv_config_free(wishes->config);
+    free(wishes->text);
+    *wishes = (struct workload_wishes){0};
+}

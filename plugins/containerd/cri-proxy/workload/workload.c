@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/workload/workload_internal.h"
+
+#include "lib/base/clock.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRUNE_MS 60000 /* between two looks at the engine's sandboxes */
+#define PRUNE_AGE_S 60 /* a pod's row may be older than its sandbox */
+
+/* ---- what a request says -----------------------------------------------------------------------
+ */
+
+/* "devices=" is the first line of the one form. */
+static void wished_devices(struct work *work)
+{
+    static const char key[] = "devices=";
+    const char *text = work->wishes.text;
+    if (work->wishes.devices == WISHES_UNSAID)
+        snprintf(work->devices, sizeof(work->devices), "%s", DEVICES_NODE);
+    else
+        snprintf(work->devices, sizeof(work->devices), "%.*s",
+                 (int)strcspn(text + sizeof(key) - 1, "\n"), text + sizeof(key) - 1);
+}
+
+bool work_begin(struct work *work, struct workload_answer *answer)
+{
+    const struct workload_call *call = work->call;
+    struct ocv_error err = {0};
+    if (!workload_request_read(call->message, call->len, &work->request)) {
+        answer_refusal(answer, GRPC_INVALID_ARGUMENT, "ocivariant: malformed request");
+        return false;
+    }
+    pods_of_request(work->workload->pods, &work->request, &work->pod);
+    if (workload_wishes_read(&work->request, call->decide->config, &work->wishes, &err) < 0) {
+        answer_error(answer, &err);
+        return false;
+    }
+    wished_devices(work);
+    return true;
+}
+
+void work_end(struct work *work)
+{
+    workload_wishes_free(&work->wishes);
+}
+
+struct table_key work_key(const struct work *work)
+{
+    return (struct table_key){work->call->text, work->wishes.text, work->devices};
+}
+
+struct table_pod work_pod(const struct work *work)
+{
+    return (struct table_pod){work->pod.uid, work->pod.seen};
+}
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason)
+{
+    answer->way = WORKLOAD_REFUSE;
+    answer->code = code;
+    snprintf(answer->reason, sizeof(answer->reason), "%s", reason);
+    log_line("refused: %s", reason);
+}
+
+void answer_error(struct workload_answer *answer, const struct ocv_error *err)
+{
+    char reason[WORKLOAD_REASON_MAX];
+    enum grpc_code code = GRPC_UNAVAILABLE;
+    if (err->status == OCV_ERR_INVALID)
+        code = GRPC_INVALID_ARGUMENT;
+    else if (err->status == OCV_ERR_NO_MATCH || err->status == OCV_ERR_CHECK)
+        code = GRPC_FAILED_PRECONDITION;
+    else if (err->status == OCV_ERR_NOT_FOUND)
+        code = GRPC_NOT_FOUND;
+    else if (err->status == OCV_ERR_DENIED)
+        code = GRPC_PERMISSION_DENIED;
+    else if (err->status == OCV_ERR_NOMEM)
+        code = GRPC_RESOURCE_EXHAUSTED;
+    snprintf(reason, sizeof(reason), "ocivariant: %.*s", (int)(sizeof(reason) - 16), err->message);
+    answer_refusal(answer, code, reason);
+}
+
+void answer_child(const struct work *work, const char *child, struct workload_answer *answer)
+{
+    const char *text = work->call->text;
+    if (pinned_rewrite(text, strlen(text), child, answer->name))
+        answer->way = WORKLOAD_EDIT;
+    else
+        answer_refusal(answer, GRPC_INVALID_ARGUMENT, "ocivariant: the image's name is too long");
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------
+ */
+
+/* Of this pod as it is: one that may not read the image is not told what another was. */
+static char *refusal_key(const struct work *work)
+{
+    char *key = NULL;
+    if (!*work->pod.seen)
+        return NULL;
+    return asprintf(&key, "%s\n%s\n%s", work->pod.seen, work->call->text, work->wishes.text) < 0
+               ? NULL
+               : key;
+}
+
+void refusal_keep(const struct work *work, const struct workload_answer *answer)
+{
+    struct workload *w = work->workload;
+    char *key = refusal_key(work);
+    if (!key ||
+        (answer->code != GRPC_INVALID_ARGUMENT && answer->code != GRPC_FAILED_PRECONDITION)) {
+        free(key);
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    struct refusal *r = &w->refusals[w->next_refusal];
+    w->next_refusal = (w->next_refusal + 1) % REFUSALS_MAX;
+    free(r->key);
+    *r = (struct refusal){.key = key, .code = answer->code, .until = ocv_clock_ms() + REFUSAL_MS};
+    memcpy(r->reason, answer->reason, sizeof(r->reason));
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool refusal_find(const struct work *work, struct workload_answer *answer)
+{
+    struct workload *w = work->workload;
+    char *key = refusal_key(work);
+    bool found = false;
+    int64_t now = ocv_clock_ms();
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; key && i < REFUSALS_MAX; i++) {
+        const struct refusal *r = &w->refusals[i];
+        if (!r->key || r->until <= now || strcmp(r->key, key) != 0)
+            continue;
+        answer->way = WORKLOAD_REFUSE;
+        answer->code = r->code;
+        memcpy(answer->reason, r->reason, sizeof(answer->reason));
+        found = true;
+    }
+    pthread_mutex_unlock(&w->lock);
+    free(key);
+    return found;
+}
+
+/* ---- between calls -----------------------------------------------------------------------------
+ */
+
+/* What a choice becomes with another profile or configuration: the same, another child of its index
+ * that has its user, or none, so that the next pull asks the registry. */
+static int choose_again(const struct workload *w, const struct decide *decide,
+                        const struct ocv_profile *profile, struct table_copy *row,
+                        struct ocv_error *err)
+{
+    char user[OCV_IMAGE_USER_MAX];
+    ocv_auto_buffer body;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_reference) reference = NULL;
+    struct workload_wishes wishes = {0};
+    const struct ocv_entry *entry = NULL;
+    ocv_buffer_init(&body, TABLE_INDEX_MAX);
+    if (strcmp(row->value.index, row->value.child) == 0)
+        return OCV_OK; /* there is nothing to choose */
+    int status = table_index(w->table, row->value.index, &body, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(body.data, body.len, NULL, &index, err);
+    if (status == OCV_OK)
+        status = ocv_reference_parse(row->reference, &reference, err);
+    if (status == OCV_OK)
+        status = workload_wishes_parse(row->wishes, &wishes, err);
+    const struct choose_question question = {
+        .name = row->reference,
+        .config = ocv_config_for_reference(decide->config, reference),
+        .wishes = &wishes,
+        .devices = row->devices,
+        .index = index,
+        .profile = profile};
+    if (status == OCV_OK)
+        status = choose_entry(&question, &entry, err);
+    workload_wishes_free(&wishes);
+    if (status < 0 || !entry || strcmp(entry->digest, row->value.child) == 0)
+        return status;
+    if (!users_recall(w->users, entry->digest, user) || strcmp(user, row->value.user) != 0)
+        return ocv_error_set(err, OCV_ERR_CHECK, "the user of %s is not known", entry->digest);
+    snprintf(row->value.child, sizeof(row->value.child), "%s", entry->digest);
+    const struct table_key key = {row->reference, row->wishes, row->devices};
+    log_line("the node has changed: %s -> %s", row->reference, entry->digest);
+    return table_put_choice(w->table, &key, &row->value, NULL, 0, err);
+}
+
+static void choose_all_again(const struct workload *w, const struct decide *decide,
+                             const struct ocv_profile *profile)
+{
+    struct table_copy row;
+    for (size_t i = 0; table_get_choice(w->table, i, &row);) {
+        struct ocv_error err = {0};
+        const struct table_key key = {row.reference, row.wishes, row.devices};
+        int status = choose_again(w, decide, profile, &row, &err);
+        if (status < 0 && status != OCV_ERR_NOMEM) {
+            log_line("%s is chosen again at the next pull: %s", row.reference, err.message);
+            table_drop_choice(w->table, &key); /* another has its place */
+        } else {
+            i++;
+        }
+        table_copy_free(&row);
+    }
+}
+
+static void prune_pods(struct workload *w)
+{
+    struct ocv_error err = {0};
+    struct pods_list live = {0};
+    int64_t since = table_now() - PRUNE_AGE_S;
+    if (!table_count_pods(w->table))
+        return;
+    if (pods_ask(w->pods, w->engine, &live, &err) < 0) {
+        log_debug("%s", err.message);
+        return;
+    }
+    struct table_pod *pods = calloc(live.n + 1, sizeof(*pods));
+    for (size_t i = 0; pods && i < live.n; i++)
+        pods[i] = (struct table_pod){live.list[i].uid, live.list[i].seen};
+    if (pods)
+        table_prune(w->table, pods, live.n, since);
+    free(pods);
+    pods_list_free(&live);
+}
+
+void workload_tend(struct workload *w, const struct decide *decide, unsigned generation)
+{
+    char digest[OCV_DIGEST_MAX] = "";
+    struct ocv_error err = {0};
+    struct table_copy first;
+    ocv_auto(ocv_profile) profile = NULL;
+    int64_t now = ocv_clock_ms();
+    if (now - w->pruned >= PRUNE_MS) {
+        w->pruned = now;
+        prune_pods(w);
+    }
+    if (!table_get_choice(w->table, 0, &first))
+        return;
+    table_copy_free(&first);
+    if (decide_profile(decide, &profile, digest, &err) < 0 ||
+        (generation == w->generation && strcmp(digest, w->profile) == 0))
+        return;
+    if (*w->profile || generation != w->generation)
+        choose_all_again(w, decide, profile);
+    memcpy(w->profile, digest, sizeof(w->profile));
+    w->generation = generation;
+}
+
+void workload_tick(struct workload *w)
+{
+    grpc_client_tend(w->engine);
+    grpc_client_tend(w->kubelet);
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+int workload_new(const struct workload_options *options, struct workload **out,
+                 struct ocv_error *err)
+{
+    struct workload *w = calloc(1, sizeof(*w));
+    if (!w)
+        return ocv_error_nomem(err);
+    pthread_mutex_init(&w->lock, NULL);
+    int status = table_open(options->state, &w->table, err);
+    if (status == OCV_OK)
+        status = users_new(&w->users, err);
+    if (status == OCV_OK)
+        status = pods_new(&w->pods, err);
+    if (status == OCV_OK)
+        status = counts_new(options->metrics, &w->counts, err);
+    if (status == OCV_OK)
+        status = grpc_client_new(options->backend, &w->engine, err);
+    if (status == OCV_OK)
+        status = grpc_client_new(options->pod_resources, &w->kubelet, err);
+    if (status < 0)
+        workload_free(w);
+    else
+        *out = w;
+    return status;
+}
+
+void workload_free(struct workload *w)
+{
+    if (!w)
+        return;
+    table_free(w->table);
+    users_free(w->users);
+    pods_free(w->pods);
+    counts_free(w->counts);
+    grpc_client_free(w->engine);
+    grpc_client_free(w->kubelet);
+    for (size_t i = 0; i < POD_DEVICES_MAX; i++)
+        free(w->given[i].devices);
+    for (size_t i = 0; i < REFUSALS_MAX; i++)
+        free(w->refusals[i].key);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of a call share. */
+#ifndef CRI_PROXY_WORKLOAD_INTERNAL_H
+#define CRI_PROXY_WORKLOAD_INTERNAL_H
+
+#include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
+#include "plugins/containerd/cri-proxy/workload/choice.h"
+#include "plugins/containerd/cri-proxy/workload/counts.h"
+#include "plugins/containerd/cri-proxy/workload/pod_resources.h"
+#include "plugins/containerd/cri-proxy/workload/pods.h"
+#include "plugins/containerd/cri-proxy/workload/users.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
+
+#include <pthread.h>
+
+#define REFUSALS_MAX 256u
+#define REFUSAL_MS 60000 /* that ImageStatus says what PullImage said; then it is pulled again */
+
+/* What PullImage refused, so that ImageStatus of that pod says the same. */
+struct refusal {
+    char *key; /* of refusal_key */
+    enum grpc_code code;
+    char reason[WORKLOAD_REASON_MAX];
+    int64_t until;
+};
+
+/* What kubelet said of a pod. */
+struct pod_devices {
+    char uid[TABLE_POD_MAX];
+    char *devices; /* as a key has them */
+};
+#define POD_DEVICES_MAX 1024u
+
+struct workload {
+    struct pod_table *table;
+    struct users *users;
+    struct pods *pods;
+    struct grpc_client *engine, *kubelet;
+    struct counts *counts;
+    pthread_mutex_t lock; /* of what follows */
+    struct refusal refusals[REFUSALS_MAX];
+    size_t next_refusal;
+    struct pod_devices given[POD_DEVICES_MAX];
+    size_t next_given;
+    /* of workload_tend alone */
+    char profile[OCV_DIGEST_MAX];
+    unsigned generation;
+    int64_t pruned;
+};
+
+/* One call, as far as its request says. */
+struct work {
+    struct workload *workload;
+    const struct workload_call *call;
+    struct workload_request request;
+    struct workload_wishes wishes;
+    struct pod pod;
+    char devices[TABLE_DEVICES_MAX];
+};
+/** Read the request. False: refused, and the answer says why. Free with work_end in any case. */
+bool work_begin(struct work *work, struct workload_answer *answer);
+void work_end(struct work *work);
+struct table_key work_key(const struct work *work);
+struct table_pod work_pod(const struct work *work);
+
+/** On to the engine with that child in place of the tag. */
+void answer_child(const struct work *work, const char *child, struct workload_answer *answer);
+void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason);
+/** By an error's status. */
+void answer_error(struct workload_answer *answer, const struct ocv_error *err);
+
+/** Find the pod's devices, if the repository is configured for devices and the pod does not name
+ * them in an annotation. False: refused, as `fail` says. */
+bool work_find_devices(struct work *work, struct workload_answer *answer);
+
+void refusal_keep(const struct work *work, const struct workload_answer *answer);
+bool refusal_find(const struct work *work, struct workload_answer *answer);
+
+#endif

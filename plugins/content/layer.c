@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of a layer, as they pass. libarchive reads tar and undoes gzip and zstd; nothing is written
+ * to disk, and archives within the archive are not opened. */
+#include "plugins/content/scan.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int archive_failed(struct archive *archive, struct ocv_error *err)
+{
+    const char *why = archive_error_string(archive);
+    return ocv_error_set(err, OCV_ERR_DATA, "not a layer that can be read: %s",
+                         why ? why : "no reason given");
+}
+
+/* Layers of zeros inflate to a thousand times their size; no real image has such layers. */
+#define RATIO_FREE (INT64_C(4) << 30)
+#define RATIO_MAX 200
+static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
+                       struct ocv_error *err)
+{
+    int64_t inflated = scan->report.bytes, read = archive_filter_bytes(archive, -1);
+    ocv_content_sum(&inflated, more);
+    if (inflated > scan->bytes_max || (inflated > RATIO_FREE && inflated / RATIO_MAX > read))
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "a layer of %lld MiB inflates to more than %lld MiB",
+                             (long long)(read >> 20), (long long)(inflated >> 20));
+    return OCV_OK;
+}
+
+/* "./usr/lib" -> "usr/lib"; NULL for the root itself. */
+static const char *relative_path(const char *path)
+{
+    while (path && (path[0] == '/' || (path[0] == '.' && (path[1] == '/' || !path[1]))))
+        path++;
+    return path && *path ? path : NULL;
+}
+
+/* `data` NULL: zeros. What the reader does not want it is not given. */
+static int feed_bytes(struct scan *scan, const unsigned char *data, int64_t len,
+                      struct ocv_error *err)
+{
+    static const unsigned char zeros[4096];
+    int status = OCV_OK;
+    while (len > 0 && status >= 0) {
+        int64_t n = ocv_content_unwanted(scan->reader);
+        if (n > 0) {
+            n = n < len ? n : len;
+            ocv_content_skip(scan->reader, n);
+        } else {
+            n = data || len < (int64_t)sizeof(zeros) ? len : (int64_t)sizeof(zeros);
+            status = ocv_content_feed(scan->reader, data ? data : zeros, (size_t)n, err);
+        }
+        data = data ? data + n : NULL;
+        len -= n;
+    }
+    return status;
+}
+
+static int read_content(struct scan *scan, struct archive *archive, const char *path, int64_t size,
+                        struct ocv_error *err)
+{
+    char text[OCV_CONTENT_TEXT_MAX];
+    size_t text_len = 0;
+    bool is_text = ocv_content_is_text(path);
+    const void *data;
+    size_t len;
+    la_int64_t offset, at = 0;
+    int status = OCV_OK, got = ARCHIVE_OK;
+    while (status >= 0 &&
+           (got = archive_read_data_block(archive, &data, &len, &offset)) == ARCHIVE_OK) {
+        status = check_ratio(scan, archive, offset, err);
+        if (status >= 0)
+            status = feed_bytes(scan, NULL, offset - at, err); /* a hole of a sparse file */
+        if (status >= 0)
+            status = feed_bytes(scan, data, (int64_t)len, err);
+        at = offset + (la_int64_t)len;
+        size_t n = len < sizeof(text) - text_len ? len : sizeof(text) - text_len;
+        if (is_text && n)
+            memcpy(text + text_len, data, n);
+        text_len += is_text ? n : 0;
+    }
+    if (status >= 0 && got != ARCHIVE_OK && got != ARCHIVE_EOF)
+        return archive_failed(archive, err);
+    if (status >= 0 && at < size)
+        ocv_content_skip(scan->reader, size - at);
+    if (status >= 0 && is_text)
+        status = ocv_content_report_text(&scan->report, path, text, text_len, err);
+    return status < 0 ? status : scan_file(scan, path, size, err);
+}
+
+/* A link may stand where a file stood. Its own target is a file elsewhere. */
+static int note_other(struct scan *scan, const char *path, struct ocv_error *err)
+{
+    struct ocv_content_facts none = {0};
+    return ocv_content_report_file(&scan->report, path, 0, &none, err);
+}
+
+static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
+                       struct ocv_error *err)
+{
+    const char *path = relative_path(archive_entry_pathname(entry));
+    if (!path)
+        return OCV_OK;
+    int status = ocv_content_report_whiteout(&scan->report, path, err);
+    if (status != 0)
+        return status < 0 ? status : OCV_OK;
+    if (archive_entry_filetype(entry) == AE_IFDIR)
+        return OCV_OK;
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+        return note_other(scan, path, err);
+    int64_t size = archive_entry_size(entry);
+    if (size < 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
+    status = check_ratio(scan, archive, 0, err);
+    if (status < 0)
+        return status;
+    return read_content(scan, archive, path, size, err);
+}
+
+/* What stands behind the archive is part of the layer's digest: its reader wants it taken. */
+static int drain_rest(struct scan *scan, int fd, struct ocv_error *err)
+{
+    ssize_t n;
+    while ((n = read(fd, scan->chunk, SCAN_CHUNK)) > 0 || (n < 0 && errno == EINTR))
+        continue;
+    return n < 0 ? ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno)) : OCV_OK;
+}
+
+int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
+{
+    struct archive *archive = archive_read_new();
+    if (!archive)
+        return ocv_error_nomem(err);
+    archive_read_support_filter_gzip(archive);
+    archive_read_support_filter_zstd(archive);
+    archive_read_support_format_tar(archive);
+    archive_read_support_format_empty(archive);
+    int status = OCV_OK, got = archive_read_open_fd(archive, fd, SCAN_CHUNK);
+    struct archive_entry *entry;
+    while (status >= 0 && got == ARCHIVE_OK) {
+        got = archive_read_next_header(archive, &entry);
+        if (got == ARCHIVE_WARN)
+            got = ARCHIVE_OK; /* a name in another character set, and the like */
+        if (got == ARCHIVE_OK)
+            status = read_member(scan, archive, entry, err);
+    }
+    if (status >= 0 && got != ARCHIVE_EOF)
+        status = archive_failed(archive, err);
+    archive_read_free(archive);
+    return status < 0 ? status : drain_rest(scan, fd, err);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of a directory. They are read where they say something, and left out where not. */
+#include "plugins/content/scan.h"
+
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int read_text(struct scan *scan, int fd, const char *path, struct ocv_error *err)
+{
+    ssize_t n = pread(fd, scan->chunk, OCV_CONTENT_TEXT_MAX, 0);
+    return n < 0
+               ? OCV_OK
+               : ocv_content_report_text(&scan->report, path, (char *)scan->chunk, (size_t)n, err);
+}
+
+/* A file that cannot be read is noted, and the others are read all the same. */
+static int read_file(struct scan *scan, const char *access_path, const char *path, int64_t size,
+                     struct ocv_error *err)
+{
+    ocv_auto_fd int fd = open(access_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
+                                     "files that cannot be read", 0, 1, err);
+    int64_t at = 0;
+    while (at < size) {
+        ssize_t n = pread(fd, scan->chunk, SCAN_CHUNK, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ocv_file_fail(err, NULL, access_path, "read");
+        if (n == 0)
+            break;
+        int status = ocv_content_feed(scan->reader, scan->chunk, (size_t)n, err);
+        if (status < 0)
+            return status;
+        at += n;
+        int64_t unwanted = ocv_content_unwanted(scan->reader);
+        if (unwanted > size - at)
+            unwanted = size - at;
+        if (unwanted > 0)
+            ocv_content_skip(scan->reader, unwanted);
+        at += unwanted > 0 ? unwanted : 0;
+    }
+    int status = ocv_content_is_text(path) ? read_text(scan, fd, path, err) : OCV_OK;
+    return status < 0 ? status : scan_file(scan, path, size, err);
+}
+
+int scan_tree(struct scan *scan, const char *path, struct ocv_error *err)
+{
+    char *const roots[] = {(char *)(uintptr_t)path, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    int status = tree ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    size_t root = strlen(path);
+    for (FTSENT *entry; status >= 0 && (entry = fts_read(tree));) {
+        const char *below = entry->fts_path + root;
+        below += strspn(below, "/");
+        if (entry->fts_level == FTS_ROOTLEVEL &&
+            (entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR))
+            status = ocv_error_set(err, entry->fts_errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
+                                   "%s: %s", path, strerror(entry->fts_errno));
+        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS)
+            status = ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
+                                           "directories that cannot be read", 0, 1, err);
+        else if (entry->fts_info == FTS_F)
+            status = read_file(scan, entry->fts_accpath, *below ? below : entry->fts_name,
+                               entry->fts_statp->st_size, err);
+    }
+    if (tree)
+        fts_close(tree);
+    return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ocivariant-node-setup: run by a DaemonSet's init container on each node before variantd.
+ *
+ * A node whose engine cannot be set up still gets the daemon: the failure is reported, and the pod
+ * starts. So every exit but wrong usage is 0, except when the set-up is undone. */
+#include "cmd/common/cli.h"
+#include "lib/base/exit_code.h"
+#include "plugins/kubernetes/set_up.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+
+struct node_setup {
+    struct cli cli;
+    struct engine_setup engine;
+    const char *report, *account;
+    struct ocv_option_list own;
+    bool stay;
+};
+
+static const struct ocv_option options[] = {
+    {.name = "root",
+     .value = "DIR",
+     .help = "the node's file system",
+     OCV_OPTION_TEXT(struct node_setup, engine.root)},
+    {.name = "engine-config",
+     .value = "FILE",
+     .help = "containerd's configuration (/etc/containerd/config.toml)",
+     OCV_OPTION_TEXT(struct node_setup, engine.engine_config)},
+    {.name = "edit-engine-config",
+     .help = "change that, too, if it has no config_path; then containerd\n"
+             "has to be restarted",
+     OCV_OPTION_FLAG(struct node_setup, engine.edit_config)},
+    {.name = "report",
+     .value = "FILE",
+     .help = "one line for variantd's --setup-report",
+     OCV_OPTION_TEXT(struct node_setup, report)},
+    {.name = "own",
+     .value = "UID:DIR",
+     .help = "make DIR that user's, who is variantd's; again for more",
+     OCV_OPTION_LIST(struct node_setup, own)},
+    {.name = "service-account",
+     .value = "DIR",
+     .help = "token and ca.crt (" ACCOUNT ")",
+     OCV_OPTION_TEXT(struct node_setup, account)},
+    {.name = "remove", .help = "undo it", OCV_OPTION_FLAG(struct node_setup, engine.remove)},
+    {.name = "stay",
+     .help = "do not end before SIGTERM, as a DaemonSet's pods have to; without\n"
+             "--root nothing else is done",
+     OCV_OPTION_FLAG(struct node_setup, stay)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage =
+        "Usage: " NODE_SETUP " --root DIR [OPTIONS]\n\n"
+        "Have the containerd of the node whose file system is DIR ask variantd for the tags of\n"
+        "the registries that the configuration names, as `variantctl setup containerd\n"
+        "--hosts-only` does. Where containerd's configuration has no config_path, nothing is\n"
+        "changed: a line on standard error, the report and, in a pod, an event say so, and the\n"
+        "exit status is 0, so that variantd starts.\n",
+    .options = options,
+    .end = ""};
+
+/* "UID:DIR": the directory itself, not a link in its place, and nothing below it. */
+static int give_directory(const char *text, struct ocv_error *err)
+{
+    char *end;
+    unsigned long uid = strtoul(text, &end, 10);
+    if (end == text || *end != ':' || end[1] != '/' || uid > INT32_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--own: '%.200s' is not UID:DIR", text);
+    int fd = open(end + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool given = fd >= 0 && fchown(fd, (uid_t)uid, (gid_t)uid) == 0;
+    int status = given ? OCV_OK
+                       : ocv_error_set(err, OCV_ERR_IO, "%s: cannot make it user %lu's: %s",
+                                       end + 1, uid, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static int find_registries(struct node_setup *s, struct ocv_error *err)
+{
+    const struct ocv_registry_config *registries;
+    int status = cli_load(&s->cli, err);
+    if (status < 0)
+        return status;
+    size_t n = ocv_config_registries(s->cli.config, &registries);
+    for (size_t i = 0; i < n && i < ENGINE_REGISTRIES_MAX; i++)
+        s->engine.registries[s->engine.n_registries++] = registries[i].host;
+    return OCV_OK;
+}
+
+/* A line for people, where it is not as it should be; then for variantd and for Kubernetes. */
+static void report_state(const struct node_setup *s, enum node_state state, const char *reason)
+{
+    static const char *const what[] = {"configured", "not configured", "failed"};
+    struct ocv_error err = {0};
+    char text[REASON_MAX];
+    snprintf(text, sizeof(text), "containerd: %s: %.400s", what[state], reason);
+    if (state != NODE_CONFIGURED)
+        fprintf(stderr, NODE_SETUP ": %s\n", text);
+    if (s->report && report_write(s->report, state, text, &err) < 0)
+        fprintf(stderr, NODE_SETUP ": %s\n", err.message);
+    err = (struct ocv_error){0};
+    if (state != NODE_CONFIGURED &&
+        report_event(s->account ? s->account : ACCOUNT, state, text, &err) < 0)
+        fprintf(stderr, NODE_SETUP ": no event: %s\n", err.message);
+}
+
+static int set_up_node(struct node_setup *s, struct ocv_error *err)
+{
+    char reason[REASON_MAX] = "no registry is configured";
+    enum node_state state = NODE_NOT_CONFIGURED;
+    for (size_t i = 0; i < s->own.n; i++) {
+        int status = give_directory(s->own.texts[i], err);
+        if (status < 0 && err->status == OCV_ERR_INVALID)
+            return status;
+        if (status < 0)
+            fprintf(stderr, NODE_SETUP ": %s\n", err->message);
+        *err = (struct ocv_error){0};
+    }
+    int status = s->engine.remove ? OCV_OK : find_registries(s, err);
+    if (status < 0)
+        return status;
+    if (s->engine.n_registries || s->engine.remove)
+        state = engine_set_up(&s->engine, reason);
+    if (!s->engine.remove)
+        report_state(s, state, reason);
+    else if (state != NODE_CONFIGURED)
+        return ocv_error_set(err, OCV_ERR_IO, "%s", reason);
+    return OCV_OK;
+}
+
+/* As process 1, which no signal ends that it does not ask for. */
+static void wait_for_end(void)
+{
+    sigset_t signals;
+    int signal;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)sigwait(&signals, &signal);
+}
+
+int main(int argc, char **argv)
+{
+    struct node_setup s = {.engine = {.config_file = "/etc/ocivariant/config.yaml"}};
+    struct ocv_error err = {0};
+    int status = OCV_OK;
+    cli_init(&s.cli, NODE_SETUP);
+    s.cli.no_environment = true;
+    int code = cli_read(&s.cli, &command, &s, argc, argv);
+    if (code >= 0)
+        return cli_quit(&s.cli, code);
+    if (s.cli.n_arguments || !(s.engine.root || s.stay))
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "--root DIR is needed, and no argument");
+    if (s.cli.config_file)
+        s.engine.config_file = s.cli.config_file;
+    if (status >= 0 && s.engine.root)
+        status = set_up_node(&s, &err);
+    if (status >= 0 && s.stay)
+        wait_for_end();
+    return cli_quit(&s.cli, status < 0 ? cli_fail(&s.cli, &err) : 0);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/kubernetes/report.h"
+#include "cmd/common/kube_api.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVENT_MS 10000u   /* the API server has so long: the daemon waits for us */
+#define MESSAGE_MAX 1024u /* bytes that Kubernetes takes of an event's message */
+
+int report_write(const char *path, enum node_state state, const char *reason, struct ocv_error *err)
+{
+    char text[REASON_MAX + 1];
+    int n = snprintf(text, sizeof(text), "%.*s\n", (int)REASON_MAX - 2,
+                     state == NODE_CONFIGURED ? "configured" : reason);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    bool written = fd >= 0 && ocv_fd_write(fd, text, (size_t)n);
+    int status = written ? OCV_OK : ocv_file_fail(err, path, NULL, "write");
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* ---- the event -------------------------------------------------------------------------------
+ */
+
+static const char *environment_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+char *report_event_text(enum node_state state, const char *reason, int64_t now)
+{
+    static const char *const reasons[] = {"ContainerdConfigured", "ContainerdNotConfigured",
+                                          "ContainerdSetupFailed"};
+    char at[32] = "", message[MESSAGE_MAX];
+    time_t seconds = (time_t)now;
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc))
+        strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const char *node = environment_variable("NODE_NAME"),
+               *space = environment_variable("POD_NAMESPACE");
+    snprintf(message, sizeof(message), "%s: %s", *node ? node : "this node", reason);
+    json_t *event = json_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s, s:s}, "
+        "s:s, s:s, s:i, s:s, s:s}",
+        "apiVersion", "v1", "kind", "Event", "metadata", "generateName", NODE_SETUP "-",
+        "namespace", space, "involvedObject", "apiVersion", "v1", "kind", "Pod", "namespace", space,
+        "name", environment_variable("POD_NAME"), "uid", environment_variable("POD_UID"), "reason",
+        reasons[state], "type", state == NODE_CONFIGURED ? "Normal" : "Warning", "message", message,
+        "source", "component", NODE_SETUP, "host", node, "firstTimestamp", at, "lastTimestamp", at,
+        "count", 1, "reportingComponent", NODE_SETUP, "reportingInstance",
+        *node ? node : NODE_SETUP);
+    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+    json_decref(event);
+    return text;
+}
+
+int report_event(const char *account, enum node_state state, const char *reason,
+                 struct ocv_error *err)
+{
+    char path[512];
+    if (!kube_api_known() || !*environment_variable("POD_NAME") ||
+        !*environment_variable("POD_NAMESPACE"))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                             "not in a pod with POD_NAME and POD_NAMESPACE");
+    ocv_auto_free char *text = report_event_text(state, reason, time(NULL));
+    if (!text)
+        return ocv_error_nomem(err);
+    snprintf(path, sizeof(path), "/api/v1/namespaces/%.255s/events",
+             environment_variable("POD_NAMESPACE"));
+    const struct kube_request request = {.account = account,
+                                         .method = "POST",
+                                         .path = path,
+                                         .type = "application/json",
+                                         .body = text,
+                                         .wanted = 201,
+                                         .timeout_ms = EVENT_MS};
+    return kube_api_send(&request, err);
+}

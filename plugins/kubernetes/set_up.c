@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/kubernetes/set_up.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/file.h"
+#include "lib/base/system/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM "variantctl"
+#define ANSWER_MAX (256u * 1024) /* bytes of what it prints: a line for each file */
+#define ARGUMENTS_MAX (2 * ENGINE_REGISTRIES_MAX + 16)
+
+static void fill_arguments(const struct engine_setup *setup, const char *argv[ARGUMENTS_MAX])
+{
+    size_t n = 0;
+    argv[n++] = PROGRAM;
+    argv[n++] = "setup";
+    argv[n++] = "containerd";
+    argv[n++] = "--root";
+    argv[n++] = setup->root;
+    if (setup->remove) {
+        argv[n++] = "--uninstall";
+    } else {
+        argv[n++] = "--config";
+        argv[n++] = setup->config_file;
+    }
+    if (!setup->remove && !setup->edit_config)
+        argv[n++] = "--hosts-only";
+    if (setup->engine_config && !setup->remove) {
+        argv[n++] = "--engine-config";
+        argv[n++] = setup->engine_config;
+    }
+    for (size_t i = 0; i < setup->n_registries && !setup->remove; i++) {
+        argv[n++] = "--registry";
+        argv[n++] = setup->registries[i];
+    }
+    argv[n] = NULL;
+}
+
+/* Its exit status, or -1, where what it would have said is why. */
+static int run_command(const char *const *argv, struct ocv_buffer *answer)
+{
+    int ends[2], result = 0;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    int why = ocv_spawn(argv, -1, ends[1], ends[1], &pid);
+    close(ends[1]);
+    int status = why ? ocv_buffer_printf(answer, NULL, PROGRAM ": %s\n", strerror(why))
+                     : ocv_fd_read(ends[0], PROGRAM, answer, NULL);
+    close(ends[0]); /* what says more than there is room for ends by SIGPIPE */
+    while (!why && waitpid(pid, &result, 0) < 0 && errno == EINTR)
+        continue;
+    return why || status < 0 || !WIFEXITED(result) ? -1 : WEXITSTATUS(result);
+}
+
+/* What it said last by its name is why it failed. */
+static void find_reason(const char *answer, char reason[static REASON_MAX])
+{
+    static const char name[] = PROGRAM ": ";
+    snprintf(reason, REASON_MAX, "%s", PROGRAM " setup failed");
+    for (const char *line = answer; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line, name, sizeof(name) - 1) == 0)
+            snprintf(reason, REASON_MAX, "%.*s", (int)(n - (sizeof(name) - 1)),
+                     line + sizeof(name) - 1);
+        line = line[n] ? line + n + 1 : NULL;
+    }
+}
+
+enum node_state engine_set_up(const struct engine_setup *setup, char reason[static REASON_MAX])
+{
+    const char *argv[ARGUMENTS_MAX];
+    ocv_auto_buffer answer;
+    ocv_buffer_init(&answer, ANSWER_MAX);
+    fill_arguments(setup, argv);
+    int code = run_command(argv, &answer);
+    const char *text = answer.data ? answer.data : "";
+    fputs(text, stdout);
+    fflush(stdout);
+    reason[0] = '\0';
+    if (code == 0)
+        return NODE_CONFIGURED;
+    find_reason(text, reason);
+    return code == ocv_error_exit_code(OCV_ERR_CHECK) ? NODE_NOT_CONFIGURED : NODE_FAILED;
+}

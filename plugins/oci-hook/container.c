@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Images inherit NVIDIA_VISIBLE_DEVICES and NVIDIA_REQUIRE_* from what they were built on, so
+ * neither makes a container one for GPUs. It is one where a runtime or an engine has given it a
+ * device. */
+#include "plugins/oci-hook/container.h"
+
+#include "lib/content/image_config.h"
+#include "lib/content/requirement.h"
+#include "lib/records/container_devices.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CDI_KEYS "cdi.k8s.io/"
+#define CDI_KIND "nvidia.com/gpu="
+
+/* "/dev/nvidia0", not "/dev/nvidiactl", which tools of a cluster mount, too. */
+static bool is_gpu(const char *path)
+{
+    static const char device[] = "/dev/nvidia";
+    return path && strncmp(path, device, sizeof(device) - 1) == 0 &&
+           isdigit((unsigned char)path[sizeof(device) - 1]);
+}
+
+static bool any_is_gpu(const json_t *list, const char *key)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        if (is_gpu(json_string_value(json_object_get(one, key))))
+            return true;
+    }
+    return false;
+}
+
+static const char *get_variable(const json_t *config, const char *name)
+{
+    const json_t *list = json_object_get(json_object_get(config, "process"), "env");
+    const char *found = NULL;
+    size_t i, n = strlen(name);
+    const json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        const char *text = json_string_value(one);
+        if (text && strncmp(text, name, n) == 0 && text[n] == '=')
+            found = text + n + 1;
+    }
+    return found;
+}
+
+/* The hook of the toolkit's older modes, and those of the newer ones. */
+static bool has_toolkit_hook(const json_t *config)
+{
+    static const char *const stages[] = {"prestart", "createRuntime", "createContainer"};
+    const json_t *hooks = json_object_get(config, "hooks"), *one;
+    for (size_t s = 0; s < sizeof(stages) / sizeof(*stages); s++) {
+        size_t i;
+        json_array_foreach(json_object_get(hooks, stages[s]), i, one)
+        {
+            const char *path = json_string_value(json_object_get(one, "path"));
+            const char *slash = path ? strrchr(path, '/') : NULL;
+            const char *name = slash ? slash + 1 : path;
+            if (name &&
+                (strncmp(name, "nvidia-container", 16) == 0 ||
+                 strncmp(name, "nvidia-ctk", 10) == 0 || strncmp(name, "nvidia-cdi-hook", 15) == 0))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* "nvidia.com/gpu=0,nvidia.com/gpu=1" of annotations, or NULL. */
+static const char *cdi_devices(const json_t *config)
+{
+    const char *key;
+    const json_t *value;
+    json_object_foreach(json_object_get(config, "annotations"), key, value)
+    {
+        const char *text = json_string_value(value);
+        if (text && strncmp(key, CDI_KEYS, strlen(CDI_KEYS)) == 0 && strstr(text, CDI_KIND))
+            return text;
+    }
+    return NULL;
+}
+
+static bool names_devices(const char *visible)
+{
+    return visible && *visible && strcmp(visible, "void") != 0 && strcmp(visible, "none") != 0;
+}
+
+bool container_gets_gpu(const json_t *config)
+{
+    return any_is_gpu(json_object_get(json_object_get(config, "linux"), "devices"), "path") ||
+           any_is_gpu(json_object_get(config, "mounts"), "destination") || cdi_devices(config) ||
+           (names_devices(get_variable(config, OCV_REQUIREMENT_DEVICES)) &&
+            has_toolkit_hook(config));
+}
+
+char *container_config(const json_t *config)
+{
+    ocv_auto(ocv_image_config) image = NULL;
+    ocv_auto_buffer essence;
+    size_t at = 0;
+    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
+    json_t *environment = json_object_get(json_object_get(config, "process"), "env");
+    json_t *root = json_pack("{s:{s:O?}}", "config", "Env", environment);
+    char *text = container_gets_gpu(config) ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    bool asks = text && ocv_image_config_parse(text, strlen(text), &image, NULL) == OCV_OK &&
+                ocv_image_config_next(image, OCV_REQUIREMENT_PREFIX, &at) &&
+                ocv_image_config_essence(image, &essence, NULL) == OCV_OK;
+    free(text);
+    return asks ? strndup(essence.data, essence.len) : NULL;
+}
+
+/* "nvidia.com/gpu=0,nvidia.com/gpu=1" -> "0,1" */
+static char *cdi_names(const char *text)
+{
+    char *out = calloc(1, strlen(text) + 1);
+    size_t n = 0;
+    for (const char *at = strstr(text, CDI_KIND); out && at; at = strstr(at, CDI_KIND)) {
+        at += strlen(CDI_KIND);
+        size_t len = strcspn(at, ",");
+        if (n)
+            out[n++] = ',';
+        memcpy(out + n, at, len);
+        n += len;
+    }
+    return out;
+}
+
+char *container_devices(const json_t *config)
+{
+    const char *cdi = cdi_devices(config), *visible = get_variable(config, OCV_REQUIREMENT_DEVICES);
+    if (cdi)
+        return cdi_names(cdi);
+    return names_devices(visible) && has_toolkit_hook(config) ? strdup(visible) : NULL;
+}
+
+char *container_given(const json_t *config)
+{
+    return ocv_container_devices(config, has_toolkit_hook(config), "");
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantd --announce kubernetes before a real API server: class and profile of a node on its Node, with a pod's
+# token and contrib/kubernetes/announce.yaml; nothing else, and nobody else's.
+
+load ../harness
+load ../cluster
+
+ACCOUNT=/run/secrets/kubernetes.io/serviceaccount
+
+setup_file()
+{
+    local node
+    cluster_here >/dev/null || return 0
+    state_start
+    require jq nsenter curl python3 openssl
+    start_namespace
+    start_cluster
+    mkdir -p "$STATE/nodes"/{gang,labelled}
+    python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
+    jq '.items |= map(select(.kind == "Node"))' "$STATE/nodes/objects.json" | k create -f -
+    k create namespace ocivariant
+    k apply --validate=strict -f "$OCV_TOP/contrib/kubernetes/announce.yaml"
+    k -n ocivariant create serviceaccount variantd
+    # pods that a scheduler has bound, as a DaemonSet's are
+    for node in h100 a100; do
+        k -n ocivariant create -f - <<JSON
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "variantd-$node"},
+ "spec": {"serviceAccountName": "variantd", "nodeName": "$node", "containers": [{"name": "variantd", "image": "x"}]}}
+JSON
+    done
+    within sh -c 'mount -t tmpfs tmpfs /run && mkdir -p '"$ACCOUNT"
+    cp "$STATE/nodes/h100.json" "$STATE/profile.json"
+}
+
+teardown_file() { state_stop; }
+setup()
+{
+    local reason
+    reason=$(cluster_here) || skip "$reason"
+}
+teardown() { [ -n "$BATS_TEST_COMPLETED" ] || cat "${STATE:-}/log/variantd" || true; }
+
+give_token() # POD
+{
+    k -n ocivariant create token variantd --bound-object-kind Pod --bound-object-name "$1" >"$STATE/token"
+    within cp "$STATE/token" "$ACCOUNT/token"
+    within cp "$STATE/pki/apiserver.crt" "$ACCOUNT/ca.crt"
+}
+
+# variantd as in a pod of NODE
+announce() # NODE
+{
+    KUBERNETES_SERVICE_HOST=$KUBE_SERVICE KUBERNETES_SERVICE_PORT=443 NODE_NAME=$1 \
+        start_daemon variantd "$OCV_BUILD/variantd" --announce kubernetes --profile "$STATE/profile.json" \
+        --listen 127.0.0.1:5050 --socket "$STATE/variantd.sock" --state-dir "$STATE/state"
+    await variantd within curl --silent --fail http://127.0.0.1:5050/v2/
+}
+
+class_of() { variantctl export nfd --profile "$1" | sed -n 's#^dev.ocivariant/class=##p'; }
+label_is() { [ "$(k get node "$1" -o jsonpath='{.metadata.labels.dev\.ocivariant/class}')" = "$2" ]; }
+
+@test "a node's class and profile are on its Node, and change with it" {
+    give_token variantd-h100
+    announce h100
+    eventually label_is h100 "$(class_of "$STATE/nodes/h100.json")"
+    # what match reads
+    k get nodes -o json >"$STATE/list.json"
+    run --separate-stderr -0 variantctl fleet pack "$STATE/list.json"
+    [ "$(jq -r 'select(.name) | "\(.name) \(.class)"' <<<"$output")" = "h100 $(class_of "$STATE/nodes/h100.json")" ]
+    cp "$STATE/nodes/h100old.json" "$STATE/profile.json"
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    eventually label_is h100 "$(class_of "$STATE/nodes/h100old.json")"
+    stop_daemon variantd
+}
+
+@test "another node's token is refused; with its own it goes on" {
+    give_token variantd-a100
+    cp "$STATE/nodes/h100.json" "$STATE/profile.json"
+    announce h100
+    eventually grep -q "cannot announce this node's class: the API server answers 4" "$STATE/log/variantd"
+    label_is h100 "$(class_of "$STATE/nodes/h100old.json")"
+    give_token variantd-h100 # as kubelet does when a token grows old
+    eventually label_is h100 "$(class_of "$STATE/nodes/h100.json")"
+    [ "$(grep -c 'cannot announce' "$STATE/log/variantd")" = 1 ]
+    stop_daemon variantd
+}
+
+@test "the token changes nothing else" {
+    give_token variantd-h100
+    local change
+    cat >"$STATE/user.kubeconfig" <<YAML
+apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: "https://$KUBE_SERVICE", certificate-authority: "$STATE/pki/apiserver.crt"}}]
+users: [{name: pod, user: {token: "$(<"$STATE/token")"}}]
+contexts: [{name: test, context: {cluster: test, user: pod}}]
+current-context: test
+YAML
+    as_pod() { within "$OCV_KUBEBOX" kubectl --kubeconfig "$STATE/user.kubeconfig" "$@"; }
+    api() { within curl --silent --cacert "$STATE/pki/apiserver.crt" -o /dev/null -w '%{http_code}' -X PATCH -H "Authorization: Bearer $(<"$STATE/token")" \
+        -H 'Content-Type: application/merge-patch+json' "https://$KUBE_SERVICE/api/v1/nodes/$1" -d "$2"; }
+    [ "$(api h100 '{"metadata": {"labels": {"dev.ocivariant/class": "000000000000"}}}')" = 200 ]
+    for change in '{"metadata": {"labels": {"node-role.kubernetes.io/x": ""}}}' '{"metadata": {"labels": {"kubernetes.io/arch": "arm64"}}}' \
+        '{"metadata": {"labels": {"kubernetes.io/arch": null}}}' '{"metadata": {"annotations": {"x.example/y": "1"}}}' \
+        '{"spec": {"unschedulable": true}}' '{"metadata": {"finalizers": ["x.example/y"]}}'; do
+        echo "$change"
+        [ "$(api h100 "$change")" = 422 ] || [ "$(api h100 "$change")" = 403 ]
+    done
+    [ "$(api a100 '{"metadata": {"labels": {"dev.ocivariant/class": "000000000000"}}}')" != 200 ]
+    run -1 as_pod get nodes
+}
+
+@test "outside of a pod it says so" {
+    run --separate-stderr -2 within "$OCV_BUILD/variantd" --announce kubernetes --listen 127.0.0.1:5050 --socket "$STATE/v.sock" --state-dir "$STATE/state"
+    [[ $stderr == *KUBERNETES_SERVICE_HOST* ]]
+    run --separate-stderr -2 within "$OCV_BUILD/variantd" --announce nomad
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# contrib/kubernetes without a cluster: what the chart makes of its values, and that the manifests beside it
+# are what it makes of the usual ones.
+
+load ../harness
+load ../kube
+
+setup_file()
+{
+    state_start
+    require python3 jq
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+CHART=$OCV_TOP/contrib/kubernetes/chart
+
+# the objects that helm makes, as JSON, an object a line, in the order in which they are applied
+rendered()
+{
+    chart template variantd "$CHART" --namespace ocivariant --kube-version 1.36.0 --set-json 'registries={"docker.io": null}' "$@" >"$BATS_TEST_TMPDIR/rendered" || return 1
+    python3 -c 'import json, sys, yaml
+for o in yaml.safe_load_all(open(sys.argv[1])):
+    for item in o["items"] if o and o["kind"] == "List" else [o]:
+        if item: print(json.dumps(item))' "$BATS_TEST_TMPDIR/rendered"
+}
+
+setup_arguments() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContainers[0].args[]'; }
+mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContainers[0].volumeMounts[] | select(.name | startswith("engine")) | .mountPath'; }
+
+@test "the manifests are those of the chart, and the chart is of this version" {
+    local file version
+    version=$(<"$OCV_TOP/VERSION")
+    for file in "$OCV_TOP"/contrib/kubernetes/{variantd,remove,monitoring,announce}.yaml; do
+        [ "$(sed -n 4p "$file")" = "# $("$OCV_TOP/contrib/kubernetes/render.sh" --checksum)" ]
+    done
+    grep -qx "version: $version" "$CHART/Chart.yaml"
+    grep -qx "appVersion: $version" "$CHART/Chart.yaml"
+    # and no right is given to more than the set-up's events
+    [ "$(grep -cE '^kind: (Cluster)?Role$' "$OCV_TOP/contrib/kubernetes/variantd.yaml")" = 1 ]
+    run ! grep -q ClusterRole "$OCV_TOP/contrib/kubernetes/variantd.yaml"
+    run ! grep -qE 'preStop|privileged: true|hostPID|/var/run/.*sock' "$OCV_TOP/contrib/kubernetes/variantd.yaml"
+}
+
+@test "helm renders them, byte for byte" {
+    local file
+    helm_here
+    mkdir "$BATS_TEST_TMPDIR/again"
+    "$OCV_TOP/contrib/kubernetes/render.sh" "$BATS_TEST_TMPDIR/again"
+    for file in variantd monitoring remove announce; do
+        cmp "$OCV_TOP/contrib/kubernetes/$file.yaml" "$BATS_TEST_TMPDIR/again/$file.yaml"
+    done
+    run -0 chart lint "$CHART"
+    # what helm packs is what it renders
+    chart package "$CHART" --destination "$BATS_TEST_TMPDIR" >/dev/null
+    tar -xzf "$BATS_TEST_TMPDIR"/variantd-*.tgz -C "$BATS_TEST_TMPDIR"
+    cmp "$BATS_TEST_TMPDIR/variantd/files/rules.yaml" "$OCV_TOP/contrib/kubernetes/chart/files/rules.yaml"
+}
+
+@test "where containerd's configuration is: the usual place, k3s, RKE2, and others for who accepts that" {
+    local name
+    helm_here
+    run -0 mounted < <(rendered)
+    [ "$output" = /host/etc/containerd ]
+    run ! grep engine-config < <(rendered | setup_arguments)
+    for name in k3s rke2; do
+        run -0 setup_arguments < <(rendered --set engine=$name)
+        [[ $output == *"--engine-config=/var/lib/rancher/$name/agent/etc/containerd/config.toml"* ]]
+        run -0 mounted < <(rendered --set engine=$name)
+        [ "$output" = "/host/var/lib/rancher/$name/agent/etc/containerd" ]
+    done
+    custom=(--set engine=custom --set custom.config=/opt/c/config.toml --set 'custom.directories={/opt/c,/opt/d}')
+    run ! rendered "${custom[@]}"
+    [[ $output == *"engine: custom is not tested: acceptUntested: true says that you know"* ]]
+    run -0 mounted < <(rendered "${custom[@]}" --set acceptUntested=true)
+    [ "$output" = $'/host/opt/c\n/host/opt/d' ]
+    run ! rendered --set engine=cri-o
+}
+
+@test "nothing edits containerd's configuration, and shadow is how it begins, unless asked otherwise" {
+    helm_here
+    run ! grep edit < <(rendered | setup_arguments)
+    run -0 setup_arguments < <(rendered --set editContainerdConfig=true)
+    [[ $output == *--edit-engine-config* ]]
+    config() { jq -r 'select(.kind == "ConfigMap") | .data["config.yaml"] // empty'; }
+    run -0 config < <(rendered)
+    [ "$output" = $'choose: shadow\nregistries:\n  docker.io: {}' ]
+    # true and on are one thing to YAML
+    run -0 config < <(rendered --set choose=true --set-json 'config={"repositories": {"docker.io/a/**": {"choose": "off"}}}' --set credentialsSecret=pull)
+    [[ $output == *'choose: "on"'* && $output == *"docker.io/a/**:"* && $output == *"credentials: /etc/ocivariant-credentials/config.json"* ]]
+    # the daemon takes it
+    printf '%s\n' "$output" | grep -v ^credentials >"$BATS_TEST_TMPDIR/config.yaml"
+    run -0 "$OCV_BUILD/variantd" --check --config "$BATS_TEST_TMPDIR/config.yaml"
+    # what it cannot mean is refused
+    run ! rendered --set-json 'registries={"docker.io": null}' --set choose=maybe
+    run ! rendered --set-json 'config={"registries": {}}'
+    run ! rendered --set monitoring.port=0
+    run ! rendered --set imagee.tag=1
+    run ! chart template variantd "$CHART" --kube-version 1.36.0
+    [[ $output == *"registries: name at least one"* ]]
+}
+
+@test "announce: nobody may patch a node before the policy is there" {
+    local order="ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ClusterRole ClusterRoleBinding "
+    [ "$(sed -n 's/^ *\(- \)\{0,1\}kind: \(Validating.*\|Cluster.*Binding\|ClusterRole\)$/\2/p' \
+        "$OCV_TOP/contrib/kubernetes/announce.yaml" | awk '!seen[$0]++' | tr '\n' ' ')" = "$order" ]
+    helm_here
+    [ "$(rendered --set announce=true | jq -r 'select(.kind | test("^Cluster|^Validating")) | .kind' | tr '\n' ' ')" = "$order" ]
+    # Helm would sort objects of their own by kind
+    [ "$(grep -cE '^kind: (Cluster|Validating)' "$BATS_TEST_TMPDIR/rendered")" = 0 ]
+}
+
+@test "announce: a token, for nodes to be patched, where the API server can tell whose it is" {
+    local with='.spec.template.spec.containers[0] | [any(.args[]; . == "--announce=kubernetes"), any(.env[]; .name == "NODE_NAME"),
+        any(.volumeMounts[]; .mountPath == "/var/run/secrets/kubernetes.io/serviceaccount")] | tostring'
+    helm_here
+    [ "$(rendered | jq -r "select(.kind == \"DaemonSet\") | $with")" = "[false,false,false]" ]
+    [ -z "$(rendered | jq -r 'select(.kind | test("^Cluster|^Validating")) | .kind')" ]
+    rendered --set announce=true >"$BATS_TEST_TMPDIR/all"
+    [ "$(jq -r "select(.kind == \"DaemonSet\") | $with" "$BATS_TEST_TMPDIR/all")" = "[true,true,true]" ]
+    [ "$(jq -c 'select(.kind == "ClusterRole") | .rules' "$BATS_TEST_TMPDIR/all")" = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}]' ]
+    [ "$(jq -r 'select(.kind | test("^Cluster|^Validating")) | .metadata.name' "$BATS_TEST_TMPDIR/all" | sort -u)" = ocivariant-variantd-announce ]
+    run ! rendered --set announce=true --kube-version 1.31.0
+    [[ $output == *"announce: Kubernetes 1.32 or newer"* ]]
+    # pods that undo the set-up get no such right
+    [ -z "$(rendered --set announce=true --set remove=true | jq -r 'select(.kind | test("^Cluster|^Validating")) | .kind')" ]
+}
+
+@test "an uninstall leaves what undoes the set-up, and says so; after a removal it leaves nothing" {
+    helm_here
+    kept() { jq -r 'select(.metadata.annotations["helm.sh/resource-policy"] == "keep") | .metadata.name'; }
+    run -0 kept < <(rendered)
+    [ "$output" = variantd-nodes-are-still-set-up ]
+    rendered --set engine=k3s | jq -r 'select(.data["remove.yaml"]) | .data["remove.yaml"]' >"$BATS_TEST_TMPDIR/remove.yaml"
+    python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))' <"$BATS_TEST_TMPDIR/remove.yaml" | jq -e '
+        .kind == "DaemonSet" and .spec.template.spec.initContainers[0].args == ["--root=/host", "--remove"] and
+        any(.spec.template.spec.volumes[]; .hostPath.path == "/var/lib/rancher/k3s/agent/etc/containerd") and
+        .spec.template.spec.serviceAccountName == null'
+    run -0 kept < <(rendered --set remove=true)
+    [ -z "$output" ]
+    run -0 jq -r .kind < <(rendered --set remove=true)
+    [ "$output" = $'ConfigMap\nDaemonSet' ]
+}
+
+@test "rules and dashboard are those of the chart, which are installed, too" {
+    helm_here
+    rendered --set monitoring.podMonitor=true --set monitoring.rules=true --set monitoring.dashboard=true --set monitoring.labels.release=prom >"$BATS_TEST_TMPDIR/all"
+    python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)["groups"], sort_keys=True))' <"$OCV_TOP/contrib/kubernetes/chart/files/rules.yaml" >"$BATS_TEST_TMPDIR/groups"
+    jq -c -S 'select(.kind == "PrometheusRule") | .spec.groups' "$BATS_TEST_TMPDIR/all" | cmp - <(jq -c -S . "$BATS_TEST_TMPDIR/groups")
+    jq -r 'select(.data["variantd.json"]) | .data["variantd.json"]' "$BATS_TEST_TMPDIR/all" | jq -e '.uid == "ocivariant-variantd" and (tostring | contains("DS_PROMETHEUS}") | not)'
+    [ "$(jq -r 'select(.metadata.labels.release == "prom") | .kind' "$BATS_TEST_TMPDIR/all" | sort | tr '\n' ' ')" = "ConfigMap PodMonitor PrometheusRule " ]
+    # without metrics there is no port
+    run -0 rendered --set monitoring.metrics=false
+    [[ $output != *hostPort* && $output != *metrics-listen* ]]
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Layers that nobody makes on purpose, on standard output:
+
+    layers.py members COUNT [FILE]    so many members, empty or with the bytes of a file
+    layers.py texts COUNT             so many torch/version.py of 64 KiB
+    layers.py whiteouts COUNT         so many whiteouts with long names
+    layers.py size NUMBER             one file that says it has so many bytes
+    layers.py hole NUMBER FILE        a sparse file: the bytes of FILE, and a hole of NUMBER bytes
+    layers.py zeros NUMBER            in gzip: a file of so many bytes of zeros
+    layers.py in-archive FILE...      a tar of the files in each kind of archive
+
+`layers.py rss FD COMMAND...` runs a command and writes its greatest resident size to FD, in KiB."""
+import bz2
+import gzip
+import io
+import lzma
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import zipfile
+import zlib
+
+OUT = sys.stdout.buffer
+PIECE = 1 << 24
+
+
+def header(name, size, kind=b"0"):
+    """A header of ustar; sizes of more than 33 bits as GNU tar writes them."""
+    block = bytearray(512)
+    block[0:len(name)] = name
+    block[100:108] = b"0000644\0"
+    block[108:124] = b"0000000\0" * 2
+    block[124:136] = b"%011o\0" % size if 0 <= size < 1 << 33 else \
+        ((1 << 95 | size) if size >= 0 else (1 << 96) + size).to_bytes(12, "big")
+    block[136:148] = b"%011o\0" % 0
+    block[148:156] = b" " * 8
+    block[156:157] = kind
+    block[257:265] = b"ustar\x0000"
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def padded(data):
+    """Full blocks of 512 bytes."""
+    return data + bytes(-len(data) % 512)
+
+
+def members(count, path=None):
+    """Numbers are written into one header, and its sum is set right."""
+    body = b""
+    if path:
+        with open(path, "rb") as file:
+            body = file.read()
+    block = bytearray(header(b"d/0000000", len(body)))
+    base = sum(block) - sum(block[148:156]) + 8 * 32 - sum(b"0000000")
+    body = padded(body)
+    for begin in range(0, int(count), 4096):
+        out = []
+        for i in range(begin, min(begin + 4096, int(count))):
+            number = b"%07d" % i
+            block[2:9] = number
+            block[148:156] = b"%06o\0 " % (base + sum(number))
+            out.append(bytes(block) + body)
+        OUT.write(b"".join(out))
+    OUT.write(bytes(1024))
+
+
+def texts(count):
+    """They inflate from next to nothing."""
+    body = b"cuda = '12.8'\n".ljust(1 << 16, b"#")
+    for i in range(int(count)):
+        OUT.write(header(b"%d/torch/version.py" % i, len(body)) + body)
+    OUT.write(bytes(1024))
+
+
+def whiteouts(count):
+    """Each in a directory of its own."""
+    for i in range(int(count)):
+        OUT.write(header(b"%080d/.wh.x" % i, 0))
+    OUT.write(bytes(1024))
+
+
+def size(number):
+    """Two blocks follow, and the end."""
+    OUT.write(header(b"usr/lib/libk.so", int(number)) + bytes(2048))
+
+
+def hole(number, path):
+    """As `tar --sparse --format=posix` writes it, version 1.0: the map stands before the bytes."""
+    with open(path, "rb") as file:
+        body = file.read()
+    total = len(body) + int(number)
+    records = b""
+    for key, value in ((b"GNU.sparse.major", b"1"), (b"GNU.sparse.minor", b"0"),
+                       (b"GNU.sparse.name", b"usr/lib/libk.so"), (b"GNU.sparse.realsize", b"%d" % total)):
+        line = b" %s=%s\n" % (key, value)
+        length = len(line) + 2
+        records += b"%d" % length + line
+    data = padded(b"3\n0\n%d\n%d\n1\n%d\n0\n" % (len(body), total - 1, total)) + body + b"\0"
+    OUT.write(header(b"PaxHeader", len(records), b"x") + padded(records))
+    OUT.write(header(b"GNUSparseFile.0/libk.so", len(data)) + padded(data) + bytes(1024))
+
+
+def zeros(number):
+    """Members of gzip one after the other, each made once."""
+    OUT.write(gzip.compress(header(b"zeros", int(number))))
+    piece = gzip.compress(bytes(PIECE))
+    for _ in range(int(number) // PIECE):
+        OUT.write(piece)
+    OUT.write(gzip.compress(bytes(1024)))
+
+
+def in_archive(*paths):
+    """The files themselves are nowhere in it."""
+    inner, wheel = io.BytesIO(), io.BytesIO()
+    with tarfile.open(fileobj=inner, mode="w") as tar, zipfile.ZipFile(wheel, "w") as zipped:
+        for path in paths:
+            tar.add(path, os.path.basename(path))
+            zipped.write(path, os.path.basename(path), zipfile.ZIP_DEFLATED)
+    plain = inner.getvalue()
+    with tarfile.open(fileobj=OUT, mode="w|") as tar:
+        for name, data in (("a.tar", plain), ("a.tar.gz", gzip.compress(plain)), ("a.tar.bz2", bz2.compress(plain)),
+                           ("a.tar.xz", lzma.compress(plain)), ("a.z", zlib.compress(plain)), ("a.whl", wheel.getvalue())):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+
+
+def rss(fd, *command):
+    """Its standard output and exit status stay as they are."""
+    code = subprocess.run(command, check=False).returncode
+    os.write(int(fd), b"%d\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros,
+     "in-archive": in_archive, "rss": rss}[sys.argv[1]](*sys.argv[2:])

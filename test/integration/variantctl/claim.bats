@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl claim: what it writes for the indexes of test/data/claim, byte for byte. claim_cluster.bats has a
+# cluster check the same texts.
+
+load ../harness
+load ../images
+
+setup_file() { state_start; }
+teardown_file() { state_stop; }
+
+claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "registry.test/$1:1.0" "${@:2}"; }
+
+@test "claims are written as recorded" {
+    local index name
+    for index in "$OCV_TOP"/test/data/claim/*.yaml; do
+        name=$(basename "$index" .yaml)
+        claim "$name" 2>/dev/null >"$BATS_TEST_TMPDIR/$name.yaml"
+        diff -u "$index" "$BATS_TEST_TMPDIR/$name.yaml"
+    done
+}
+
+@test "JSON has the same objects" {
+    local name
+    for name in app mix; do
+        diff <(claim "$name" --format json 2>/dev/null | jq -S '.items') \
+            <(python3 -c 'import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)' \
+                <"$OCV_TOP/test/data/claim/$name.yaml" | jq -S .)
+    done
+}
+
+@test "one architecture, one label, an order of its own" {
+    run --separate-stderr -0 claim mix --platform linux/arm64 --format json
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].name]' <<<"$output")" = '["cu128"]' ]
+    [ -z "$stderr" ]
+    [ "$(jq -c '[.items[] | select(.metadata.name == "mix") | .. | .matchExpressions? // empty | .[].values]' <<<"$output")" = '[["arm64"]]' ]
+    run --separate-stderr -0 claim app --label cu126.sm80 --format json
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].name]' <<<"$output")" = '["cu126-sm80"]' ]
+    run --separate-stderr -0 claim app --namespace-priority habana --disable nvidia --format json
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].name]' <<<"$output")" = '["gaudi3","rocm6-gfx942","atom--max"]' ]
+}
+
+@test "from an image: its name, its digest, what a layout is called" {
+    local digest
+    make_variants "$STATE/layout"
+    digest=$(variantctl index show --format json "oci:$STATE/layout:app" | sha256sum)
+    run --separate-stderr -2 variantctl claim "oci:$STATE/layout:app"
+    run --separate-stderr -0 variantctl claim "oci:$STATE/layout:app" --image registry.test/team/my_app.x:1 --format json
+    [ "$(jq -r '.items[0].metadata.name' <<<"$output")" = my-app-x ]
+    [ "$(jq -r '.items[0].metadata.annotations["dev.ocivariant/index"]' <<<"$output")" = "registry.test/team/my_app.x@sha256:${digest%% *}" ]
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].name]' <<<"$output")" = '["cuda12-8","rocm7-1"]' ]
+    [ "$(jq -c '[.items[].metadata.name]' <<<"$output")" = '["my-app-x","my-app-x","my-app-x-cpu"]' ]
+}
+
+@test "for a job: the build that all members get, by its digest" {
+    local label
+    mkdir -p "$BATS_TEST_TMPDIR/nodes"/{gang,labelled}
+    python3 "$OCV_TOP/test/integration/claim_nodes.py" "$BATS_TEST_TMPDIR/nodes"
+    local fleet=$BATS_TEST_TMPDIR/nodes/gang/fleet.jsonl
+    for label in 16:cu128.sm90:1 17:null:2; do
+        run --separate-stderr -0 claim app --replicas "${label%%:*}" --profiles "$fleet" --format json
+        [ "$(jq '[.. | .matchExpressions? // empty | .[] | select(.key == "dev.ocivariant/class") | .values[]] | length' <<<"$output")" = "${label##*:}" ]
+        digest=$(jq -r --arg name "$(cut -d: -f2 <<<"$label")" 'first(.manifests[] | select((.annotations["dev.ocivariant.label"] // "null") == $name)) | .digest' \
+            "$OCV_TOP/test/data/claim/app.json")
+        [ "$(jq -r '[.items[] | .template.spec.containers[]?.image] | join(" ")' <<<"$output")" = "registry.test/app@$digest" ]
+    done
+    # the last one: nothing is claimed, and that is said
+    [ "$(jq -c '[.items[].kind]' <<<"$output")" = '["PodTemplate"]' ]
+    [[ $stderr == *"default entry"* ]]
+    run --separate-stderr -3 claim app --replicas 33 --profiles "$fleet"
+    run --separate-stderr -2 claim app --replicas 3
+    run --separate-stderr -2 claim app --replicas 0 --profiles "$fleet"
+    run --separate-stderr -4 claim app --replicas 1 --profiles "$OCV_TOP/test/data/claim/app.json"
+}
+
+@test "so many devices of each pod" {
+    run --separate-stderr -0 claim app --count 8 --format json
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].count] | unique' <<<"$output")" = '[8]' ]
+    diff <(claim app) <(claim app --count 1)
+    diff <(claim app) <(claim app --count 8 | grep -v '^ *count: 8$')
+    run --separate-stderr -2 claim app --count 33
+    [[ $stderr == *"--count: '33' is not a number from 1 to 32"* ]]
+    run --separate-stderr -2 claim app --count 0
+    run --separate-stderr -2 claim app --count 2 --for slurm --features x
+}
+
+@test "what cannot be a claim is refused" {
+    run --separate-stderr -3 claim app --label default
+    run --separate-stderr -2 claim app --name 'Not a name'
+    [[ $stderr == *"--name"* ]]
+    run --separate-stderr -2 variantctl claim --index "$OCV_TOP/test/data/claim/app.json"
+    [[ $stderr == *"--image"* ]]
+    run --separate-stderr -2 claim app --profile x.json
+    run --separate-stderr -2 claim app --for nomad
+    run --separate-stderr -4 variantctl claim --index /dev/null --image a/b
+    [ -z "$output" ]
+}

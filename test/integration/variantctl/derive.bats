@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl derive: what an image can run on, by its bytes.
+
+load ../harness
+load ../schema
+
+setup_file()
+{
+    require docker-registry
+    state_start
+    start_podman
+    export SAMPLES=$OCV_TOP/test/data/fuzz/content L=$STATE/images XDG_CACHE_HOME=$STATE/cache
+    mkimage "$L" cuda --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1 \
+        --env NV_CUDA_CUDART_VERSION=12.8.90-1 \
+        --label com.nvidia.cudnn.version=9.8.0 --label maintainer=somebody \
+        --file app/torch/version.py="cuda: Optional[str] = '12.8'"
+    mkimage "$L" rocm --binary opt/libh.so="$SAMPLES/hip.so" --gzip
+    mkimage "$L" cpu --file etc/build=cpu
+    "$VARIANTCTL" index create --quiet "oci:$L:app" --namespaces 'nvidia, amd' "null=oci:$L:cpu" \
+        "cuda12.8=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.8" \
+        "rocm7.1=oci:$L:rocm,amd :: gfx_arch :: gfx942" >/dev/null
+    start_registry
+    export R=$REGISTRY
+    push_layout "$L:app" "$R/app:1"
+}
+
+teardown_file()
+{
+    podman system reset --force >/dev/null 2>&1 || true
+    state_stop
+}
+
+# properties FILTER: those of the result with that name
+properties()
+{
+    jq -r --arg name "$1" '.images[] | select(.name | endswith($name)) | .properties | join(", ")' <<<"$output"
+}
+
+CUDA='nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 90a_real, nvidia :: sm_arch :: 100f_real, nvidia :: sm_arch :: 120_virtual, nvidia :: cuda_version_lower_bound :: 12, x86_64 :: level :: v3'
+ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
+
+@test "derive: a file and a directory are read as they are" {
+    run -0 "$VARIANTCTL" derive "$SAMPLES/cuda.so"
+    [[ $output == *"sm_90a "*"machine"*"128 B  all"* ]]
+    [[ $output == *"Proposed properties, label cu12:"*"  nvidia :: sm_arch :: 80_real"* ]]
+    [[ $output == *"  CUDA: libcudart.so.12  (1 file: cuda.so)"* ]]
+    [[ $output == *"PTX 8.7, written by CUDA 12.8"* ]]
+    [[ $output == *"TORCH_CUDA_ARCH_LIST=9.0a CMAKE_CUDA_ARCHITECTURES=90a"* ]]
+    run -0 "$VARIANTCTL" derive --json "$SAMPLES"
+    [ "$(jq -r '.images[0].targets[] | select(.value == "gfx90a") | .without' <<<"$output")" = gfx942.hsaco ]
+    [ "$(jq '.images[0].files' <<<"$output")" = "$(find "$SAMPLES" -type f | wc -l)" ]
+    run -0 "$VARIANTCTL" derive "$SAMPLES/sycl.so"
+    [[ $output == *"spir64_gen"*"named, not claimed"* ]]
+    [[ $output == *"Nothing in its files asks for a kind of machine."* ]]
+}
+
+@test "derive: a file that is a layer is read as one, however it is compressed" {
+    local t=$BATS_TEST_TMPDIR/layer.tar
+    tar -C "$SAMPLES" --transform 's|^|usr/lib/|' -cf "$t" hip.so
+    gzip -k "$t"
+    zstd -q -k "$t"
+    local f
+    for f in "$t" "$t.gz" "$t.zst"; do
+        run -0 "$VARIANTCTL" derive --json "$f"
+        [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$ROCM" ]
+        [ "$(jq -r '.images[0].needs[0].path' <<<"$output")" = usr/lib/hip.so ]
+    done
+    gzip -c "$SAMPLES/hip.so" >"$BATS_TEST_TMPDIR/hip.gz"
+    run -4 "$VARIANTCTL" derive "$BATS_TEST_TMPDIR/hip.gz"
+    [[ $output == *"not a layer that can be read"* ]]
+}
+
+@test "derive: code without a function limits nothing, and what is not looked at is said" {
+    mkdir "$BATS_TEST_TMPDIR/t"
+    cp "$SAMPLES/cuda.so" "$SAMPLES/empty.so" "$SAMPLES/elsewhere.so" "$BATS_TEST_TMPDIR/t/"
+    mkdir -p "$BATS_TEST_TMPDIR/t/lib/triton/runtime" "$BATS_TEST_TMPDIR/t/opp/ai_core/tbe/kernel/soc910b" \
+        "$BATS_TEST_TMPDIR/t/lib/glibc-hwcaps/x86-64-v3"
+    touch "$BATS_TEST_TMPDIR/t/lib/triton/runtime/jit.py" "$BATS_TEST_TMPDIR/t/opp/ai_core/tbe/kernel/soc910b/"{a,b}.o \
+        "$BATS_TEST_TMPDIR/t/lib/glibc-hwcaps/x86-64-v3/libm.so.6"
+    run -0 "$VARIANTCTL" derive "$BATS_TEST_TMPDIR/t"
+    [[ $output != *"all but"* && $output != *"sm_75 "* ]]
+    [[ $output == *"not looked at: elsewhere.so: device code outside of the sections for it"* ]]
+    [[ $output == *"lib/triton/runtime/jit.py: Triton: code is compiled when the program runs"* ]]
+    [[ $output == *"opp/ai_core/tbe/kernel/soc910b/a.o: kernels for soc910b (2 files)"* ]]
+    [[ $output == *"libm.so.6: libraries for x86-64-v3 alone"* ]]
+    run -0 "$VARIANTCTL" derive --json "$BATS_TEST_TMPDIR/t"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$CUDA" ]
+}
+
+@test "derive: every variant of an index in a layout and on a registry, the same from both" {
+    run -0 "$VARIANTCTL" derive --json "oci:$L:app"
+    [ "$(properties "  cuda12.8")" = "$CUDA" ]
+    [ "$(properties "  rocm7.1")" = "$ROCM" ]
+    [ "$(jq '.images | length' <<<"$output")" = 3 ]
+    local from_layout
+    from_layout=$(jq 'del(.images[].name)' <<<"$output")
+    printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/derive.json"
+    rm -rf "$XDG_CACHE_HOME"
+    run -0 "$VARIANTCTL" derive --json "$R/app:1"
+    [ "$(jq 'del(.images[].name)' <<<"$output")" = "$from_layout" ]
+    run -0 "$VARIANTCTL" derive --label rocm7.1 "$R/app:1"
+    [[ $output == *"/app:1  rocm7.1: "* && $output != *cuda* ]]
+    run -1 "$VARIANTCTL" derive --label rocm9 "$R/app:1"
+    [[ $output == *"no variant 'rocm9'"* ]]
+}
+
+@test "derive: JSON is as its schema says" {
+    require_validator
+    "$VARIANTCTL" derive --json "oci:$L:app" >"$BATS_TEST_TMPDIR/derive.json"
+    "$VARIANTCTL" derive --json "$SAMPLES" >"$BATS_TEST_TMPDIR/tree.json"
+    valid derive "$BATS_TEST_TMPDIR/derive.json" "$BATS_TEST_TMPDIR/tree.json"
+    "$OCV_LIBEXECDIR/content-scan" "$SAMPLES" >"$BATS_TEST_TMPDIR/content.json"
+    valid content "$BATS_TEST_TMPDIR/content.json"
+}
+
+@test "derive: what an image says of itself is told, and nothing is proposed for it" {
+    run -0 "$VARIANTCTL" derive --label cuda12.8 "oci:$L:app"
+    [[ $output == *"Says of itself:"*"config: CUDA_VERSION=12.8.1"* ]]
+    [[ $output == *"config: NV_CUDA_CUDART_VERSION=12.8.90-1"* ]]
+    [[ $output == *"app/torch/version.py"*"12.8"* ]]
+    [[ $output == *"label: com.nvidia.cudnn.version=9.8.0"* && $output != *somebody* ]]
+}
+
+@test "derive: the toolkit that wrote a cubin is told" {
+    run -0 "$VARIANTCTL" derive "$OCV_TOP/test/data/fuzz/content/sm_103a.cubin"
+    [[ $output == *"CUDA toolkit 13.0  (sm_103a.cubin)"* ]]
+    run -0 "$VARIANTCTL" derive --json "$OCV_TOP/test/data/fuzz/content/sm_103a.cubin"
+    [ "$(jq -r '.images[0].toolkit' <<<"$output")" = 13.0 ]
+}
+
+@test "derive: a layer is fetched once and remembered by its digest" {
+    rm -rf "$XDG_CACHE_HOME"
+    run -0 "$VARIANTCTL" derive -v --json "$R/app:1"
+    [[ $output != *"read before"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" derive -v --json "$R/app:1"
+    # shellcheck disable=SC2154 # bats sets stderr
+    [ "$(grep -c "read before" <<<"$stderr")" = 3 ]
+    [ "$(properties "  rocm7.1")" = "$ROCM" ]
+    # of an index that was read before the registry is asked for the tag alone, not for its content
+    local asked
+    asked=$(grep -c 'ocivariant/' "$STATE/log/registry")
+    run -0 "$VARIANTCTL" derive --json "$R/app:1"
+    sleep 0.2
+    [ "$(grep 'ocivariant/' "$STATE/log/registry" | tail -n +$((asked + 1)) | grep -o '"[A-Z]* /v2/[^ ]*')" = '"HEAD /v2/app/manifests/1' ]
+    # what is damaged there is read again
+    find "$XDG_CACHE_HOME" -type f -name '*.json*' -exec sh -c 'echo "{" >"$1"' sh {} \;
+    find "$XDG_CACHE_HOME" -type f -exec truncate -s 3 {} +
+    run -0 --separate-stderr "$VARIANTCTL" derive -v --json "$R/app:1"
+    [[ $stderr != *"read before"* ]]
+    [ "$(properties "  rocm7.1")" = "$ROCM" ]
+}
+
+@test "derive: what a later layer removes is not counted" {
+    require buildah
+    local b="buildah --storage-driver overlay" c m
+    mkdir -p "$BATS_TEST_TMPDIR/c/keep" "$BATS_TEST_TMPDIR/c/gone"
+    cp "$SAMPLES/hip.so" "$BATS_TEST_TMPDIR/c/keep/"
+    cp "$SAMPLES/cuda.so" "$SAMPLES/sm_86.cubin" "$BATS_TEST_TMPDIR/c/gone/"
+    c=$($b from scratch)
+    $b add "$c" "$BATS_TEST_TMPDIR/c" / >/dev/null
+    $b commit -q "$c" first >/dev/null
+    $b rm "$c" >/dev/null
+    c=$($b from --pull-never first)
+    m=$($b mount "$c")
+    rm -r "$m/gone"
+    $b umount "$c" >/dev/null
+    $b commit -q "$c" "oci:$L:thinner" >/dev/null
+    $b rm "$c" >/dev/null
+    run -0 "$VARIANTCTL" derive --json "oci:$L:thinner"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$ROCM" ]
+    [ "$(jq '[.images[0].targets[] | select(.fact | startswith("cuda"))] | length' <<<"$output")" = 0 ]
+}
+
+@test "derive: a layer in zstd is read as one in gzip" {
+    require skopeo
+    skopeo --insecure-policy copy -q --dest-compress-format zstd "oci:$L:rocm" "oci:$L:zstd"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:zstd"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$ROCM" ]
+}
+
+@test "derive: a malformed layer is an error that names it, and is not remembered" {
+    local bad=$BATS_TEST_TMPDIR/bad digest
+    mkimage "$bad" app --file etc/build=bad --gzip
+    digest=$(jq -r '.manifests[0].digest' "$bad/index.json")
+    digest=$(jq -r '.layers[0].digest' "$bad/blobs/sha256/${digest#sha256:}")
+    printf 'no layer' | dd of="$bad/blobs/sha256/${digest#sha256:}" conv=notrunc status=none
+    run -4 "$VARIANTCTL" derive "oci:$bad:app"
+    [[ $output == *"layer $digest: "* ]]
+    run -4 "$VARIANTCTL" derive "oci:$bad:app"
+}
+
+@test "derive: a bomb of zeros ends with an error, within bounds" {
+    local c=$BATS_TEST_TMPDIR/bomb.tar.gz
+    mkdir "$BATS_TEST_TMPDIR/t"
+    truncate -s 9G "$BATS_TEST_TMPDIR/t/zeros"
+    # the header of a file of 9 GB, and zeros; gzip takes a while, so zstd makes it
+    tar --format=posix -C "$BATS_TEST_TMPDIR/t" -c zeros | zstd -1 -q >"$c"
+    run -4 "$OCV_LIBEXECDIR/content-scan" --layer <"$c"
+    [[ $output == *"inflates to more than"* ]]
+}
+
+@test "derive: a program that is not installed finds what was built with it" {
+    run -0 env -u OCV_LIBEXECDIR "$VARIANTCTL" derive "$SAMPLES/cuda.so"
+    [[ $output == *"sm_90a"* ]]
+}
+
+@test "derive: wrong arguments are told apart" {
+    run -1 "$VARIANTCTL" derive ./no-such-file
+    [[ $output == *"./no-such-file: No such file or directory"* ]]
+    run -2 "$VARIANTCTL" derive
+    [[ $output == *"give one image, directory or file"* ]]
+    run -0 "$VARIANTCTL" derive --help
+    [[ $output == *"--report FILE"* ]]
+}
+
+@test "derive --report: one page, readable without script, with a picture of bytes" {
+    local page=$BATS_TEST_TMPDIR/app.html
+    run -0 "$VARIANTCTL" derive --report "$page" "oci:$L:app"
+    run ! grep -qiE '<script|src=|href=|@import|url\(' "$page"
+    grep -q '<svg' "$page"
+    [[ $(command -v chromium) ]] || skip "chromium is not installed"
+    # as a browser reads it: text of the tables, and bars that have a width
+    run -0 --separate-stderr timeout 60 chromium --headless --no-sandbox --disable-gpu \
+        --user-data-dir="$BATS_TEST_TMPDIR/chromium" --dump-dom "file://$page"
+    [[ $output == *"cuda12.8"* && $output == *"sm_90a"* && $output == *"nvidia :: sm_arch :: 80_real"* ]]
+    [ "$(grep -o '<rect' <<<"$output" | wc -l)" -ge 6 ]
+}
+
+@test "index create --derive: properties from the bytes; what is written by hand is compared with them" {
+    # nothing by hand
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, amd, x86_64' "oci:$L:derived" "null=oci:$L:cpu" \
+        "cu12=oci:$L:cuda" "rocm7=oci:$L:rocm"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:derived"
+    of() { jq -r --arg l "$1" '.manifests[].annotations | select(.["dev.ocivariant.label"] == $l) | .["dev.ocivariant.properties"]' <<<"$output"; }
+    [ "$(of rocm7)" = "$ROCM" ]
+    [ "$(of cu12 | tr ',' '\n' | sed 's/^ //' | sort)" = "$(tr ',' '\n' <<<"$CUDA" | sed 's/^ //' | sort)" ]
+    # what is written of a feature stays, and others are added
+    run -0 "$VARIANTCTL" index create --derive "oci:$L:derived" "null=oci:$L:cpu" \
+        "rocm7=oci:$L:rocm,amd :: gfx_arch :: gfx942"
+    [[ $output == *"note: "*"its files run on amd :: gfx_arch :: gfx90a, too [OCV703 "* ]]
+    run -0 "$VARIANTCTL" index show --json "oci:$L:derived"
+    [ "$(of rocm7)" = "amd :: gfx_arch :: gfx942" ]
+    # a promise that no file keeps is not published
+    run -4 "$VARIANTCTL" index create --derive "oci:$L:wrong" "null=oci:$L:cpu" \
+        "rocm7=oci:$L:rocm,amd :: gfx_arch :: gfx1100"
+    [[ $output == *"error: "*"amd :: gfx_arch :: gfx1100 is promised, its files are built for gfx90a, gfx942:sramecc+:xnack-"*"[OCV701 "* ]]
+    [[ $output == *"nothing was written"* ]]
+    run ! "$VARIANTCTL" index show "oci:$L:wrong"
+    # an image without code has nothing to derive from
+    run -4 "$VARIANTCTL" index create --derive "oci:$L:wrong" "null=oci:$L:cpu" "fast=oci:$L:cpu"
+    [[ $output == *"fast: nothing in the files of oci:$L:cpu asks for a kind of machine"* ]]
+    # the same from a file
+    printf 'derive: true\ntarget: oci:%s:file\ndefaults: [oci:%s:cpu]\nvariants:\n- {label: rocm7, image: "oci:%s:rocm"}\n' "$L" "$L" "$L" >"$BATS_TEST_TMPDIR/app.yaml"
+    run -0 "$VARIANTCTL" index create --from "$BATS_TEST_TMPDIR/app.yaml"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:file"
+    [ "$(of rocm7)" = "$ROCM" ]
+}
+
+@test "lint --deep: promises against the bytes, on a registry" {
+    "$VARIANTCTL" index create --quiet "$R/app:wrong" "null=oci:$L:cpu" \
+        "cuda=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 75_real" >/dev/null
+    run -0 "$VARIANTCTL" lint "$R/app:wrong"
+    [[ $output != *OCV701* ]]
+    run -5 "$VARIANTCTL" lint --deep "$R/app:wrong"
+    [[ $output == *"nvidia :: sm_arch :: 75_real is promised, its files are built for sm_80, sm_90a, sm_100f, sm_120 (usr/lib/libk.so)"* ]]
+    # kept, and more than that is a note
+    run -0 "$VARIANTCTL" lint --deep --json "$R/app:1"
+    [ "$(jq -r '[.findings[] | select(.rule == "OCV701")] | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '[.findings[] | select(.rule == "OCV703") | .where] | unique | join(" ")' <<<"$output")" = "manifests[2] (rocm7.1)" ]
+}

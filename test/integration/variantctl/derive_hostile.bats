@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl derive on layers that nobody makes on purpose: an answer or an error, within bounds.
+
+load ../harness
+
+RSS_MAX=65536 # KiB
+
+setup_file()
+{
+    state_start
+    export SAMPLES=$OCV_TOP/test/data/fuzz/content SCAN=$OCV_LIBEXECDIR/content-scan XDG_CACHE_HOME=$STATE/cache
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+layers()
+{
+    python3 "$OCV_TOP/test/integration/layers.py" "$@"
+}
+
+# scan STATUS LAYER_ARGUMENT...: content-scan reads such a layer; sets $rss, in KiB
+scan()
+{
+    local status=$1
+    shift
+    layers "$@" >"$BATS_TEST_TMPDIR/layer"
+    run "-$status" --separate-stderr layers rss 9 "$SCAN" --layer 9>"$BATS_TEST_TMPDIR/rss" <"$BATS_TEST_TMPDIR/layer"
+    rss=$(<"$BATS_TEST_TMPDIR/rss")
+    echo "$rss KiB: ${stderr:-}"
+}
+
+# layout DIR LAYER: an image with that layer, in a new layout
+layout()
+{
+    local dir=$1 config layer manifest
+    mkdir -p "$dir/blobs/sha256"
+    printf '{"imageLayoutVersion": "1.0.0"}' >"$dir/oci-layout"
+    blob() # FILE: its descriptor's digest and size
+    {
+        local digest
+        digest=$(sha256sum <"$1" | cut -d' ' -f1)
+        cp "$1" "$dir/blobs/sha256/$digest"
+        jq -nc --arg d "sha256:$digest" --argjson n "$(stat -c %s "$1")" --arg t "application/vnd.oci.image.$2" \
+            '{mediaType: $t, digest: $d, size: $n}'
+    }
+    printf '{"os": "linux", "architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": []}}' >"$dir/config"
+    config=$(blob "$dir/config" config.v1+json)
+    layer=$(blob "$2" layer.v1.tar+zstd)
+    jq -nc --argjson c "$config" --argjson l "$layer" '{schemaVersion: 2, mediaType:
+        "application/vnd.oci.image.manifest.v1+json", config: $c, layers: [$l]}' >"$dir/manifest"
+    manifest=$(blob "$dir/manifest" manifest.v1+json)
+    jq -nc --argjson m "$manifest" '{schemaVersion: 2, manifests: [$m + {annotations:
+        {"org.opencontainers.image.ref.name": "app"}}]}' >"$dir/index.json"
+}
+
+@test "derive: a million members, by both programs within 64 MiB" {
+    layers members 1000000 | zstd -1 -q >"$BATS_TEST_TMPDIR/layer"
+    layout "$BATS_TEST_TMPDIR/oci" "$BATS_TEST_TMPDIR/layer"
+    local again
+    for again in no yes; do
+        run -0 --separate-stderr layers rss 9 "$VARIANTCTL" derive -v "oci:$BATS_TEST_TMPDIR/oci:app" 9>"$BATS_TEST_TMPDIR/rss"
+        [[ $output == *": 1000000 files"* ]]
+        [ "$again" = no ] || [[ $stderr == *"read before"* ]]
+        echo "$(<"$BATS_TEST_TMPDIR/rss") KiB"
+        [ "$(<"$BATS_TEST_TMPDIR/rss")" -lt "$RSS_MAX" ]
+    done
+    # one more is too many
+    scan 4 members 1000001
+    [[ $stderr == *"more than 1000000 files"* ]]
+}
+
+@test "derive: a million members that all say something, texts without end, whiteouts without end" {
+    local kind
+    for kind in "members 1000000 $SAMPLES/sm_86.cubin" "texts 2000" "whiteouts 200000"; do
+        # shellcheck disable=SC2086 # words
+        scan 4 $kind
+        [[ $stderr == *"its files say more than can be kept of them, 16 MiB"* ]]
+        [ "$rss" -lt "$RSS_MAX" ]
+    done
+    # what images have is kept
+    scan 0 members 20000 "$SAMPLES/sm_86.cubin"
+    [ "$(jq '.files | length' <<<"$output")" = 20000 ]
+    [ "$rss" -lt "$RSS_MAX" ]
+}
+
+@test "derive: sizes that lie, up to 2^63 and below 0" {
+    local size
+    for size in 1000000 4611686018427387904 9223372036854775807 9223372036854775808 18446744073709551616; do
+        scan 4 size "$size"
+        [[ $stderr == *"not a layer that can be read: "* ]]
+    done
+    for size in -1 -9223372036854775808; do
+        scan 4 size "$size"
+        [[ $stderr == *"negative size"* ]]
+    done
+}
+
+@test "derive: a hole in a file is read as zeros, one without end is none" {
+    scan 0 hole 1048576 "$SAMPLES/cuda.so"
+    [ "$(jq -r '.files[0].path' <<<"$output")" = usr/lib/libk.so ]
+    [ "$(jq '.bytes' <<<"$output")" -gt 1048576 ]
+    local size
+    for size in 1099511627776 4611686018427387904; do
+        scan 4 hole "$size" "$SAMPLES/cuda.so"
+        [[ $stderr == *"inflates to more than"* ]]
+        [ "$rss" -lt "$RSS_MAX" ]
+    done
+}
+
+@test "derive: a bomb in gzip ends as one in zstd does" {
+    scan 4 zeros 9663676416
+    [[ $stderr == *"a layer of "*" MiB inflates to more than "* ]]
+    [ "$rss" -lt "$RSS_MAX" ]
+}
+
+@test "derive: archives in a layer are files, whatever is in them" {
+    scan 0 in-archive "$SAMPLES/cuda.so" "$SAMPLES/hip.so"
+    [ "$(jq '.members, (.files | length)' <<<"$output")" = "6
+0" ]
+    # the same files, not in archives, say something
+    run -0 "$SCAN" "$SAMPLES"
+    [ "$(jq '[.files[] | select(.path == "cuda.so" or .path == "hip.so")] | length' <<<"$output")" = 2 ]
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl export nfd: read as node-feature-discovery reads it (v0.19, source/local), no line is lost, and
+# what becomes a label is one that Kubernetes takes.
+
+load ../harness
+
+setup_file()
+{
+    state_start
+    mkdir -p "$STATE/nodes"/{gang,labelled} "$STATE/features.d"
+    python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
+}
+
+teardown_file() { state_stop; }
+
+# labels and features as JSON; fails where a line is neither a directive nor one of them
+nfd_reads() # FILE
+{
+    python3 - "$1" <<'PY'
+import datetime, json, os, re, sys
+assert os.path.getsize(sys.argv[1]) <= 65536
+now, expiry, label, labels, features, wanted = datetime.datetime.now(datetime.timezone.utc), None, True, {}, {}, 0
+for line in open(sys.argv[1]):
+    line = line.strip()
+    if line.startswith("# +"):
+        key, _, value = line[3:].partition("=")
+        assert key in ("expiry-time", "no-label"), line
+        if key == "expiry-time":
+            expiry = datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+        label = label and key != "no-label"
+        continue
+    key, equals, value = line.partition("=")
+    assert key.startswith("dev.ocivariant/") and equals, line
+    wanted += 1
+    if expiry is None or expiry > now:
+        features[key] = value
+        if label:
+            assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", key.split("/")[1]), line
+            assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value), line
+            labels[key] = value
+    label = True
+assert expiry is None or len(features) == wanted, "lost lines"
+json.dump({"labels": labels, "features": features, "expires": expiry and (expiry - now).total_seconds()}, sys.stdout)
+PY
+}
+
+@test "one label, the class; a feature for each property" {
+    local kind class
+    for kind in h100 a100 mi300 atom vfio; do
+        run -0 variantctl export nfd --profile "$STATE/nodes/$kind.json" -o "$STATE/features.d/ocivariant"
+        [ -z "$output" ]
+        nfd_reads "$STATE/features.d/ocivariant" >"$STATE/read.json"
+        class=$(variantctl fleet pack "$STATE/nodes/$kind.json" | jq -r 'select(.name) | .class')
+        [ "$(jq -c .labels "$STATE/read.json")" = "{\"dev.ocivariant/class\":\"$class\"}" ]
+        diff <(jq -r '.features | keys[]' "$STATE/read.json" | sort) \
+            <(jq -r '"dev.ocivariant/class", (.namespaces[] | .namespace as $ns | .features[] | .name as $f | .values[] | "dev.ocivariant/\($ns).\($f).\(.)")' \
+                "$STATE/nodes/$kind.json" | sort)
+    done
+}
+
+@test "it expires, or not" {
+    variantctl export nfd --profile "$STATE/nodes/h100.json" --expires 1h -o "$STATE/features.d/ocivariant"
+    nfd_reads "$STATE/features.d/ocivariant" | jq -e '.expires > 3500 and .expires <= 3600'
+    variantctl export nfd --profile "$STATE/nodes/h100.json" --expires 0 -o "$STATE/features.d/ocivariant"
+    nfd_reads "$STATE/features.d/ocivariant" | jq -e '.expires == null and (.features | length) > 50'
+    run --separate-stderr -2 variantctl export nfd --expires soon
+    [[ $stderr == *"--expires"* ]]
+}
+
+@test "a file appears whole, and nothing else that would be read" {
+    require strace
+    printf old >"$STATE/features.d/ocivariant"
+    strace -f -e trace=openat,rename,renameat,renameat2 -o "$STATE/calls" \
+        "$VARIANTCTL" export nfd --profile "$STATE/nodes/h100.json" -o "$STATE/features.d/ocivariant"
+    run -0 grep O_CREAT "$STATE/calls"
+    [[ $output == *'".tmp-'* ]]
+    [[ $output != *'"'[!.]*'"'*ocivariant* ]]
+    grep -E 'rename.*"\.tmp-.*"ocivariant"' "$STATE/calls"
+    [ "$(ls -A "$STATE/features.d")" = ocivariant ]
+}
+
+@test "what would be too large to be read is not written" {
+    jq '.namespaces[0].features[0].values = [range(2000) | "\(.).\(.)"]' "$STATE/nodes/h100.json" >"$STATE/large.json"
+    run --separate-stderr -4 variantctl export nfd --profile "$STATE/large.json" -o "$STATE/features.d/large"
+    [[ $stderr == *65536* ]]
+    [ ! -e "$STATE/features.d/large" ]
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# An engine that pulled while the daemon was away has the default entry, which runs, and keeps it: it is
+# seen, counted, told with what to do about it, and refused where the configuration requires more.
+
+load ../harness
+load ../images
+load ../variantd
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo jq curl
+    start_registry
+    make_variants "$STATE/images"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    mkimage "$STATE/images" plain --file etc/build=plain
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:plain" "docker://$REGISTRY/plain:1" 3>&-
+    export CUDA ROCM DEFAULT V3 PLAIN OCV_STATE_DIR=$STATE/nothing
+    CUDA=$(digest_of cuda12.8)
+    ROCM=$(digest_of rocm7.1)
+    V3=$(digest_of cpu.v3)
+    DEFAULT=$(digest_of null)
+    PLAIN=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/plain:1" | sha256sum)
+    PLAIN=sha256:${PLAIN%% *}
+    write_config
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+daemon_up()
+{
+    start_variantd --config "${1:-$STATE/config.yaml}" --profile "$PROFILES/h100.json"
+}
+
+# what the timer runs, as root, as often as the daemon probes
+timer()
+{
+    local command
+    command=$(sed -n 's|^ExecStart=@PREFIX@/bin/variantctl ||p' "$OCV_TOP/contrib/systemd/ocivariant-verify.service.in")
+    # shellcheck disable=SC2086 # words
+    OCV_SOCKET=$VARIANTD_SOCKET "$VARIANTCTL" $command --config "$STATE/config.yaml" "$@" 3>&-
+}
+
+@test "the timer comes as often as the daemon probes by itself" {
+    grep -qx 'OnUnitActiveSec=10min' "$OCV_TOP/contrib/systemd/ocivariant-verify.timer"
+    grep -q 'DEFAULT_PROBE_INTERVAL "10m"' "$OCV_TOP/cmd/variantd/common/settings.c"
+}
+
+@test "podman pulled while the daemon was away: found within one interval, and put right" {
+    require podman
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    daemon_up
+    stop_daemon variantd
+    podman pull --quiet --tls-verify=false "$REGISTRY/app:1" 3>&-
+    podman pull --quiet --tls-verify=false "$REGISTRY/plain:1" 3>&-
+    daemon_up
+    [ "$(metric variantd_lesser_images)" = 0 ]
+    run -0 timer --from podman
+    [[ $output == *"lesser"*"podman: $REGISTRY/app:1: cuda12.8 fits it better; vpull --to podman $REGISTRY/app:1"* ]]
+    [[ $output == *" 1 have no variants, 0 have no record here, 1 could be better"* ]]
+    # nobody has to be asked, and nobody is there: that is what is said
+    OCV_SOCKET=$STATE/nobody.sock run -0 "$VARIANTCTL" verify --all --from podman --profile "$PROFILES/h100.json" 3>&-
+    [[ $output == *"none     podman: $REGISTRY/plain:1: no record here says whether it is a variant"* ]]
+    [[ $output == *" 0 have no variants, 2 have no record here, 0 could be better"* ]]
+    run -0 timer --all --from podman
+    [[ $output == *"none     podman: $REGISTRY/plain:1: an image without variants"* ]]
+    [ "$(metric variantd_lesser_images)" = 1 ]
+    [ "$(grep -c "$REGISTRY/app:1 is not the best for this node: cuda12.8 fits it better" "$STATE/log/variantd")" = 1 ]
+    # again: known, and said once; what has no variants is not asked about again
+    gets=$(upstream_count "plain/manifests")
+    run -5 timer --from podman --strict --format json
+    [ "$(jq -r '.images[] | select(.verdict == "lesser") | "\(.by) \(.remedy)"' <<<"$output")" = "daemon vpull --to podman $REGISTRY/app:1" ]
+    [ "$(jq .ok <<<"$output")" = false ]
+    [ "$(upstream_count "plain/manifests")" = "$gets" ]
+    [ "$(metric variantd_lesser_images)" = 1 ]
+    [ "$(grep -c "is not the best for this node" "$STATE/log/variantd")" = 1 ]
+    # where the default entry is what is meant to be had, nothing could be better
+    echo 'choose: shadow' >>"$STATE/config.yaml"
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    reread variantd 1
+    run -0 timer --from podman --strict --format json
+    sed -i '/^choose/d' "$STATE/config.yaml"
+    [ "$(jq '[.images[] | select(.verdict == "lesser")] | length' <<<"$output")" = 0 ]
+    [ "$(metric variantd_lesser_images)" = 0 ]
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    reread variantd 2
+    run -5 timer --from podman --strict --format json
+    # the remedy
+    remedy=$(jq -r '.images[] | select(.verdict == "lesser") | .remedy' <<<"$output")
+    [[ $remedy == "vpull --to podman "* ]]
+    # shellcheck disable=SC2086 # words
+    "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/h100.json" --quiet ${remedy#vpull } 3>&-
+    run -0 timer --from podman --strict
+    [[ $output == *"0 could be better"* ]]
+    [ "$(metric variantd_lesser_images)" = 0 ]
+    stop_daemon variantd
+}
+
+@test "containerd has the index itself, and unpacks its default entry" {
+    require containerd ctr
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_containerd
+    ctr -n k8s.io images pull --plain-http "$REGISTRY/app:1" >/dev/null 3>&-
+    daemon_up
+    run -0 timer --from containerd
+    [[ $output == *"lesser"*"containerd:k8s.io: $REGISTRY/app:1: cuda12.8 fits it better; vpull --to containerd -n k8s.io $REGISTRY/app:1"* ]]
+    [ "$(metric variantd_lesser_images)" = 1 ]
+    stop_daemon variantd
+}
+
+@test "a lower-ranked entry is lesser, too; what is the best, or the only one, is not" {
+    daemon_up
+    for digest in "$DEFAULT" "$V3"; do
+        run -0 verdict "ref=$REGISTRY/app:1" "digest=$digest"
+        [ "$(jq -r '"\(.verdict) \(.fit) \(.required)"' <<<"$output")" = "lesser cuda12.8 null" ]
+    done
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA" | jq -r .verdict)" = fits ]
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$ROCM" | jq -r .verdict)" = misfit ]
+    [ "$(verdict "ref=$REGISTRY/plain:1" "digest=$PLAIN" | jq -r .verdict)" = none ]
+    stop_daemon variantd
+    start_variantd --config "$STATE/config.yaml" --profile "$PROFILES/laptop.json"
+    # what was chosen is not the best any more when something better comes up
+    OCV_STATE_DIR=$STATE/node "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/laptop.json" --to "oci:$STATE/laptop" --quiet "$REGISTRY/app:1"
+    chosen=$(skopeo inspect --raw "oci:$STATE/laptop" | sha256sum)
+    chosen=sha256:${chosen%% *}
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$chosen" | jq -r .verdict)" = fits ]
+    stop_daemon variantd
+    daemon_up
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$chosen" | jq -r .verdict)" = lesser ]
+    run -0 env OCV_STATE_DIR="$STATE/node" "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/laptop"
+    [[ $output == *lesser*"cuda12.8 fits it better; vpull --to oci:$STATE/laptop $REGISTRY/app:1"* ]]
+    stop_daemon variantd
+}
+
+# checked POLICY DIGEST
+checked()
+{
+    OCIVARIANT_CONFIG=$STATE/$1.yaml "$VERIFIER" -name "$REGISTRY/app:1" -digest "$2" \
+        -stdin-media-type application/vnd.oci.descriptor.v1+json <<<"{\"digest\":\"$2\"}"
+}
+
+@test "a lesser build passes, unless the configuration requires what it lacks" {
+    for policy in enforce warn; do
+        { cat "$STATE/config.yaml" && echo "policy: $policy"; } >"$STATE/$policy.yaml"
+    done
+    daemon_up "$STATE/enforce.yaml"
+    run -0 --separate-stderr checked enforce "$DEFAULT"
+    [ -z "$output$stderr" ]
+    stop_daemon variantd
+    for policy in enforce warn; do
+        printf 'repositories: {"%s/app": {require: [nvidia]}}\n' "$REGISTRY" >>"$STATE/$policy.yaml"
+    done
+    daemon_up "$STATE/enforce.yaml"
+    run -1 checked enforce "$DEFAULT"
+    [[ $output == "$REGISTRY/app:1 is not the best for this node: cuda12.8 fits it better, and nvidia is required" ]]
+    run -1 checked enforce "$V3"
+    run -0 --separate-stderr checked warn "$DEFAULT"
+    [[ $stderr == *"warning: $REGISTRY/app:1 is not the best"* ]]
+    run -0 --separate-stderr checked enforce "$CUDA"
+    [ -z "$output$stderr" ]
+    # of another repository nothing is required
+    run -0 verdict "ref=$REGISTRY/plain:1" "digest=$PLAIN"
+    [ "$(jq -r '"\(.verdict) \(.required)"' <<<"$output")" = "none null" ]
+    stop_daemon variantd
+}

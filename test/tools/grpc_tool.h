@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A stand-in for a service: serves gRPC on SOCKET from what the files in DIR say. */
+#ifndef TEST_GRPC_TOOL_H
+#define TEST_GRPC_TOOL_H
+
+#include "lib/grpc/grpc.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *dir;
+
+/* main of "PROGRAM SOCKET DIR"; prints "listening" when it does. */
+static int serve_socket(int argc, char **argv, const char *program,
+                        const struct grpc_server_options *options)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct grpc_server *server = NULL;
+    struct ocv_error err = {0};
+    if (argc != 3 || strlen(argv[1]) >= sizeof(address.sun_path)) {
+        fprintf(stderr, "usage: %s SOCKET DIR\n", program);
+        return 2;
+    }
+    dir = argv[2];
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", argv[1]);
+    unlink(argv[1]);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, 64) < 0 || grpc_server_new(options, fd, &server, &err) < 0) {
+        perror(argv[1]);
+        return 1;
+    }
+    printf("listening\n");
+    fflush(stdout);
+    return grpc_server_run(server, &err) < 0;
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What files say of the machines that can run them: each format, cut anywhere, and lied about. */
+#include "test/unit/content/content_util.h"
+
+static const struct {
+    const char *name;
+    const char *facts;
+} samples[] = {
+    {"cuda.so", "machine amd64 5048;x86-level 3 0;needed libc.so.6 0;needed libcudart.so.12 0;"
+                "soname libtest.so.1 0;glibc 2.34 0;glibcxx 3.4.30 0;cuda-code 80 256;"
+                "cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;ptx-version 8.7 0;"},
+    {"empty.so", "machine amd64 4584;cuda-empty 52 128;cuda-empty 75 128;"},
+    {"elsewhere.so", "machine amd64 4904;needed libc.so.6 0;"
+                     "not-looked-at device code outside of the sections for it 0;"},
+    {"hip.so", "machine amd64 5288;needed libamdhip64.so.7 0;hip-code gfx90a 256;"
+               "hip-code gfx942:sramecc+:xnack- 512;"},
+    {"hip-compressed.so",
+     "machine amd64 5328;hip-code gfx90a 265;hip-code gfx942:sramecc+:xnack- 530;"},
+    {"sycl.so", "machine amd64 4384;sycl-code spir64_gen 40;"},
+    {"compat.so", "machine arm64 4336;soname libcuda.so.1 0;cuda-compat yes 0;"},
+    {"cuda.fatbin", "cuda-code 80 128;cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;"
+                    "cuda-ir 90 128;ptx-version 8.7 0;"},
+    {"sm_90a.cubin", "machine cuda 116;cuda-code 90a 116;"},
+    {"sm_86.cubin", "machine cuda 96;cuda-code 86 96;"},
+    {"sm_100a.cubin", "machine cuda 111;cuda-code 100a 111;"},
+    {"sm_103a.cubin", "machine cuda 232;cuda-code 103a 232;toolkit 13.0 0;"},
+    {"gfx942.hsaco", "machine amdgpu 130;hip-code gfx942:xnack- 130;"},
+    {"plain.bundle", "hip-code gfx90a 256;hip-code gfx942:sramecc+:xnack- 512;"},
+    {"zlib1.bundle", "hip-code gfx90a 0;hip-code gfx942:sramecc+:xnack- 0;"},
+    {"zlib2.bundle", "hip-code gfx90a 41;hip-code gfx942:sramecc+:xnack- 83;"},
+    {"zstd3.bundle", "hip-code gfx90a 267;hip-code gfx942:sramecc+:xnack- 535;"},
+};
+#define SAMPLES (sizeof(samples) / sizeof(samples[0]))
+
+static void check_facts(const char *data, size_t len, size_t chunk, bool seek, const char *want,
+                        const char *what)
+{
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_content_facts facts = read_chunks(reader, data, len, chunk, seek);
+    char *text = facts_text(&facts);
+    ck_assert_msg(!strcmp(text, want), "%s, pieces of %zu: %s\nwanted: %s", what, chunk, text,
+                  want);
+    free(text);
+    ocv_content_facts_free(&facts);
+    ocv_content_reader_free(reader);
+}
+
+START_TEST(test_samples)
+{
+    static const size_t chunks[] = {1, 7, 64, 1000, 1 << 20};
+    struct ocv_buffer bytes = sample(samples[_i].name);
+    for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+        check_facts(bytes.data, bytes.len, chunks[i], false, samples[_i].facts, samples[_i].name);
+        check_facts(bytes.data, bytes.len, chunks[i], true, samples[_i].facts, samples[_i].name);
+    }
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
+/* The same in a file that is longer than the window, so that the table comes long after. */
+START_TEST(test_long_file)
+{
+    struct ocv_buffer bytes = sample("cuda.so");
+    uint64_t table;
+    memcpy(&table, bytes.data + 40, sizeof(table));
+    size_t gap = (size_t)3 << 20, tail = bytes.len - (size_t)table;
+    char *longer = calloc(1, bytes.len + gap);
+    ck_assert_ptr_nonnull(longer);
+    memcpy(longer, bytes.data, (size_t)table);
+    memcpy(longer + table + gap, bytes.data + table, tail);
+    uint64_t moved = table + gap;
+    memcpy(longer + 40, &moved, sizeof(moved));
+    char want[512];
+    snprintf(want, sizeof(want), "machine amd64 %zu;%s", bytes.len + gap,
+             strstr(samples[0].facts, "x86-level"));
+    check_facts(longer, bytes.len + gap, 100000, false, want, "long file");
+    check_facts(longer, bytes.len + gap, 100000, true, want, "long file");
+    free(longer);
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
+/* A linker writes its note behind the code: at every place of it around the end of a window. */
+START_TEST(test_note_behind_much_code)
+{
+    struct ocv_buffer bytes = sample("sm_103a.cubin");
+    for (size_t gap = (256 << 10) - 300; gap < (256 << 10) + 20; gap += 3) {
+        char want[128], *longer = calloc(1, bytes.len + gap);
+        ck_assert_ptr_nonnull(longer);
+        memcpy(longer, bytes.data, 64);
+        memcpy(longer + 64 + gap, bytes.data + 64, bytes.len - 64);
+        snprintf(want, sizeof(want), "machine cuda %zu;cuda-code 103a %zu;toolkit 13.0 0;",
+                 bytes.len + gap, bytes.len + gap);
+        check_facts(longer, bytes.len + gap, 100000, true, want, "note behind much code");
+        free(longer);
+    }
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
+/* Every byte wrong in several ways, and every end: an answer, whatever it is, and never a place for
+ * which nothing stands. Sanitizers look on. */
+START_TEST(test_lies)
+{
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_buffer bytes = sample(samples[_i].name);
+    for (size_t at = 0; at < bytes.len; at++) {
+        if (at > 600 && at < bytes.len - 600)
+            continue; /* padding and code */
+        static const unsigned char wrong[] = {0xff, 0x00, 0x7f, 0x01};
+        for (size_t k = 0; k < sizeof(wrong); k++) {
+            char kept = bytes.data[at];
+            bytes.data[at] = (char)wrong[k];
+            struct ocv_content_facts facts =
+                read_chunks(reader, bytes.data, bytes.len, 1 << 20, k & 1);
+            for (size_t i = 0; i < facts.n; i++) {
+                ck_assert_int_ge(facts.list[i].bytes, 0);
+                ck_assert_str_ne(facts.list[i].value, "");
+            }
+            bytes.data[at] = kept;
+            ocv_content_facts_free(&facts);
+        }
+    }
+    for (size_t len = 0; len < bytes.len; len += 1 + len / 64) {
+        struct ocv_content_facts facts = read_chunks(reader, bytes.data, len, 1 << 20, false);
+        ocv_content_facts_free(&facts);
+    }
+    check_facts(bytes.data, bytes.len, 1 << 20, false, samples[_i].facts, samples[_i].name);
+    ocv_buffer_free(&bytes);
+    ocv_content_reader_free(reader);
+}
+END_TEST
+
+START_TEST(test_cut_off)
+{
+    struct ocv_buffer bytes = sample("cuda.so");
+    check_facts(bytes.data, 4700, 1 << 20, false,
+                "machine amd64 4700;x86-level 3 0;needed libc.so.6 0;needed libcudart.so.12 0;"
+                "soname libtest.so.1 0;glibc 2.34 0;glibcxx 3.4.30 0;"
+                "not-looked-at device code outside of the sections for it 0;"
+                "not-looked-at the section table: the file ends before it 0;",
+                "cut off");
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
+/* A size of 2^63 is no place to go to: what follows is found all the same. */
+START_TEST(test_huge_sizes)
+{
+    struct ocv_buffer bytes = sample("cuda.fatbin");
+    memset(bytes.data + 8, 0xff, 8);
+    check_facts(bytes.data, bytes.len, 64, false, "cuda-ir 90 128;", "container of 2^64 bytes");
+    ocv_buffer_free(&bytes);
+    bytes = sample("cuda.fatbin");
+    memset(bytes.data + 16 + 8, 0xff, 8);
+    check_facts(bytes.data, bytes.len, 64, false,
+                "cuda-ir 90 128;not-looked-at a malformed CUDA fat binary 0;",
+                "entry of 2^64 bytes");
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
+START_TEST(test_other_files)
+{
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_content_facts facts = {0};
+    static char text[1000] = "#!/bin/sh\necho no device code\n";
+    ck_assert_int_eq(ocv_content_feed(reader, text, 100, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_unwanted(reader), INT64_MAX);
+    ck_assert_int_eq(ocv_content_end(reader, &facts, NULL), OCV_OK);
+    ck_assert_uint_eq(facts.n, 0);
+    ck_assert_int_eq(ocv_content_end(reader, &facts, NULL), OCV_OK); /* an empty file */
+    ck_assert_uint_eq(facts.n, 0);
+    ocv_content_reader_free(reader);
+}
+END_TEST
+
+START_TEST(test_paths)
+{
+    static const struct {
+        const char *path, *facts;
+    } cases[] = {
+        {"opt/rocm/lib/rocblas/library/TensileLibrary_Type_HH_Contraction_gfx90a.co",
+         "hip-code gfx90a 5;"},
+        {"opt/rocm/share/miopen/db/gfx942.kdb", "hip-code gfx942 5;"},
+        {"usr/lib/x86_64-linux-gnu/glibc-hwcaps/x86-64-v3/libfoo.so.1", "hwcaps x86-64-v3 5;"},
+        {"opt/opp/built-in/op_impl/ai_core/tbe/kernel/soc910b/add/Add_1.o",
+         "npu-kernel soc910b 5;"},
+        {"opt/opp/built-in/op_impl/ai_core/tbe/kernel/config/soc910b/add.json", ""},
+        {"usr/lib/python3/dist-packages/triton/runtime/jit.py", "compiler Triton 5;"},
+        {"usr/lib/nottriton/runtime/jit.py", ""},
+        {"home/gfx942.txt", ""},
+        {"a/gfx.co", ""},
+        {"glibc-hwcaps", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ocv_content_facts facts = {0};
+        ck_assert_int_eq(ocv_content_path(&facts, cases[i].path, 5, NULL), OCV_OK);
+        char *text = facts_text(&facts);
+        ck_assert_str_eq(text, cases[i].facts);
+        free(text);
+        ocv_content_facts_free(&facts);
+    }
+}
+END_TEST
+
+START_TEST(test_merge)
+{
+    struct ocv_content_facts a = {0}, b = {0};
+    ck_assert_int_eq(ocv_content_facts_add(&a, OCV_CONTENT_GLIBC, "2.4", 0, 1, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_add(&a, OCV_CONTENT_CUDA_CODE, "90", 5, 1, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_add(&b, OCV_CONTENT_CUDA_CODE, "90", 7, 2, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_add(&b, OCV_CONTENT_CUDA_CODE, "100", 1, 1, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_add(&b, OCV_CONTENT_GLIBC, "2.34", 0, 1, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_merge(&a, &b, NULL), OCV_OK);
+    ocv_content_facts_sort(&a);
+    char *text = facts_text(&a);
+    ck_assert_str_eq(text, "glibc 2.34 0;cuda-code 90 12;cuda-code 100 1;");
+    ck_assert_int_eq(a.list[1].count, 3);
+    free(text);
+    ocv_content_facts_free(&a);
+    ocv_content_facts_free(&b);
+    for (int i = 0; i < OCV_CONTENT_FACTS; i++)
+        ck_assert_int_eq(ocv_content_fact_find(ocv_content_fact_name((enum ocv_content_fact)i)), i);
+    ck_assert_int_eq(ocv_content_fact_find("no-such"), OCV_CONTENT_FACTS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("content");
+    TCase *tcase = tcase_create("content");
+    tcase_add_loop_test(tcase, test_samples, 0, SAMPLES);
+    tcase_add_loop_test(tcase, test_lies, 0, SAMPLES);
+    tcase_add_test(tcase, test_long_file);
+    tcase_add_test(tcase, test_note_behind_much_code);
+    tcase_add_test(tcase, test_cut_off);
+    tcase_add_test(tcase, test_huge_sizes);
+    tcase_add_test(tcase, test_other_files);
+    tcase_add_test(tcase, test_paths);
+    tcase_add_test(tcase, test_merge);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Reports of content: kept and read again, stacked as layers are, and what they mean. */
+#include "lib/content/derived.h"
+#include "test/unit/content/content_util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Add a sample under a path, as content-scan does. */
+static void add(struct ocv_content_report *report, const char *path, const char *name)
+{
+    struct ocv_error err = {0};
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_buffer bytes = sample(name);
+    struct ocv_content_facts facts = read_chunks(reader, bytes.data, bytes.len, bytes.len, false);
+    ck_assert_int_eq(ocv_content_path(&facts, path, (int64_t)bytes.len, &err), OCV_OK);
+    ck_assert_int_eq(ocv_content_report_file(report, path, (int64_t)bytes.len, &facts, &err),
+                     OCV_OK);
+    ocv_content_facts_free(&facts);
+    ocv_buffer_free(&bytes);
+    ocv_content_reader_free(reader);
+}
+
+static void add_plain(struct ocv_content_report *report, const char *path)
+{
+    struct ocv_content_facts none = {0};
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_content_report_file(report, path, 1, &none, &err), OCV_OK);
+}
+
+static void add_whiteout(struct ocv_content_report *report, const char *path, int wanted)
+{
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_content_report_whiteout(report, path, &err), wanted);
+}
+
+/* Written and read again: the same bytes once more. */
+static void reread(struct ocv_content_report *report)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer first, second;
+    ocv_buffer_init(&first, 1 << 20);
+    ocv_buffer_init(&second, 1 << 20);
+    ck_assert_int_eq(ocv_content_report_write(report, &first, &err), OCV_OK);
+    ocv_content_report_free(report);
+    *report = (struct ocv_content_report){0};
+    ck_assert_msg(ocv_content_report_read(first.data, first.len, report, &err) == OCV_OK, "%s",
+                  err.message);
+    ck_assert_int_eq(ocv_content_report_write(report, &second, &err), OCV_OK);
+    ck_assert_str_eq(first.data, second.data);
+}
+
+static void stack(struct ocv_content_report *below, struct ocv_content_report *upper)
+{
+    struct ocv_error err = {0};
+    reread(upper);
+    ck_assert_int_eq(ocv_content_report_stack(below, upper, &err), OCV_OK);
+    ocv_content_report_free(upper);
+    *upper = (struct ocv_content_report){0};
+}
+
+/* "PATH PATH" of the files with facts. */
+static char *paths(struct ocv_content_report *report)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    ocv_content_report_sort(report);
+    for (size_t i = 0; i < report->n_files; i++)
+        fprintf(out, "%s%s", i ? " " : "", report->files[i].path);
+    fclose(out);
+    return text;
+}
+
+static void has_paths(struct ocv_content_report *report, const char *wanted)
+{
+    char *text = paths(report);
+    ck_assert_str_eq(text, wanted);
+    free(text);
+}
+
+START_TEST(test_layers_hide_what_is_below)
+{
+    struct ocv_content_report image = {0}, layer = {0};
+    add(&layer, "a/cuda.so", "cuda.so");
+    add(&layer, "b/hip.so", "hip.so");
+    add(&layer, "c/d/cuda.so", "cuda.so");
+    add(&layer, "e/cuda.so", "cuda.so");
+    stack(&image, &layer);
+    has_paths(&image, "a/cuda.so b/hip.so c/d/cuda.so e/cuda.so");
+
+    add_whiteout(&layer, "a/.wh.cuda.so", 1); /* a file */
+    add_whiteout(&layer, "c/.wh.d", 1);       /* a directory with all below it */
+    add_whiteout(&layer, "e/.wh..wh..opq", 1);
+    add_whiteout(&layer, "e/plain", 0);
+    add(&layer, "e/hip.so", "hip.so"); /* of the same layer: seen, though the directory is opaque */
+    add_plain(&layer, "b/hip.so");     /* in its place something that says nothing */
+    stack(&image, &layer);
+    has_paths(&image, "e/hip.so");
+    ocv_content_report_free(&image);
+}
+END_TEST
+
+START_TEST(test_a_whiteout_hides_no_namesake)
+{
+    struct ocv_content_report image = {0}, layer = {0};
+    add(&layer, "lib/k.so", "cuda.so");
+    add(&layer, "lib/k.so.1", "cuda.so");
+    stack(&image, &layer);
+    add_whiteout(&layer, "lib/.wh.k.so", 1);
+    stack(&image, &layer);
+    has_paths(&image, "lib/k.so.1");
+    ocv_content_report_free(&image);
+}
+END_TEST
+
+static const char *const malformed[] = {
+    "",
+    "[]",
+    "{}",
+    "{\"schema\": \"dev.ocivariant.content/v2\", \"files\": []}",
+    "{\"schema\": \"dev.ocivariant.content/v1\"}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [{}]}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [{\"path\": \"a\", \"size\": -1, "
+    "\"facts\": [{\"fact\": \"needed\", \"value\": \"b\"}]}]}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [{\"path\": \"a\", \"size\": 1, "
+    "\"facts\": []}]}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [{\"path\": \"a\", \"size\": 1, "
+    "\"facts\": [{\"fact\": \"no-such\", \"value\": \"b\"}]}]}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [], \"others\": \"AAA=\"}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [], \"removed\": [1]}",
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [], \"members\": -1}",
+};
+
+START_TEST(test_what_is_not_as_written_is_refused)
+{
+    struct ocv_content_report report = {0};
+    struct ocv_error err = {0};
+    const char *text = malformed[_i];
+    ck_assert_int_eq(ocv_content_report_read(text, strlen(text), &report, &err), OCV_ERR_DATA);
+    ck_assert_uint_eq(report.n_files, 0);
+}
+END_TEST
+
+/* "NS :: F :: V; ..." that are proposed. */
+static char *properties(const struct ocv_content_derived *d)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    for (size_t i = 0; i < d->n_properties; i++)
+        fprintf(out, "%s;", d->properties[i]);
+    fclose(out);
+    return text;
+}
+
+static const struct meaning {
+    const char *samples[4], *properties, *label;
+} meanings[] = {
+    {{"cuda.so"},
+     "nvidia :: sm_arch :: 80_real;nvidia :: sm_arch :: 90a_real;nvidia :: sm_arch :: 100f_real;"
+     "nvidia :: sm_arch :: 120_virtual;nvidia :: cuda_version_lower_bound :: 12;"
+     "x86_64 :: level :: v3;",
+     "cu12"},
+    {{"hip.so"}, "amd :: gfx_arch :: gfx90a;amd :: gfx_arch :: gfx942;", "rocm7"},
+    /* code for sm_80 runs on 8.6, that for sm_86 on no 8.0 */
+    {{"cuda.fatbin", "sm_86.cubin"}, "nvidia :: sm_arch :: 86_real;", ""},
+    /* a file without any function does not count */
+    {{"sm_86.cubin", "empty.so"}, "nvidia :: sm_arch :: 86_real;", ""},
+    {{"empty.so"}, "", ""},
+    /* what is for 9.0 alone runs on all that is 9.0 */
+    {{"sm_90.cubin", "sm_90a.cubin"},
+     "nvidia :: sm_arch :: 90_real;nvidia :: sm_arch :: 90a_real;",
+     ""},
+    {{"sm_100.cubin", "sm_100a.cubin"}, "nvidia :: sm_arch :: 100a_real;", ""},
+    {{"sm_90a.cubin"}, "nvidia :: sm_arch :: 90a_real;", ""},
+    /* gfx90a is in one of the two only */
+    {{"hip.so", "gfx942.hsaco"}, "amd :: gfx_arch :: gfx942;", "rocm7"},
+    {{"sycl.so"}, "", ""},
+    {{"compat.so"}, "", ""},
+};
+
+START_TEST(test_properties_are_what_all_files_run_on)
+{
+    const struct meaning *m = &meanings[_i];
+    struct ocv_content_report report = {0};
+    struct ocv_content_derived derived = {0};
+    struct ocv_error err = {0};
+    char path[32];
+    for (size_t i = 0; m->samples[i]; i++) {
+        snprintf(path, sizeof(path), "%zu.so", i);
+        add(&report, path, m->samples[i]);
+    }
+    ck_assert_int_eq(ocv_content_derive(&report, &derived, &err), OCV_OK);
+    char *text = properties(&derived);
+    ck_assert_str_eq(text, m->properties);
+    ck_assert_str_eq(derived.label, m->label);
+    free(text);
+    ocv_content_derived_free(&derived);
+    ocv_content_report_free(&report);
+}
+END_TEST
+
+START_TEST(test_a_target_that_a_file_lacks_names_the_file)
+{
+    struct ocv_content_report report = {0};
+    struct ocv_content_derived derived = {0};
+    struct ocv_error err = {0};
+    char setting[128];
+    add(&report, "a/hip.so", "hip.so");
+    add(&report, "b/only.hsaco", "gfx942.hsaco");
+    ck_assert_int_eq(ocv_content_derive(&report, &derived, &err), OCV_OK);
+    const struct ocv_content_target *it = &derived.targets[0];
+    ck_assert_str_eq(it->value, "gfx90a");
+    ck_assert_uint_eq(it->lacking, 1);
+    ck_assert_str_eq(it->without, "b/only.hsaco");
+    ck_assert(!it->proposed);
+    ck_assert(ocv_content_setting(it, 0, setting, sizeof(setting)));
+    ck_assert_str_eq(setting, "PYTORCH_ROCM_ARCH=gfx90a");
+    ck_assert(!ocv_content_setting(it, 1, setting, sizeof(setting)));
+    ocv_content_derived_free(&derived);
+    ocv_content_report_free(&report);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("content_report");
+    TCase *tcase = tcase_create("content_report");
+    tcase_add_test(tcase, test_layers_hide_what_is_below);
+    tcase_add_test(tcase, test_a_whiteout_hides_no_namesake);
+    tcase_add_loop_test(tcase, test_what_is_not_as_written_is_refused, 0,
+                        sizeof(malformed) / sizeof(malformed[0]));
+    tcase_add_loop_test(tcase, test_properties_are_what_all_files_run_on, 0,
+                        sizeof(meanings) / sizeof(meanings[0]));
+    tcase_add_test(tcase, test_a_target_that_a_file_lacks_names_the_file);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

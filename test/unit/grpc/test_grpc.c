@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lib/grpc: text forms, calls between our server and our client, and clients that misbehave. */
+#include "lib/grpc/grpc.h"
+#include "ocivariant.h"
+#include "test/unit/suite.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/ocv-grpc-XXXXXX", path[64];
+static struct grpc_server *server;
+static pthread_t server_thread;
+
+static int went; /* calls whose caller has gone. Atomic */
+
+/* What the method's name asks for. */
+static void handle(void *data, struct grpc_call *call)
+{
+    const char *method = grpc_call_path(call);
+    size_t len = 0;
+    const uint8_t *request = grpc_call_request(call, &len);
+    (void)data;
+    if (!strcmp(method, "/t.T/Echo")) {
+        ck_assert_int_eq(grpc_call_send(call, request, len), OCV_OK);
+        grpc_call_finish(call, GRPC_OK, NULL);
+    } else if (!strcmp(method, "/t.T/Stream")) {
+        for (unsigned i = 0; i < 1000; i++)
+            if (grpc_call_send(call, &i, sizeof(i)) < 0)
+                return;
+        grpc_call_finish(call, GRPC_OK, NULL);
+    } else if (!strcmp(method, "/t.T/Metadata")) {
+        const char *value = grpc_call_metadata(call, "containerd-namespace");
+        ck_assert_int_eq(grpc_call_send(call, value ? value : "", value ? strlen(value) : 0),
+                         OCV_OK);
+        grpc_call_finish(call, GRPC_OK, NULL);
+    } else if (!strcmp(method, "/t.T/Slow")) {
+        for (int i = 0; i < 1000 && !grpc_call_cancelled(call); i++)
+            poll(NULL, 0, 5);
+        grpc_call_finish(call, grpc_call_cancelled(call) ? GRPC_CANCELLED : GRPC_OK, NULL);
+    } else if (!strcmp(method, "/t.T/Gone")) { /* one message, and no end while somebody waits */
+        struct pollfd gone = {.fd = grpc_call_gone_fd(call), .events = POLLIN};
+        ck_assert_int_eq(grpc_call_send(call, "", 0), OCV_OK);
+        ck_assert_int_eq(poll(&gone, 1, -1), 1);
+        ck_assert(__atomic_load_n(grpc_call_gone(call), __ATOMIC_ACQUIRE) != 0);
+        __atomic_add_fetch(&went, 1, __ATOMIC_ACQ_REL);
+    } else if (!strcmp(method, "/t.T/Big")) {
+        char *bytes = calloc(1, GRPC_MESSAGE_MAX);
+        int status = grpc_call_send(call, bytes, GRPC_MESSAGE_MAX);
+        free(bytes);
+        grpc_call_finish(call, status < 0 ? GRPC_INTERNAL : GRPC_OK, NULL);
+    } else if (strcmp(method, "/t.T/Forget") != 0) {
+        grpc_call_finish(call, GRPC_FAILED_PRECONDITION, "image a: b%c\n\xc3\xa9 is no fit");
+    }
+}
+
+static void *serve(void *data)
+{
+    (void)data;
+    ck_assert_int_eq(grpc_server_run(server, NULL), OCV_OK);
+    return NULL;
+}
+
+static int bound_socket(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(directory + sizeof(directory) - 7, "XXXXXX", 6);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/s", directory);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(fd, 128), 0);
+    return fd;
+}
+
+static void start(void)
+{
+    const struct grpc_server_options options = {.handle = handle};
+    ck_assert_int_eq(grpc_server_new(&options, bound_socket(), &server, NULL), OCV_OK);
+    ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
+}
+
+static void stop(void)
+{
+    grpc_server_stop(server);
+    pthread_join(server_thread, NULL);
+    grpc_server_free(server);
+    unlink(path);
+    rmdir(directory);
+}
+
+struct collected {
+    struct ocv_buffer bytes;
+    size_t n, stop_at;
+};
+
+static int collect(void *data, const uint8_t *message, size_t len)
+{
+    struct collected *c = data;
+    c->n++;
+    if (len)
+        ck_assert_int_eq(ocv_buffer_append(&c->bytes, message, len, NULL), OCV_OK);
+    return c->stop_at && c->n >= c->stop_at ? 1 : 0;
+}
+
+static struct grpc_result ask(struct grpc_client *client, const char *method, const void *request,
+                              size_t len, struct collected *out, int expected)
+{
+    const struct grpc_header headers[] = {{"containerd-namespace", "k8s.io"}};
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&out->bytes, 64u * 1024 * 1024);
+    int status = grpc_client_call(client, method, headers, 1, request, len, 120000, collect, out,
+                                  &result, &err);
+    ck_assert_msg(status == expected, "%s: %d %s", method, status, err.message);
+    return result;
+}
+
+START_TEST(test_calls)
+{
+    struct grpc_client *client = NULL;
+    struct collected c = {0};
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    ck_assert_int_eq(ask(client, "/t.T/Echo", "hello", 5, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_uint_eq(c.n, 1);
+    ck_assert_mem_eq(c.bytes.data, "hello", 5);
+    ocv_buffer_free(&c.bytes);
+    c = (struct collected){0};
+    ck_assert_int_eq(ask(client, "/t.T/Echo", NULL, 0, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_uint_eq(c.n, 1);
+    ck_assert_uint_eq(c.bytes.len, 0);
+    c = (struct collected){0};
+    ck_assert_int_eq(ask(client, "/t.T/Metadata", NULL, 0, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_mem_eq(c.bytes.data, "k8s.io", 6);
+    ocv_buffer_free(&c.bytes);
+    c = (struct collected){0};
+    ck_assert_int_eq(ask(client, "/t.T/Stream", NULL, 0, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_uint_eq(c.n, 1000);
+    ocv_buffer_free(&c.bytes);
+    c = (struct collected){.stop_at = 3};
+    ask(client, "/t.T/Stream", NULL, 0, &c, OCV_OK);
+    ck_assert_uint_eq(c.n, 3);
+    ocv_buffer_free(&c.bytes);
+    c = (struct collected){0};
+    struct grpc_result result = ask(client, "/t.T/Refuse", "x", 1, &c, OCV_OK);
+    ck_assert_int_eq(result.code, GRPC_FAILED_PRECONDITION);
+    ck_assert_str_eq(result.message, "image a: b%c\n\xc3\xa9 is no fit");
+    ck_assert_int_eq(ask(client, "/t.T/Forget", "x", 1, &c, OCV_OK).code, GRPC_INTERNAL);
+    c = (struct collected){0};
+    ck_assert_int_eq(ask(client, "/t.T/Big", "x", 1, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_uint_eq(c.bytes.len, GRPC_MESSAGE_MAX);
+    ocv_buffer_free(&c.bytes);
+    grpc_client_free(client);
+    stop();
+}
+END_TEST
+
+START_TEST(test_large_request)
+{
+    struct grpc_client *client = NULL;
+    struct collected c = {0};
+    char *bytes = malloc(GRPC_MESSAGE_MAX + 1);
+    memset(bytes, 7, GRPC_MESSAGE_MAX + 1);
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    ck_assert_int_eq(ask(client, "/t.T/Echo", bytes, GRPC_MESSAGE_MAX, &c, OCV_OK).code, GRPC_OK);
+    ck_assert_uint_eq(c.bytes.len, GRPC_MESSAGE_MAX);
+    ocv_buffer_free(&c.bytes);
+    c = (struct collected){0};
+    ask(client, "/t.T/Echo", bytes, GRPC_MESSAGE_MAX + 1, &c, OCV_ERR_INVALID);
+    grpc_client_free(client);
+    stop();
+    free(bytes);
+}
+END_TEST
+
+static void *many(void *data)
+{
+    for (int i = 0; i < 50; i++) {
+        struct collected c = {0};
+        char text[32];
+        int len = snprintf(text, sizeof(text), "message %d", i);
+        ck_assert_int_eq(ask(data, "/t.T/Echo", text, (size_t)len, &c, OCV_OK).code, GRPC_OK);
+        ck_assert_uint_eq(c.bytes.len, (size_t)len);
+        ck_assert_mem_eq(c.bytes.data, text, (size_t)len);
+        ocv_buffer_free(&c.bytes);
+    }
+    return NULL;
+}
+
+START_TEST(test_threads)
+{
+    struct grpc_client *client = NULL;
+    pthread_t threads[16];
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, many, client), 0);
+    for (int i = 0; i < 16; i++)
+        pthread_join(threads[i], NULL);
+    grpc_client_free(client);
+    stop();
+}
+END_TEST
+
+START_TEST(test_deadline)
+{
+    struct grpc_client *client = NULL;
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    /* whichever side notices first */
+    int status =
+        grpc_client_call(client, "/t.T/Slow", NULL, 0, "", 0, 50, NULL, NULL, &result, &err);
+    ck_assert(status == OCV_ERR_NETWORK ||
+              (status == OCV_OK &&
+               (result.code == GRPC_DEADLINE_EXCEEDED || result.code == GRPC_CANCELLED)));
+    ck_assert_int_eq(
+        grpc_client_call(client, "/t.T/Echo", NULL, 0, "", 0, 5000, NULL, NULL, &result, &err),
+        OCV_OK);
+    grpc_client_free(client);
+    stop();
+}
+END_TEST
+
+static int gone_fd(void *data)
+{
+    return ((int *)data)[1];
+}
+
+/* The caller's caller goes: the write end of a pipe is closed. */
+static int goes(void *data, const uint8_t *message, size_t len)
+{
+    (void)message;
+    ck_assert_uint_eq(len, 0);
+    close(((int *)data)[0]);
+    return 0;
+}
+
+/* A call that nobody wants any more ends on both sides, and more run at once than at first. */
+START_TEST(test_gone)
+{
+    struct grpc_client *client = NULL;
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    int ends[2], back[2];
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    grpc_client_set_gone(client, gone_fd);
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(pipe(ends), 0);
+        back[0] = ends[1], back[1] = ends[0];
+        ck_assert_int_eq(
+            grpc_client_call(client, "/t.T/Gone", NULL, 0, "", 0, 0, goes, back, &result, &err),
+            OCV_ERR_NETWORK);
+        close(ends[0]);
+    }
+    grpc_client_free(client);
+    while (__atomic_load_n(&went, __ATOMIC_ACQUIRE) < 10)
+        poll(NULL, 0, 1);
+    stop();
+}
+END_TEST
+
+static int dial(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+/* Bytes that are no HTTP/2, half of a preface, a flood of settings: the others are served. */
+START_TEST(test_rubbish)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    struct grpc_client *client = NULL;
+    int fds[200];
+    start();
+    for (int i = 0; i < 200; i++) {
+        fds[i] = dial();
+        const char *text = i % 3 == 0 ? "GET / HTTP/1.1\r\n\r\n" : preface;
+        size_t len = i % 3 == 1 ? 7 : strlen(text);
+        ck_assert_int_eq(send(fds[i], text, len, MSG_NOSIGNAL), (ssize_t)len);
+        if (i % 3 == 2) /* a frame longer than is allowed, of a type that is not known */
+            ck_assert_int_gt(send(fds[i], "\xff\xff\xff\x63\xff\x7f\xff\xff\xff", 9, MSG_NOSIGNAL),
+                             0);
+    }
+    struct collected c = {0};
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
+    ocv_buffer_free(&c.bytes);
+    grpc_client_free(client);
+    for (int i = 0; i < 200; i++)
+        close(fds[i]);
+    stop();
+}
+END_TEST
+
+static int64_t cpu_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Without descriptors, who comes waits, and the loop does, too. */
+START_TEST(test_descriptors)
+{
+    struct grpc_client *client = NULL;
+    struct rlimit limit, low;
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    int next = dup(0);
+    close(next);
+    low = (struct rlimit){(rlim_t)next + 1, limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    int fd = dial(); /* the last one */
+    int64_t before = cpu_ms();
+    poll(NULL, 0, 1500);
+    ck_assert_int_lt(cpu_ms() - before, 200);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct collected c = {0};
+    ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
+    ocv_buffer_free(&c.bytes);
+    grpc_client_free(client);
+    close(fd);
+    stop();
+}
+END_TEST
+
+/* A connection that waits in the client's pool does not outlive the server it was made to. */
+START_TEST(test_restart)
+{
+    struct grpc_client *client = NULL;
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    for (int i = 0; i < 3; i++) {
+        struct collected c = {0};
+        ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
+        ocv_buffer_free(&c.bytes);
+        grpc_server_stop(server);
+        pthread_join(server_thread, NULL);
+        grpc_server_free(server);
+        unlink(path);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        memcpy(address.sun_path, path, strlen(path) + 1);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+        ck_assert_int_eq(listen(fd, 16), 0);
+        const struct grpc_server_options options = {.handle = handle};
+        ck_assert_int_eq(grpc_server_new(&options, fd, &server, NULL), OCV_OK);
+        ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
+    }
+    grpc_client_free(client);
+    stop();
+}
+END_TEST
+
+START_TEST(test_nobody)
+{
+    struct grpc_client *client = NULL;
+    struct grpc_result result;
+    char longer[200];
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    ck_assert_int_eq(grpc_client_new(longer, &client, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(grpc_client_new("/nonexistent/s", &client, NULL), OCV_OK);
+    ck_assert_int_eq(
+        grpc_client_call(client, "/a/B", NULL, 0, "", 0, 100, NULL, NULL, &result, NULL),
+        OCV_ERR_NETWORK);
+    grpc_client_free(client);
+}
+END_TEST
+
+START_TEST(test_text)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } timeouts[] = {{"5S", 5000},
+                    {"100m", 100},
+                    {"30u", 1},
+                    {"1n", 1},
+                    {"2M", 120000},
+                    {"1H", 3600000},
+                    {"99999999H", 359999996400000},
+                    {"", -1},
+                    {"S", -1},
+                    {"5", -1},
+                    {"5s", -1},
+                    {"5SS", -1},
+                    {"-5S", -1},
+                    {"123456789S", -1}};
+    char encoded[64], decoded[64];
+    uint8_t frame[16] = {0};
+    size_t at, len;
+    enum grpc_code code;
+    for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++)
+        ck_assert_msg(grpc_timeout_ms(timeouts[i].text) == timeouts[i].ms, "%s", timeouts[i].text);
+    grpc_encode_message("a%b\n\xff", encoded, sizeof(encoded));
+    ck_assert_str_eq(encoded, "a%25b%0A%FF");
+    grpc_decode_message(encoded, decoded, sizeof(decoded));
+    ck_assert_str_eq(decoded, "a%b\n\xff");
+    grpc_decode_message("%zz%4%00%", decoded, sizeof(decoded));
+    ck_assert_str_eq(decoded, "%zz%4%00%");
+    grpc_encode_message("abc\n\n", encoded, 6);
+    ck_assert_str_eq(encoded, "abc");
+    grpc_frame(frame, 3);
+    ck_assert_int_eq(grpc_unframe(frame, 4, &at, &len, &code), 0);
+    ck_assert_int_eq(grpc_unframe(frame, 7, &at, &len, &code), 0);
+    ck_assert_int_eq(grpc_unframe(frame, 8, &at, &len, &code), 1);
+    ck_assert(at == 5 && len == 3);
+    frame[0] = 1;
+    ck_assert_int_eq(grpc_unframe(frame, 8, &at, &len, &code), -1);
+    ck_assert_int_eq(code, GRPC_UNIMPLEMENTED);
+    grpc_frame(frame, GRPC_MESSAGE_MAX + 1);
+    ck_assert_int_eq(grpc_unframe(frame, 8, &at, &len, &code), -1);
+    ck_assert_int_eq(code, GRPC_RESOURCE_EXHAUSTED);
+}
+END_TEST
+
+START_TEST(test_headers)
+{
+    const char *name, *value;
+    size_t at = 0;
+    ocv_auto_buffer headers;
+    ocv_buffer_init(&headers, 16);
+    ck_assert(!grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_int_eq(grpc_header_add(&headers, "ab", 2, "cd", 2), OCV_OK);
+    ck_assert_int_eq(grpc_header_add(&headers, "efghijkl", 8, "m", 1), OCV_ERR_DATA);
+    ck_assert_int_eq(grpc_header_add(&headers, "efghijk", 7, "", 0), OCV_OK);
+    ck_assert_uint_eq(headers.len, 15);
+    ck_assert(grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_str_eq(name, "ab");
+    ck_assert_str_eq(value, "cd");
+    ck_assert(grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_str_eq(name, "efghijk");
+    ck_assert_str_eq(value, "");
+    ck_assert(!grpc_header_next(&headers, &at, &name, &value));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("grpc");
+    TCase *tcase = tcase_create("grpc");
+    tcase_set_timeout(tcase, 240); /* the largest messages take long under a sanitizer */
+    tcase_add_test(tcase, test_text);
+    tcase_add_test(tcase, test_calls);
+    tcase_add_test(tcase, test_large_request);
+    tcase_add_test(tcase, test_threads);
+    tcase_add_test(tcase, test_deadline);
+    tcase_add_test(tcase, test_gone);
+    tcase_add_test(tcase, test_headers);
+    tcase_add_test(tcase, test_rubbish);
+    tcase_add_test(tcase, test_descriptors);
+    tcase_add_test(tcase, test_restart);
+    tcase_add_test(tcase, test_nobody);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Manifests: HEAD and GET, bad days, redirects, schemes. Each test has its own bad registry. */
+#include "lib/registry/registry_internal.h"
+#include "test/unit/registry/registry_util.h"
+
+#include <arpa/inet.h>
+
+START_TEST(unchanged_tag_costs_one_head)
+{
+    struct ocv_descriptor d;
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_int_eq(d.size, index_size);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+    ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 0\n");
+}
+END_TEST
+
+START_TEST(get_verifies)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_int_eq(get("good:v1", &body, &d), 0);
+    ck_assert_int_eq((long)body.len, index_size);
+    ck_assert(body.max == OCV_MANIFEST_MAX);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(requests(), "GET /v2/good/manifests/v1 - - 0\n");
+    expect_error(try_get("wrongdigest:v1"), OCV_ERR_MISMATCH, "wrongdigest:v1");
+    expect_error(try_get("empty:v1"), OCV_ERR_DATA, "an empty manifest");
+    ocv_auto(ocv_reference) ref = reference("good:v1");
+    expect_error(ocv_registry_get(client, ref, blob_digest, &body, &d, &err), OCV_ERR_MISMATCH,
+                 blob_digest);
+}
+END_TEST
+
+START_TEST(head_of_another_digest)
+{
+    char pinned[256];
+    struct ocv_descriptor d;
+    snprintf(pinned, sizeof(pinned), "good@%s", blob_digest);
+    expect_error(head(pinned, &d), OCV_ERR_MISMATCH, index_digest);
+}
+END_TEST
+
+START_TEST(blob_stored_as_another)
+{
+    ocv_auto(ocv_reference) ref = reference("storesother:v1");
+    struct ocv_push push = {.bytes = "0123456789", .fd = -1, .descriptor = {.size = 10}};
+    enum ocv_pushed how;
+    ck_assert_int_eq(ocv_digest_bytes(push.bytes, 10, push.descriptor.digest, &err), 0);
+    expect_error(ocv_registry_push(client, ref, &push, &how, &err), OCV_ERR_MISMATCH, "stored");
+    ck_assert_ptr_nonnull(strstr(err.message, index_digest));
+}
+END_TEST
+
+START_TEST(head_without_digest_gets)
+{
+    struct ocv_descriptor d;
+    ck_assert_int_eq(head("nodigest:v1", &d), 0);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX); /* without "; charset" */
+    ck_assert_str_eq(requests(), "HEAD /v2/nodigest/manifests/v1 - - 0\n"
+                                 "GET /v2/nodigest/manifests/v1 - - 0\n");
+}
+END_TEST
+
+static int count_room(void *data, size_t bytes, struct ocv_error *e)
+{
+    size_t *asked = data;
+    *asked += bytes;
+    return bytes > OCV_MANIFEST_MAX / 2 && *asked > bytes
+               ? ocv_error_set(e, OCV_ERR_NOMEM, "no room for it")
+               : OCV_OK;
+}
+
+START_TEST(room_is_asked_for_what_is_large)
+{
+    size_t asked = 0;
+    ocv_auto(ocv_reference) ref = reference("good:v1");
+    struct ocv_descriptor d, blob = {.size = blob_size};
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    snprintf(blob.digest, sizeof(blob.digest), "%s", blob_digest);
+    new_client((struct ocv_registry_options){.budget = count_room, .budget_data = &asked});
+    ck_assert_int_eq(get("good:v1", &body, &d), 0);
+    ck_assert_uint_eq(asked, 0);
+    body.max = OCV_MANIFEST_MAX;
+    ck_assert_int_eq(ocv_registry_get_blob(client, ref, &blob, &body, &err), 0);
+    ck_assert_uint_eq(asked, (size_t)blob_size);
+    (void)requests();
+    ck_assert_int_eq(ocv_registry_get_blob(client, ref, &blob, &body, &err), OCV_ERR_NOMEM);
+    ck_assert_uint_eq((unsigned)lines(requests()), 1); /* it is not tried again */
+}
+END_TEST
+
+START_TEST(generic_type_is_read_from_the_body)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_int_eq(get("generic:v1", &body, &d), 0);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+}
+END_TEST
+
+START_TEST(gzip_is_decoded)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_msg(get("gzip:v1", &body, &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_int_eq(head("gzip:v1", &d), 0);
+    ck_assert_int_eq(d.size, index_size);
+    expect_error(try_get("badgzip:v1"), OCV_ERR_DATA, "compressed");
+}
+END_TEST
+
+/* Reading a bundle of certificates takes longer than a plain answer. */
+START_TEST(certificates_are_read_for_tls_only)
+{
+    struct ocv_descriptor d;
+    char host[32];
+    snprintf(host, sizeof(host), "127.0.0.1:%d", port);
+    new_client((struct ocv_registry_options){.ca_file = "/nonexistent/ca.pem"});
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    new_client((struct ocv_registry_options){.ca_file = "/nonexistent/ca.pem",
+                                             .insecure = (const char *const[]){host},
+                                             .n_insecure = 1}); /* begins with TLS */
+    expect_error(try_get("good:v1"), OCV_ERR_CONFIG, "/nonexistent/ca.pem");
+}
+END_TEST
+
+static const struct {
+    const char *repository;
+    int status;
+    int http;
+    const char *words;
+} statuses[] = {
+    {"m400:v1", OCV_ERR_NETWORK, 400, "NAME_INVALID"},
+    {"m401:v1", OCV_ERR_DENIED, 401, "access denied"},
+    {"m403:v1", OCV_ERR_DENIED, 403, "DENIED: said the bad registry"},
+    {"m404:v1", OCV_ERR_NOT_FOUND, 404, "m404:v1: not found"},
+    {"m429:v1", OCV_ERR_NETWORK, 429, "TOOMANYREQUESTS: said the bad registry"},
+    {"m429long:v1", OCV_ERR_NETWORK, 429, "HTTP 429"},
+    {"m500:v1", OCV_ERR_NETWORK, 500, "HTTP 500: UNKNOWN: said the bad registry"},
+    {"bigindex:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"bigchunked:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"endless:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"truncated:v1", OCV_ERR_NETWORK, 0, "cut short"},
+    {"shortlength:v1", OCV_ERR_MISMATCH, 0, "shortlength:v1"},
+    {"loop:v1", OCV_ERR_NETWORK, 0, "redirects"},
+    {"redirfar:v1", OCV_ERR_NETWORK, 0, "plain HTTP"},
+    {"redirfile:v1", OCV_ERR_DATA, 0, "file:///etc/passwd"},
+    {"slow:v1", OCV_ERR_NETWORK, 0, "too slow or silent"},
+    {"latehead:v1", OCV_ERR_NETWORK, 0, "too slow or silent"},
+    {"hints:v1", OCV_ERR_NETWORK, 0, "hints:v1: connection to"},
+    {"farrealm:v1", OCV_ERR_NETWORK, 0, "token server to plain HTTP at auth.invalid"},
+    {"badtoken:v1", OCV_ERR_DATA, 0, "token is malformed"},
+};
+
+/* Only what stands before the body says what it is. */
+START_TEST(trailers_say_nothing)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    ck_assert_msg(get("trailer:v1", &body, &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+}
+END_TEST
+
+START_TEST(bad_days)
+{
+    new_client((struct ocv_registry_options){.stall_timeout_ms = 1000});
+    expect_error(try_get(statuses[_i].repository), statuses[_i].status, statuses[_i].words);
+    ck_assert_int_eq(err.http_status, statuses[_i].http);
+    if (err.http_status == 401 || err.http_status == 403)
+        ck_assert_ptr_nonnull(strstr(err.hint, "docker login 127.0.0.1:"));
+    if (!strcmp(statuses[_i].repository, "m429long:v1")) /* nobody waits an hour */
+        ck_assert_uint_eq((unsigned)lines(requests()), 1);
+}
+END_TEST
+
+START_TEST(retries)
+{
+    new_client((struct ocv_registry_options){.retries = 3});
+    ck_assert_msg(try_get("m429ok:v1") == 0, "%s", err.message);
+    ck_assert_uint_eq((unsigned)lines(requests()), 3);
+    ck_assert_int_eq(try_get("m503ok:v1"), 0);
+    ck_assert_uint_eq((unsigned)lines(requests()), 2);
+    ck_assert_int_eq(try_get("silent:v1"), 0); /* closes without an answer */
+    ck_assert_uint_eq((unsigned)lines(requests()), 2);
+    expect_error(try_get("m404:v1"), OCV_ERR_NOT_FOUND, "m404");
+    ck_assert_uint_eq((unsigned)lines(requests()), 1);
+}
+END_TEST
+
+START_TEST(redirects)
+{
+    struct ocv_descriptor d;
+    ck_assert_msg(head("redirect:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    const char *log = requests();
+    ck_assert_msg(strstr(log, "HEAD /v2/good/manifests/x?signature=secret - - 1"), "%s", log);
+    expect_error(try_get("loop:v1"), OCV_ERR_NETWORK, "more than 5 redirects");
+    ck_assert_uint_eq((unsigned)lines(requests()), 6);
+}
+END_TEST
+
+START_TEST(authorization_stays_at_home)
+{
+    struct ocv_descriptor d;
+    new_client((struct ocv_registry_options){.username = "u", .password = "p"});
+    ck_assert_msg(head("basicredirect:v1", &d) == 0, "%s", err.message);
+    const char *log = requests();
+    ck_assert_ptr_nonnull(strstr(log, "HEAD /v2/basicredirect/manifests/v1 Basic dTpw - 0"));
+    ck_assert_msg(strstr(log, "HEAD /v2/good/manifests/x?signature=secret - - 1"), "%s", log);
+}
+END_TEST
+
+static void log_line(void *data, const char *line)
+{
+    ck_assert_int_eq(ocv_buffer_printf(data, NULL, "%s\n", line), 0);
+}
+
+START_TEST(log_holds_no_secret)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 65536);
+    new_client((struct ocv_registry_options){
+        .username = "u", .password = "p", .log = log_line, .log_data = &text});
+    ck_assert_int_eq(head("basicredirect:v1", &d), 0);
+    ck_assert_int_eq(head("private:v1", &d), 0);
+    ck_assert_msg(strstr(text.data, "HTTP 200"), "%s", text.data);
+    ck_assert_msg(!strstr(text.data, "dTpw") && !strstr(text.data, "secret") &&
+                      !strstr(text.data, "Bearer"),
+                  "%s", text.data);
+}
+END_TEST
+
+START_TEST(unreachable)
+{
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) refused = NULL;
+    ocv_auto(ocv_reference) unknown = NULL;
+    ck_assert_int_eq(ocv_reference_parse("127.0.0.1:1/a:b", &refused, &err), 0);
+    expect_error(ocv_registry_head(client, refused, &d, &err), OCV_ERR_NETWORK,
+                 "127.0.0.1:1: Connection refused");
+    ck_assert_int_eq(ocv_reference_parse("nowhere.invalid/a:b", &unknown, &err), 0);
+    expect_error(ocv_registry_head(client, unknown, &d, &err), OCV_ERR_NETWORK,
+                 "no such host: nowhere.invalid");
+}
+END_TEST
+
+START_TEST(interrupted)
+{
+    static volatile int stop;
+    stop = 1;
+    new_client((struct ocv_registry_options){.interrupted = &stop});
+    expect_error(try_get("slow:v1"), OCV_ERR_INTERRUPTED, "interrupted");
+}
+END_TEST
+
+START_TEST(configured_url)
+{
+    char yaml[256];
+    struct ocv_config *config = NULL;
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    snprintf(yaml, sizeof(yaml), "registries:\n  reg.example:\n    url: http://127.0.0.1:%d/v2/\n",
+             port);
+    ck_assert_int_eq(ocv_config_new(&config, &err), 0);
+    ck_assert_msg(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err) == 0, "%s",
+                  err.message);
+    new_client(with_registries(config, NULL));
+    ck_assert_int_eq(ocv_reference_parse("reg.example/good:v1", &ref, &err), 0);
+    ck_assert_msg(ocv_registry_head(client, ref, &d, &err) == 0, "%s", err.message);
+    ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 0\n");
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_config_free(config);
+}
+END_TEST
+
+/* A client for reg.invalid, which the bad registry's other port stands for as a proxy. */
+static struct ocv_config *client_with_proxy(void)
+{
+    char proxy[64];
+    struct ocv_config *config = NULL;
+    const char *yaml =
+        "registries:\n  reg.invalid:\n    url: http://reg.invalid\n    insecure: true\n";
+    ck_assert_int_eq(ocv_config_new(&config, &err), 0);
+    ck_assert_int_eq(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err), 0);
+    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", port2);
+    setenv("http_proxy", proxy, 1);
+    new_client(with_registries(config, NULL));
+    return config;
+}
+
+START_TEST(proxy_but_not_for_loopback)
+{
+    struct ocv_config *config = client_with_proxy();
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    ck_assert_int_eq(ocv_reference_parse("reg.invalid/good:v1", &ref, &err), 0);
+    ck_assert_msg(ocv_registry_head(client, ref, &d, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(head("good:v2", &d), 0);
+    ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 1\n"
+                                 "HEAD /v2/good/manifests/v2 - - 0\n");
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_config_free(config);
+}
+END_TEST
+
+static const struct {
+    const char *registry, *from, *to;
+    int status;
+    bool guard;
+} hops[] = {
+    {"reg.example", "https://reg.example:443", "https://cdn.example/x", 0, true},
+    {"reg.example", "https://reg.example:443", "https://REG.example/x", 0, false},
+    {"reg.example", "https://reg.example:443", "http://cdn.example/x", OCV_ERR_NETWORK, false},
+    {"reg.example", "https://reg.example:443", "http://reg.example/x", OCV_ERR_NETWORK, false},
+    {"reg.example", "https://reg.example:443", "https://localhost/x", OCV_ERR_NETWORK, false},
+    {"reg.example", "https://reg.example:443", "https://[::1]:5/x", OCV_ERR_NETWORK, false},
+    {"reg.example", "https://reg.example:443", "https://u:p@cdn.example/", OCV_ERR_DATA, false},
+    {"reg.example", "https://reg.example:443", "ftp://cdn.example/", OCV_ERR_DATA, false},
+    {"reg.example", "https://reg.example:443", "https://169.254.169.254/", 0, true},
+    {"localhost:5000", "http://localhost:5000", "http://127.0.0.1:6000/", OCV_ERR_NETWORK, false},
+    {"localhost:5000", "http://localhost:5000", "http://localhost:6000/", OCV_ERR_NETWORK, false},
+    {"localhost:5000", "http://localhost:5000", "http://localhost:5000/x", 0, false},
+    {"localhost:5000", "http://localhost:5000", "http://127.0.0.1:7000/", 0, false}, /* named */
+    {"localhost:5000", "http://localhost:5000", "https://169.254.169.254/", 0, true},
+    {"localhost:5000", "http://localhost:5000", "http://cdn.example/", OCV_ERR_NETWORK, false},
+    {"localhost:5000", "https://localhost:5000", "http://127.0.0.1:6000/", OCV_ERR_NETWORK, false},
+    {"plain.example", "http://plain.example:80", "http://plain.example:81/", OCV_ERR_NETWORK,
+     false},
+};
+
+START_TEST(hops_are_checked)
+{
+    struct ocv_registry_host *host = NULL;
+    bool guard = true;
+    new_client((struct ocv_registry_options){
+        .insecure = (const char *const[]){"plain.example", "127.0.0.1:7000"}, .n_insecure = 2});
+    ck_assert_int_eq(ocv_registry_host_get(client, hops[_i].registry, &host, &err), 0);
+    int status = ocv_hop_allowed(client, hops[_i].from, hops[_i].to, "redirect", &guard, &err);
+    ck_assert_msg(status == hops[_i].status, "%s -> %s: %d %s", hops[_i].from, hops[_i].to, status,
+                  err.message);
+    ck_assert_int_eq(guard, hops[_i].guard);
+}
+END_TEST
+
+/* Of several names that are served at one address, its own one has the settings; a name that is
+ * served elsewhere has none for its address. */
+START_TEST(host_of_an_address)
+{
+    static const struct ocv_registry_config registries[] = {
+        {.host = "alias.example", .url = "https://reg.example", .insecure = true},
+        {.host = "reg.example", .ca = "/reg.pem"},
+        {.host = "moved.example", .url = "https://new.example"},
+        {.host = "other.example", .url = "https://moved.example"}};
+    static const char *const cases[][2] = {{"reg.example", "reg.example"},
+                                           {"moved.example", "other.example"},
+                                           {"new.example", "moved.example"},
+                                           {"cdn.example", "cdn.example"}};
+    struct ocv_registry_host *host = NULL;
+    new_client((struct ocv_registry_options){.registries = registries, .n_registries = 4});
+    static const char *const used[] = {"alias.example", "moved.example", "other.example"};
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(ocv_registry_host_get(client, used[i], &host, &err), 0);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(ocv_registry_host_at(client, cases[i][0], &host, &err), 0);
+        ck_assert_str_eq(host->name, cases[i][1]);
+    }
+}
+END_TEST
+
+/* What looks like any other host is looked at again when its address is known. */
+START_TEST(hop_to_link_local_is_refused)
+{
+    static const char *const names[] = {"reg.invalid/redirlocal:v1", "reg.invalid/localrealm:v1"};
+    struct ocv_config *config = client_with_proxy();
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    ck_assert_int_eq(ocv_reference_parse(names[_i], &ref, &err), 0);
+    expect_error(ocv_registry_head(client, ref, &d, &err), OCV_ERR_NETWORK,
+                 "loopback or link-local");
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_config_free(config);
+}
+END_TEST
+
+START_TEST(guarded_address_is_refused)
+{
+    struct ocv_registry_host *host = NULL;
+    char url[64];
+    ck_assert_int_eq(ocv_registry_host_get(client, "reg.example", &host, &err), 0);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/v2/good/manifests/v1", port);
+    struct ocv_exchange x = {.registry = client,
+                             .host = host,
+                             .what = "token server",
+                             .method = "GET",
+                             .url = url,
+                             .body_max = 1000,
+                             .guard = true};
+    expect_error(ocv_exchange_run(&x, &err), OCV_ERR_NETWORK, "loopback or link-local");
+    ocv_exchange_free(&x);
+    ck_assert_str_eq(requests(), "");
+    const char *local[] = {"127.9.9.9", "169.254.169.254", "0.0.0.0", "10.0.0.1", "1.1.1.1"};
+    for (size_t i = 0; i < 5; i++) {
+        struct sockaddr_in a = {.sin_family = AF_INET};
+        ck_assert_int_eq(inet_pton(AF_INET, local[i], &a.sin_addr), 1);
+        ck_assert_int_eq(ocv_address_is_local((struct sockaddr *)&a), i < 3);
+    }
+    const char *local6[] = {"::1",    "::", "fe80::1", "::ffff:127.0.0.1", "::ffff:8.8.8.8",
+                            "fd00::1"};
+    for (size_t i = 0; i < 6; i++) {
+        struct sockaddr_in6 a = {.sin6_family = AF_INET6};
+        ck_assert_int_eq(inet_pton(AF_INET6, local6[i], &a.sin6_addr), 1);
+        ck_assert_int_eq(ocv_address_is_local((struct sockaddr *)&a), i < 4);
+    }
+}
+END_TEST
+
+static volatile int stop_now;
+
+static void stop_at_first_line(void *data, const char *line)
+{
+    (void)data;
+    (void)line;
+    stop_now = 1;
+}
+
+START_TEST(interrupted_in_a_pause)
+{
+    new_client((struct ocv_registry_options){
+        .retries = 1000, .interrupted = &stop_now, .log = stop_at_first_line});
+    expect_error(try_get("m500:v1"), OCV_ERR_INTERRUPTED, "interrupted");
+}
+END_TEST
+
+static void note_retry(void *data, const struct ocv_registry_wait *wait)
+{
+    char host[32];
+    snprintf(host, sizeof(host), "127.0.0.1:%d", port);
+    if (!wait->trouble && !wait->host) /* of blobs */
+        return;
+    ck_assert_str_eq(wait->host, host);
+    if (wait->trouble)
+        ck_assert_int_eq(ocv_buffer_printf(data, NULL, "%.12s, %u of %u\n", wait->trouble,
+                                           wait->attempt, wait->attempts),
+                         0);
+}
+
+/* A document is not waited for as long as a blob, and who waits learns why. */
+START_TEST(silence)
+{
+    static const struct {
+        const char *reference;
+        unsigned retries;
+        const char *told, *words;
+    } cases[] = {
+        {"mute:v1", 2, "is silent fo, 2 of 3\nis silent fo, 3 of 3\n",
+         "silent: no answer in 1 s, tried 3 times"},
+        {"mutetoken:v1", 1, "is silent fo, 2 of 2\n", "silent: no answer in 1 s, tried 2 times"},
+        {"slow:v1", 1, "has sent not, 2 of 2\n", "silent: nothing more in 1 s, tried 2 times"},
+        {"mute:v1", OCV_RETRIES_NONE, "", "silent: no answer in 1 s"},
+        {"m500:v1", 2, "answers HTTP, 2 of 3\nanswers HTTP, 3 of 3\n", "HTTP 500"},
+    };
+    ocv_auto_buffer told;
+    ocv_buffer_init(&told, 1024);
+    new_client((struct ocv_registry_options){.retries = cases[_i].retries,
+                                             .document_timeout_ms = 1000,
+                                             .wait = note_retry,
+                                             .wait_data = &told});
+    expect_error(try_get(cases[_i].reference), OCV_ERR_NETWORK, cases[_i].words);
+    ck_assert_str_eq(told.data ? told.data : "", cases[_i].told);
+}
+END_TEST
+
+START_TEST(insecure_host_falls_back_to_http)
+{
+    char name[64];
+    struct ocv_descriptor d;
+    snprintf(name, sizeof(name), "127.0.0.1:%d", port);
+    new_client(
+        (struct ocv_registry_options){.insecure = (const char *const[]){name}, .n_insecure = 1});
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    find_tools(argc > 0 ? argv[0] : "");
+    Suite *suite = suite_create("registry");
+    TCase *c = tcase_create("manifests");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, unchanged_tag_costs_one_head);
+    tcase_add_test(c, get_verifies);
+    tcase_add_test(c, trailers_say_nothing);
+    tcase_add_test(c, head_of_another_digest);
+    tcase_add_test(c, blob_stored_as_another);
+    tcase_add_test(c, head_without_digest_gets);
+    tcase_add_test(c, room_is_asked_for_what_is_large);
+    tcase_add_test(c, generic_type_is_read_from_the_body);
+    tcase_add_test(c, gzip_is_decoded);
+    tcase_add_test(c, certificates_are_read_for_tls_only);
+    tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
+    tcase_add_test(c, retries);
+    tcase_add_loop_test(c, silence, 0, 5);
+    tcase_add_test(c, redirects);
+    tcase_add_test(c, host_of_an_address);
+    tcase_add_test(c, authorization_stays_at_home);
+    tcase_add_test(c, log_holds_no_secret);
+    tcase_add_test(c, unreachable);
+    tcase_add_test(c, interrupted);
+    tcase_add_test(c, configured_url);
+    tcase_add_test(c, proxy_but_not_for_loopback);
+    tcase_add_loop_test(c, hops_are_checked, 0, (int)(sizeof(hops) / sizeof(*hops)));
+    tcase_add_loop_test(c, hop_to_link_local_is_refused, 0, 2);
+    tcase_add_test(c, guarded_address_is_refused);
+    tcase_add_test(c, interrupted_in_a_pause);
+    tcase_add_test(c, insecure_host_falls_back_to_http);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Challenges, tokens, and where credentials come from. */
+#include "lib/base/format/base64.h"
+#include "lib/registry/auth/challenge.h"
+#include "lib/registry/auth/credentials.h"
+#include "lib/registry/auth/places.h"
+#include "lib/registry/registry_internal.h"
+#include "test/unit/registry/registry_util.h"
+
+/* ---- parsers ----------------------------------------------------------------------------------
+ */
+
+START_TEST(challenge_bearer)
+{
+    struct ocv_challenge c[2];
+    const char *text =
+        "Bearer realm=\"https://auth.example/token\",service=\"a, b\", "
+        "scope=\"repository:a\\\"b:pull repository:c:pull\",error=insufficient_scope";
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(text, strlen(text), c, 2), 1);
+    ck_assert_str_eq(c[0].scheme, "bearer");
+    ck_assert_str_eq(c[0].realm, "https://auth.example/token");
+    ck_assert_str_eq(c[0].service, "a, b");
+    ck_assert_str_eq(c[0].scope, "repository:a\"b:pull repository:c:pull");
+    ck_assert_str_eq(c[0].error, "insufficient_scope");
+}
+END_TEST
+
+START_TEST(challenge_several)
+{
+    struct ocv_challenge c[4];
+    const char *text = "Negotiate YWJj==, BASIC realm=\"x\" , Bearer realm = \"y\"";
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(text, strlen(text), c, 4), 3);
+    ck_assert_str_eq(c[0].scheme, "negotiate");
+    ck_assert_str_eq(c[1].scheme, "basic");
+    ck_assert_str_eq(c[1].realm, "x");
+    ck_assert_str_eq(c[2].scheme, "bearer");
+    ck_assert_str_eq(c[2].realm, "y");
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(text, strlen(text), c, 1), 1);
+}
+END_TEST
+
+START_TEST(challenge_malformed)
+{
+    struct ocv_challenge c[2];
+    const char *open = "Bearer realm=\"https://auth";
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(open, strlen(open), c, 2), 0);
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse("", 0, c, 2), 0);
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(",,,=\"", 5, c, 2), 0);
+    char text[4096] = "Bearer realm=\"";
+    size_t start = strlen(text), room = sizeof(c[0].realm) - 1;
+    memset(text + start, 'a', room);
+    snprintf(text + start + room, 2, "\"");
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(text, strlen(text), c, 2), 1);
+    memset(text + start, 'a', room + 1);
+    snprintf(text + start + room + 1, 2, "\"");
+    ck_assert_uint_eq((unsigned)ocv_challenge_parse(text, strlen(text), c, 2), 0);
+}
+END_TEST
+
+static const struct {
+    const char *host, *repository, *user;
+} lookups[] = {
+    {"docker.io", "library/alpine", "hub"}, {"reg.example", "a", "plain"},
+    {"reg.example", "team/app", "team"},    {"reg.example", "team/app/deep", "team"},
+    {"reg.example", "teamwork", "plain"},   {"REG.example", NULL, "plain"},
+    {"old.example:5000", "a", "old"},       {"old.example", "a", NULL},
+    {"fields.example", "a", "fields"},
+};
+
+START_TEST(config_lookup)
+{
+    /* aHViOnB3 = hub:pw, cGxhaW46cHc6cHc= = plain:pw:pw, dGVhbTpwdw== = team:pw, b2xkOnB3 = old:pw
+     */
+    const char *text = "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"aHViOnB3\"},"
+                       "\"reg.example\":{\"auth\":\"cGxhaW46cHc6cHc=\"},"
+                       "\"reg.example/team\":{\"auth\":\"dGVhbTpwdw==\"},"
+                       "\"https://old.example:5000/v2/\":{\"auth\":\"b2xkOnB3\"},"
+                       "\"fields.example\":{\"username\":\"fields\",\"password\":\"pw\"}}}";
+    char helper[OCV_HELPER_NAME_MAX];
+    struct ocv_credentials c;
+    ck_assert_int_eq(ocv_docker_config_find(text, strlen(text), lookups[_i].host,
+                                            lookups[_i].repository, helper, &c, &err),
+                     0);
+    if (!lookups[_i].user) {
+        ck_assert(ocv_credentials_empty(&c));
+        return;
+    }
+    ck_assert_str_eq(c.username, lookups[_i].user);
+    ck_assert_str_eq(c.password, strcmp(c.username, "plain") ? "pw" : "pw:pw");
+    ck_assert_str_eq(helper, "");
+    ocv_credentials_free(&c);
+}
+END_TEST
+
+START_TEST(config_helpers)
+{
+    const char *text = "{\"credsStore\":\"store\",\"credHelpers\":{\"gcr.io\":\"gcloud\","
+                       "\"evil.io\":\"../../bin/sh\"}}";
+    char helper[OCV_HELPER_NAME_MAX];
+    struct ocv_credentials c;
+    ck_assert_int_eq(ocv_docker_config_find(text, strlen(text), "gcr.io", NULL, helper, &c, &err),
+                     0);
+    ck_assert_str_eq(helper, "gcloud");
+    ck_assert_int_eq(ocv_docker_config_find(text, strlen(text), "other.io", NULL, helper, &c, &err),
+                     0);
+    ck_assert_str_eq(helper, "store");
+    ck_assert_int_eq(ocv_docker_config_find(text, strlen(text), "evil.io", NULL, helper, &c, &err),
+                     0);
+    ck_assert_str_eq(helper, "");
+}
+END_TEST
+
+START_TEST(config_malformed)
+{
+    char helper[OCV_HELPER_NAME_MAX];
+    struct ocv_credentials c;
+    expect_error(ocv_docker_config_find("{\n\n]", 4, "a", NULL, helper, &c, &err), OCV_ERR_CONFIG,
+                 "line 3");
+    const char *text = "{\"auths\":{\"a\":{\"auth\":\"%%%\"}}}";
+    expect_error(ocv_docker_config_find(text, strlen(text), "a", NULL, helper, &c, &err),
+                 OCV_ERR_CONFIG, "auths: a");
+    ck_assert(ocv_credentials_empty(&c));
+}
+END_TEST
+
+START_TEST(base64)
+{
+    const char *plain[] = {"", "f", "fo", "foo", "foob", "fooba", "foobar"};
+    const char *coded[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+    for (size_t i = 0; i < 7; i++) {
+        size_t len = 0;
+        char *text = ocv_base64_encode(plain[i], strlen(plain[i]));
+        ck_assert_str_eq(text, coded[i]);
+        char *back = ocv_base64_decode(text, &len);
+        ck_assert_str_eq(back, plain[i]);
+        ck_assert_uint_eq((unsigned)len, (unsigned)strlen(plain[i]));
+        free(text);
+        free(back);
+    }
+}
+END_TEST
+
+/* ---- against the server -------------------------------------------------------------------------
+ */
+
+static void as_u(void)
+{
+    new_client((struct ocv_registry_options){.username = "u", .password = "p"});
+}
+
+START_TEST(anonymous_token_is_kept)
+{
+    struct ocv_descriptor d;
+    ck_assert_msg(head("public:v1", &d) == 0, "%s", err.message);
+    const char *log = requests();
+    ck_assert_uint_eq((unsigned)lines(log), 3);
+    ck_assert_msg(strstr(log, "GET /token?service=bad%2C%20registry&scope=repository%3Apublic%3A"
+                              "pull - - 0"),
+                  "%s", log);
+    ck_assert_int_eq(head("public:v2", &d), 0);
+    ck_assert_str_eq(requests(), "HEAD /v2/public/manifests/v2 Bearer anonymous-1 - 0\n");
+}
+END_TEST
+
+/* Of many repositories the last ones' tokens are kept. */
+START_TEST(tokens_are_bounded)
+{
+    struct ocv_descriptor d;
+    char name[64];
+    size_t n = 0;
+    for (unsigned i = 0; i < OCV_TOKENS_MAX + 8; i++) {
+        snprintf(name, sizeof(name), "public/n%u:v1", i);
+        (void)head(name, &d);
+    }
+    for (const struct ocv_token *t = client->hosts->tokens; t; t = t->next)
+        n++;
+    ck_assert_uint_eq(n, OCV_TOKENS_MAX);
+    (void)requests();
+    (void)head(name, &d);
+    ck_assert_ptr_null(strstr(requests(), "/token"));
+    (void)head("public/n0:v1", &d);
+    ck_assert_ptr_nonnull(strstr(requests(), "/token"));
+}
+END_TEST
+
+START_TEST(token_with_credentials)
+{
+    struct ocv_descriptor d;
+    expect_error(head("private:v1", &d), OCV_ERR_DENIED, "private:v1");
+    ck_assert_ptr_nonnull(strstr(err.hint, "docker login"));
+    ck_assert_ptr_nonnull(strstr(err.hint, "or podman login 127.0.0.1:"));
+    ck_assert_ptr_nonnull(strstr(err.hint, "or --authfile FILE; there are none for it in "));
+    ck_assert_ptr_nonnull(strstr(err.hint, "/.docker/config.json"));
+    as_u();
+    ck_assert_msg(head("private:v1", &d) == 0, "%s", err.message);
+    (void)requests();
+    ck_assert_int_eq(try_get("private:v1"), 0);
+    ck_assert_uint_eq((unsigned)lines(requests()), 1);
+    new_client((struct ocv_registry_options){.username = "u", .password = "wrong"});
+    expect_error(head("private:v1", &d), OCV_ERR_DENIED, "token server");
+    ck_assert_int_eq(err.http_status, 401);
+}
+END_TEST
+
+START_TEST(token_by_post_where_get_is_refused)
+{
+    struct ocv_descriptor d;
+    as_u();
+    ck_assert_msg(head("oauth:v1", &d) == 0, "%s", err.message);
+    const char *log = requests();
+    ck_assert_msg(strstr(log, "POST /oauth - - 0"), "%s", log);
+}
+END_TEST
+
+START_TEST(expired_token_is_renewed)
+{
+    struct ocv_descriptor d;
+    as_u();
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(head("onetime:v1", &d) == 0, "%s", err.message);
+    ck_assert_uint_eq((unsigned)lines(requests()), 9);
+}
+END_TEST
+
+START_TEST(basic)
+{
+    struct ocv_descriptor d;
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "access denied");
+    as_u();
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+    (void)requests();
+    ck_assert_int_eq(head("basic:v1", &d), 0);
+    ck_assert_uint_eq((unsigned)lines(requests()), 1);
+    new_client((struct ocv_registry_options){.username = "u", .password = "wrong"});
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "not accepted");
+}
+END_TEST
+
+START_TEST(docker_config)
+{
+    struct ocv_descriptor d;
+    char text[256];
+    snprintf(text, sizeof(text), "{\"auths\":{\"127.0.0.1:%d\":{\"auth\":\"dTpw\"}}}", port);
+    write_file(_i ? ".config/containers/auth.json" : ".docker/config.json", 0600, text);
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+
+START_TEST(identity_token)
+{
+    struct ocv_descriptor d;
+    char text[256], dir[128];
+    snprintf(text, sizeof(text),
+             "{\"auths\":{\"127.0.0.1:%d\":{\"identitytoken\":\"identity+token\"}}}", port);
+    write_file("other/config.json", 0600, text);
+    snprintf(dir, sizeof(dir), "%s/other", home);
+    setenv("DOCKER_CONFIG", dir, 1);
+    ck_assert_msg(head("oauth:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+
+static void install_helper(const char *script)
+{
+    char path[256];
+    write_file("bin/docker-credential-fake", 0700, script);
+    snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", home);
+    setenv("PATH", path, 1);
+    write_file(".docker/config.json", 0600, "{\"credsStore\":\"fake\"}");
+}
+
+START_TEST(credential_helper)
+{
+    struct ocv_descriptor d;
+    char script[256];
+    snprintf(script, sizeof(script),
+             "#!/bin/sh\n[ \"$1\" = get ] && [ \"$(cat)\" = 127.0.0.1:%d ] || exit 1\n"
+             "echo '{\"ServerURL\":\"x\",\"Username\":\"u\",\"Secret\":\"p\"}'\n",
+             port);
+    install_helper(script);
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+
+START_TEST(credential_helper_with_identity_token)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\n"
+                   "echo '{\"Username\":\"<token>\",\"Secret\":\"identity+token\"}'\n");
+    ck_assert_msg(head("oauth:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+
+START_TEST(broken_helper_breaks_no_public_pull)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\necho it is locked\nexit 1\n");
+    ck_assert_msg(head("public:v1", &d) == 0, "%s", err.message);
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "access denied");
+    ck_assert_msg(strstr(err.hint, "docker-credential-fake: failed (exit 1): it is locked"), "%s",
+                  err.hint);
+    install_helper("#!/bin/sh\necho credentials not found in native keychain\nexit 1\n");
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "access denied");
+    ck_assert_msg(!strstr(err.hint, "fake"), "%s", err.hint);
+}
+END_TEST
+
+static volatile int stopped;
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+/* It has closed its output and goes on: nobody waits for it for ever. */
+START_TEST(helper_that_stays_is_no_prison)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\nexec >/dev/null\nsleep 0.3\nkill -ALRM $PPID\nexec sleep 1000\n");
+    new_client((struct ocv_registry_options){.interrupted = &stopped});
+    signal(SIGALRM, on_alarm);
+    expect_error(head("basic:v1", &d), OCV_ERR_INTERRUPTED, "docker-credential-fake: interrupted");
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0); /* our only child is the server, which lives */
+}
+END_TEST
+
+#if __GLIBC_PREREQ(2, 34)
+/* It has its input, its output and nothing else of ours. */
+START_TEST(helper_inherits_no_descriptor)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\n"
+                   "for fd in 3 4 5 6 7 8 9; do [ ! -e /proc/self/fd/$fd ] || exit 1; done\n"
+                   "echo '{\"Username\":\"u\",\"Secret\":\"p\"}'\n");
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+#endif
+
+START_TEST(credentials_for_an_engine)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 65536);
+    ck_assert_int_eq(ocv_registry_credentials(client, "docker.io", &json, &err), 0);
+    ck_assert_uint_eq((unsigned)json.len, 0);
+    write_file(".docker/config.json", 0600,
+               "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"dTpw\"}}}");
+    ck_assert_int_eq(ocv_registry_credentials(client, "docker.io", &json, &err), 0);
+    ck_assert_str_eq(json.data, "{\"username\":\"u\",\"password\":\"p\",\"serveraddress\":"
+                                "\"https://index.docker.io/v1/\"}");
+}
+END_TEST
+
+START_TEST(auth_file)
+{
+    struct ocv_descriptor d;
+    char path[128], text[256];
+    snprintf(path, sizeof(path), "%s/auth.json", home);
+    new_client((struct ocv_registry_options){.auth_file = path});
+    expect_error(head("basic:v1", &d), OCV_ERR_CONFIG, "auth.json");
+    write_file("auth.json", 0600, "{ nonsense");
+    expect_error(head("basic:v1", &d), OCV_ERR_CONFIG, "auth.json: line 1");
+    snprintf(text, sizeof(text), "{\"auths\":{\"127.0.0.1:%d\":{\"auth\":\"dTpw\"}}}", port);
+    write_file("auth.json", 0600, text);
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+
+/* Whose login it was that is refused. */
+START_TEST(refused_login_is_named)
+{
+    struct ocv_descriptor d;
+    char text[256];
+    snprintf(text, sizeof(text), "{\"auths\":{\"127.0.0.1:%d\":{\"auth\":\"dTp3cm9uZw==\"}}}",
+             port);
+    write_file(".config/containers/auth.json", 0600, text);
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "not accepted");
+    ck_assert_msg(strstr(err.hint, "(again); these are from /"), "%s", err.hint);
+    ck_assert_ptr_nonnull(strstr(err.hint, "/.config/containers/auth.json"));
+}
+END_TEST
+
+/* A daemon has no --authfile, and nobody can log it in. */
+START_TEST(service_is_told_of_its_configuration)
+{
+    struct ocv_descriptor d;
+    char path[128];
+    new_client((struct ocv_registry_options){.service = true, .auth_file = "/dev/null"});
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "access denied");
+    ck_assert_msg(strstr(err.hint, "is private: `credentials` of the configuration names the file"),
+                  "%s", err.hint);
+    write_file("auth.json", 0600, "{}");
+    snprintf(path, sizeof(path), "%s/auth.json", home);
+    new_client((struct ocv_registry_options){.service = true, .auth_file = path});
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "access denied");
+    ck_assert_msg(strstr(err.hint, "/auth.json has no login for 127.0.0.1:"), "%s", err.hint);
+}
+END_TEST
+
+/* ---- where files are ----------------------------------------------------------------------------
+ */
+
+/* An ordinary user's podman without XDG_RUNTIME_DIR (cron, su, containers) makes a directory. */
+START_TEST(places_without_runtime_directory)
+{
+    struct ocv_auth_places places;
+    char wanted[512];
+    setenv("HOME", "/home/u", 1);
+    setenv("TMPDIR", "/var/tmp", 1);
+    if (geteuid() == 0)
+        ck_assert_int_eq(seteuid(4242), 0);
+    unsigned long id = geteuid();
+    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
+    char *text = malloc(4096);
+    ocv_auth_places_name(&places, text, 4096);
+    snprintf(wanted, sizeof(wanted),
+             "/home/u/.docker/config.json, /run/user/%lu/containers/auth.json, "
+             "/var/tmp/podman-run-%lu/containers/auth.json, /home/u/rundir/containers/auth.json, "
+             "/run/containers/%lu/auth.json and /home/u/.config/containers/auth.json",
+             id, id, id);
+    ck_assert_str_eq(text, wanted);
+    free(text);
+    ocv_auth_places_free(&places);
+    ck_assert_int_eq(seteuid(getuid()), 0);
+}
+END_TEST
+
+START_TEST(places_that_are_named)
+{
+    struct ocv_auth_places places;
+    char text[512];
+    setenv("HOME", "/home/u", 1);
+    setenv("XDG_RUNTIME_DIR", "/run/x", 1);
+    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
+    ocv_auth_places_name(&places, text, sizeof(text));
+    ck_assert_str_eq(text, "/home/u/.docker/config.json, /run/x/containers/auth.json and "
+                           "/home/u/.config/containers/auth.json");
+    ocv_auth_places_free(&places);
+    setenv("DOCKER_CONFIG", "/d", 1);
+    setenv("REGISTRY_AUTH_FILE", "/a.json", 1);
+    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
+    ocv_auth_places_name(&places, text, sizeof(text));
+    ck_assert_str_eq(text, "/d/config.json and /a.json");
+    ocv_auth_places_free(&places);
+}
+END_TEST
+
+/* What another user has put there for us to find is not looked at. */
+START_TEST(places_of_others)
+{
+    struct ocv_auth_places places;
+    char dir[256] = "";
+    setenv("TMPDIR", home, 1);
+    ck_assert_int_eq(chmod(home, 0777), 0);
+    if (geteuid() == 0)
+        ck_assert_int_eq(seteuid(4242), 0);
+    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
+    const struct ocv_auth_place *place = NULL;
+    for (size_t i = 0; i < places.n; i++)
+        if (strstr(places.list[i].path, "/podman-run-"))
+            place = &places.list[i];
+    ck_assert_ptr_nonnull(place);
+    snprintf(dir, sizeof(dir), "%.*s", (int)place->own, place->path);
+    ck_assert(!ocv_auth_place_safe(place)); /* nothing there */
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    ck_assert(ocv_auth_place_safe(place));
+    ck_assert_int_eq(chmod(dir, 0770), 0);
+    ck_assert(!ocv_auth_place_safe(place));
+    ck_assert_int_eq(rmdir(dir), 0);
+    ck_assert_int_eq(symlink("/", dir), 0);
+    ck_assert(!ocv_auth_place_safe(place));
+    if (getuid() == 0) {
+        ck_assert_int_eq(unlink(dir), 0);
+        ck_assert_int_eq(mkdir(dir, 0700), 0);
+        ck_assert_int_eq(seteuid(0), 0);
+        ck_assert_int_eq(chown(dir, 4243, 4243), 0);
+        ck_assert_int_eq(seteuid(4242), 0);
+        ck_assert(!ocv_auth_place_safe(place));
+        ck_assert_int_eq(seteuid(0), 0);
+    }
+    ocv_auth_places_free(&places);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    find_tools(argc > 0 ? argv[0] : "");
+    Suite *suite = suite_create("registry-auth");
+    TCase *p = tcase_create("parsers");
+    tcase_add_test(p, challenge_bearer);
+    tcase_add_test(p, challenge_several);
+    tcase_add_test(p, challenge_malformed);
+    tcase_add_loop_test(p, config_lookup, 0, (int)(sizeof(lookups) / sizeof(*lookups)));
+    tcase_add_test(p, config_helpers);
+    tcase_add_test(p, config_malformed);
+    tcase_add_test(p, base64);
+    suite_add_tcase(suite, p);
+    TCase *c = tcase_create("server");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, anonymous_token_is_kept);
+    tcase_add_test(c, tokens_are_bounded);
+    tcase_add_test(c, token_with_credentials);
+    tcase_add_test(c, token_by_post_where_get_is_refused);
+    tcase_add_test(c, expired_token_is_renewed);
+    tcase_add_test(c, basic);
+    tcase_add_loop_test(c, docker_config, 0, 2);
+    tcase_add_test(c, identity_token);
+    tcase_add_test(c, credential_helper);
+    tcase_add_test(c, credential_helper_with_identity_token);
+    tcase_add_test(c, broken_helper_breaks_no_public_pull);
+    tcase_add_test(c, helper_that_stays_is_no_prison);
+#if __GLIBC_PREREQ(2, 34)
+    tcase_add_test(c, helper_inherits_no_descriptor);
+#endif
+    tcase_add_test(c, credentials_for_an_engine);
+    tcase_add_test(c, auth_file);
+    tcase_add_test(c, refused_login_is_named);
+    tcase_add_test(c, service_is_told_of_its_configuration);
+    tcase_add_test(c, places_without_runtime_directory);
+    tcase_add_test(c, places_that_are_named);
+    tcase_add_test(c, places_of_others);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
