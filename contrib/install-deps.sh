@@ -6,7 +6,7 @@
 #
 # Silent and quick when nothing is missing. --build-only: compiler and libraries only.
 # --bench: the peers that make bench measures beside ours as well.
-# --packages: what make deb and make check-packages need, beside compiler and libraries.
+# --packages: what make deb, make rpm and make check-packages need, beside compiler and libraries.
 # --check: say what is missing (exit 1), install nothing.
 #
 # What counts as present is a command or a header, not a package: a Docker or LLVM from elsewhere is
@@ -25,6 +25,8 @@ libssl-dev openssl/sha.h
 libyaml-dev yaml.h
 libpci-dev pci/pci.h
 zlib1g-dev zlib.h
+libzstd-dev zstd.h
+libarchive-dev archive.h
 libmicrohttpd-dev microhttpd.h
 libnghttp2-dev nghttp2/nghttp2.h
 libprotobuf-c-dev protobuf-c/protobuf-c.h
@@ -43,6 +45,8 @@ check check.h
 libsubunit-dev subunit/child.h
 bats bats
 tmux tmux
+zsh zsh
+fish fish
 umockdev umockdev-run
 jq jq
 python3-jsonschema python:jsonschema,yaml
@@ -53,6 +57,9 @@ sqlite3 sqlite3
 openssl openssl
 mandoc mandoc
 ca-certificates update-ca-certificates
+debhelper dh
+dpkg-dev dpkg-buildpackage
+libcap2-bin setcap
 util-linux setpriv
 procps pgrep
 systemd systemd-socket-activate
@@ -67,6 +74,13 @@ docker-registry docker-registry
 podman podman
 skopeo skopeo
 buildah buildah
+chromium chromium
+prometheus promtool
+zstd zstd
+munge munged
+slurmctld slurmctld
+slurmd slurmd
+slurm-client srun
 qemu-user qemu-aarch64
 gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
 gcc-powerpc64le-linux-gnu powerpc64le-linux-gnu-gcc
@@ -82,6 +96,9 @@ debhelper dh
 lintian lintian
 debootstrap debootstrap
 jq jq
+curl curl
+rpm rpmbuild
+minisign minisign
 '
 bench_needs='
 pciutils lspci
@@ -215,14 +232,26 @@ if [ ! -e $policy ]; then
     trap '"${as_root[@]}" rm -f $policy' EXIT
 fi
 
+# promtool alone, of the package prometheus: the rest of it is a server that would start with the machine
+install_promtool()
+{
+    local directory
+    directory=$(mktemp -d)
+    (cd "$directory" && apt-get -q download prometheus)
+    dpkg-deb --fsys-tarfile "$directory"/prometheus_*.deb | tar -x -C "$directory" ./usr/bin/promtool
+    "${as_root[@]}" install -m 755 "$directory/usr/bin/promtool" /usr/local/bin/promtool
+    rm -r "$directory"
+}
+
 echo "installing: ${missing[*]}"
 "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -q
 names=()
 for package in "${missing[@]}"; do
-    names+=("$(real_name "$package")")
+    [ "$package" = prometheus ] || names+=("$(real_name "$package")")
 done
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+[ ${#names[@]} = 0 ] || "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
     install -q -y --no-install-recommends "${names[@]}"
+[[ " ${missing[*]} " != *" prometheus "* ]] || install_promtool
 
 mapfile -t missing < <(list_missing <<<"$needs")
 if [ ${#missing[@]} -gt 0 ]; then

@@ -83,6 +83,9 @@ literal {
 }
 /^ ? ? ?[^ ]/ || /^  [^ ]/ {
     blank = 0
+    # a term that fills its column has one blank behind it
+    if (/^  -/ && substr($0, 27, 2) ~ /^ [^ ]/ && substr($0, 28) !~ /^-/)
+        $0 = substr($0, 1, 27) " " substr($0, 28)
     sub(/^ +/, "")
     at = match($0, /  +/)
     term = at ? substr($0, 1, at - 1) : $0

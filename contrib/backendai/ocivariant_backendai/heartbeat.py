@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What a heartbeat says of a node: `variantctl export backendai`, asked again from time to time.
+
+A program of its own, so that a driver's library that crashes or hangs costs its answer, not the agent. It asks
+variantd, where one runs on the node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import time
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+KEY = "ocivariant"
+COMMAND = "variantctl"
+INTERVAL_S = 60.0  # heartbeats come every few seconds
+TIMEOUT_S = 20.0
+ANSWER_MAX = 4 * 1024 * 1024
+
+
+class Fragment:
+    """What compute_plugins has of the node. Where it cannot be learnt, `error` says why and the last profile stays."""
+
+    def __init__(self, command: str | None = None, interval: float = INTERVAL_S, timeout: float = TIMEOUT_S) -> None:
+        self._command = command or os.environ.get("OCIVARIANT_VARIANTCTL") or COMMAND
+        self._interval, self._timeout = interval, timeout
+        self._asked: float | None = None
+        self._kept: dict[str, Any] = {}
+
+    async def get(self) -> dict[str, Any]:
+        now = time.monotonic()
+        if self._asked is None or now - self._asked >= self._interval:
+            self._asked = now
+            try:
+                self._kept = await self._ask()
+            except (OSError, ValueError, asyncio.TimeoutError) as e:
+                error = str(e) or type(e).__name__
+                if self._kept.get("error") != error:
+                    log.warning("%s export backendai: %s", self._command, error)
+                self._kept = {**self._kept, "error": error}
+        return dict(self._kept)
+
+    async def _ask(self) -> dict[str, Any]:
+        process = await asyncio.create_subprocess_exec(
+            self._command, "export", "backendai",
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            out, errors = await asyncio.wait_for(process.communicate(), self._timeout)
+        except asyncio.TimeoutError:
+            process.kill()
+            await process.wait()
+            raise ValueError(f"no answer in {self._timeout:g} seconds") from None
+        if process.returncode:
+            last = errors.decode(errors="replace").strip().splitlines()[:1]
+            raise ValueError(last[0] if last else f"status {process.returncode}")
+        return _read(out)
+
+
+def _read(out: bytes) -> dict[str, Any]:
+    if len(out) > ANSWER_MAX:
+        raise ValueError(f"more than {ANSWER_MAX} bytes")
+    document = json.loads(out)
+    fragment = document.get(KEY) if isinstance(document, dict) else None
+    if not isinstance(fragment, dict) or not isinstance(fragment.get("profile"), dict):
+        raise ValueError(f"no '{KEY}' with a profile in it")
+    return fragment

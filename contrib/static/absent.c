@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What programs without shared libraries do without (link.sh). The loader: a library of the system
+ * they run on would bring that system's libc into the process, so there is none to be had, and
+ * names of hosts and users come from files and DNS alone. libpci's names of devices are missed, and
+ * nothing else. The registry client is part of the program. */
+#include "cmd/common/lazy/registry_load.h"
+
+#include <dlfcn.h>
+#include <nss.h>
+
+static const char absent[] = "this program has no shared libraries";
+
+void *dlopen(const char *file, int mode)
+{
+    (void)file;
+    (void)mode;
+    return NULL;
+}
+
+void *dlsym(void *restrict handle, const char *restrict name)
+{
+    (void)handle;
+    (void)name;
+    return NULL;
+}
+
+int dlclose(void *handle)
+{
+    (void)handle;
+    return -1;
+}
+
+char *dlerror(void)
+{
+    return (char *)absent;
+}
+
+int dladdr(const void *address, Dl_info *info)
+{
+    (void)address;
+    (void)info;
+    return 0;
+}
+
+int registry_load(bool one_thread, struct ocv_error *err)
+{
+    (void)one_thread;
+    (void)err;
+    return OCV_OK;
+}
+
+__attribute__((constructor)) static void without_modules(void)
+{
+    (void)__nss_configure_lookup("hosts", "files dns");
+    (void)__nss_configure_lookup("passwd", "files");
+    (void)__nss_configure_lookup("group", "files");
+}
