@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of strings in TOML; the text is read again after each edit. */
 #include "cmd/variantctl/setup/arrays.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,20 +50,6 @@ static int toml_array(const char *source, const struct toml *toml, const char *p
     return status;
 }
 
-/* A copy of the text read: places stay while the text changes. */
-static int read_copy(const char *source, const struct ocv_buffer *text, const char *table,
-                     const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
-                     struct ocv_error *err)
-{
-    ocv_buffer_init(copy, text->max);
-    int status = ocv_buffer_append(copy, text->data, text->len, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, copy->data, copy->len, toml, err);
-    if (status == OCV_OK && !(*path = toml_join(table, key, err)))
-        status = OCV_ERR_NOMEM;
-    return status;
-}
-
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
                            const char *key, const char *value, bool key_too, bool table_too,
                            struct ocv_error *err)
@@ -72,8 +59,8 @@ int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const ch
     struct array_spans spans = {.n = 0};
     const struct toml_item *item = NULL;
     size_t found = ARRAY_SPANS_MAX;
-    char *path = NULL;
-    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
+    ocv_auto_free char *path = NULL;
+    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
     if (status == OCV_OK)
         status = toml_array(source, &toml, path, value, &spans, &item, &found, err);
     if (status == OCV_OK && found != ARRAY_SPANS_MAX) {
@@ -84,6 +71,5 @@ int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const ch
         if (status == OCV_OK)
             status = toml_check_others(source, &toml, text, path, err);
     }
-    free(path);
     return status;
 }

@@ -242,10 +242,9 @@ static int set_key(const char *source, struct ocv_buffer *text, const struct tom
                       : append_table(text, table, key, raw, err);
 }
 
-/* Initialise `copy`, scan it, and name the key. Items point into the copy while `text` changes. */
-static int scan_copy(const char *source, const struct ocv_buffer *text, const char *table,
-                     const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
-                     struct ocv_error *err)
+int toml_scan_copy(const char *source, const struct ocv_buffer *text, const char *table,
+                   const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
+                   struct ocv_error *err)
 {
     ocv_buffer_init(copy, text->max);
     int status = ocv_buffer_append(copy, text->data, text->len, err);
@@ -262,7 +261,7 @@ int toml_set(const char *source, struct ocv_buffer *text, const char *table, con
     toml_auto toml = {0};
     ocv_auto_buffer copy;
     ocv_auto_free char *path = NULL;
-    int status = scan_copy(source, text, table, key, &copy, &toml, &path, err);
+    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
     if (status == OCV_OK)
         status = check_single(source, &toml, path, err);
     if (status == OCV_OK)
@@ -326,7 +325,7 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
     toml_auto toml = {0};
     ocv_auto_buffer copy;
     ocv_auto_free char *path = NULL;
-    int status = scan_copy(source, text, table, key, &copy, &toml, &path, err);
+    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
     const struct toml_item *item = path ? toml_find(&toml, path) : NULL;
     if (item) {
         size_t from = item->line, to = item->line_end;

@@ -73,6 +73,11 @@ int toml_quote_path(struct ocv_buffer *out, const char *path,
 /** "\r\n" or "\n", as the text has it. */
 const char *toml_newline(const char *text, size_t len);
 
+/** Copy `text` into `copy`, which this initialises, scan the copy, and join `table` and `key` into
+ *  `path`, owned. Items point into the copy, so that they hold while `text` is edited. */
+int toml_scan_copy(const char *source, const struct ocv_buffer *text, const char *table,
+                   const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Replace bytes [from, to) of `text`. */
 int text_splice(struct ocv_buffer *text, size_t from, size_t to, const char *bytes, size_t len,
                 struct ocv_error *err) OCV_WARN_UNUSED;
