@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -63,4 +64,63 @@ int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
     if (last_line(errors, why, sizeof(why)))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s", why);
     return ocv_error_set(err, OCV_ERR_ENGINE, "%s %s fails without a word", argv[0], argv[1]);
+}
+
+int client_capture_first(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = client_capture(argv, out, err);
+    if (status != OCV_ERR_ENGINE)
+        return status;
+    if (err)
+        err->status = OCV_ERR_NOT_FOUND;
+    return OCV_ERR_NOT_FOUND;
+}
+
+char *client_next_line(char **rest)
+{
+    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+    *rest = end ? end + 1 : NULL;
+    if (end)
+        *end = '\0';
+    return line && *line ? line : NULL;
+}
+
+static int visit_lines(const struct ocv_buffer *text, client_visit visit, void *data,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    char *rest = text->len ? text->data : NULL, *line;
+    while (status == OCV_OK && (line = client_next_line(&rest)))
+        status = visit(data, line, err);
+    return status;
+}
+
+int client_each_line(const char *const argv[], client_visit visit, void *data,
+                     struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
+    int status = client_capture(argv, &text, err);
+    return status < 0 ? status : visit_lines(&text, visit, data, err);
+}
+
+/* ctr waits ten seconds for a socket that does not exist. */
+static int expect_containerd(struct ocv_error *err)
+{
+    const char *address = getenv("CONTAINERD_ADDRESS");
+    const char *socket = address && *address ? address : "/run/containerd/containerd.sock";
+    return access(socket, F_OK) == 0
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", socket, strerror(errno));
+}
+
+int client_each_namespace(client_visit visit, void *data, struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
+    if (expect_containerd(err) < 0)
+        return OCV_ERR_NOT_FOUND;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
+    int status = client_capture_first(argv, &text, err);
+    return status < 0 ? status : visit_lines(&text, visit, data, err);
 }

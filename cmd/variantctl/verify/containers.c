@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUTPUT_MAX (64u * 1024 * 1024)
 #define SPEC_MAX (4u * 1024 * 1024)
 #define COUNT_MAX 256
 
@@ -21,20 +20,10 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Lines of a text, one after the other; the text is cut up. */
-static char *next_line(char **rest)
-{
-    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
-    *rest = end ? end + 1 : NULL;
-    if (end)
-        *end = '\0';
-    return line && *line ? line : NULL;
-}
-
 static json_t *capture_json(const char *const argv[])
 {
     ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
     if (client_capture(argv, &text, NULL) < 0 || !text.len)
         return NULL;
     return json_loadb(text.data, text.len, 0, NULL);
@@ -168,70 +157,63 @@ static int visit_inspected(const char *engine, const json_t *container, local_im
     return status;
 }
 
-static int engine_containers(const char *engine, local_image_visit visit, void *data,
-                             struct ocv_error *err)
+/* The containers of an engine, or of one of containerd's namespaces. */
+struct place_walk {
+    const char *place; /* "docker", "podman", "containerd:NAMESPACE" */
+    local_image_visit visit;
+    void *data;
+};
+
+static int inspect_container(void *data, char *id, struct ocv_error *err)
 {
-    const char *const argv[] = {engine, "ps", "-q", "--no-trunc", NULL};
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = client_capture(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line;
-    while (status == OCV_OK && (line = next_line(&rest))) {
-        const char *const inspect[] = {engine, "container", "inspect", line, NULL};
-        ocv_auto_json *list = capture_json(inspect);
-        status = visit_inspected(engine, json_array_get(list, 0), visit, data, err);
-    }
-    return status;
+    const struct place_walk *w = data;
+    const char *const argv[] = {w->place, "container", "inspect", id, NULL};
+    ocv_auto_json *list = capture_json(argv);
+    return visit_inspected(w->place, json_array_get(list, 0), w->visit, w->data, err);
+}
+
+static int engine_containers(struct place_walk *w, struct ocv_error *err)
+{
+    const char *const argv[] = {w->place, "ps", "-q", "--no-trunc", NULL};
+    return client_each_line(argv, inspect_container, w, err);
 }
 
 /* ---- containerd ---- */
 
-static int visit_task(const char *place, const char *id, local_image_visit visit, void *data,
-                      struct ocv_error *err)
+static int visit_task(void *data, char *id, struct ocv_error *err)
 {
-    const char *const argv[] = {"ctr", "--namespace", place + 11, "containers", "info", id, NULL};
+    const struct place_walk *in = data;
+    const char *const argv[] = {"ctr", "--namespace", in->place + 11, "containers", "info",
+                                id,    NULL};
     ocv_auto_json *info = capture_json(argv);
     const json_t *spec = json_object_get(info, "Spec");
     const char *image = text_of(info, "Image");
     const char *asked =
         text_of(json_object_get(spec, "annotations"), "io.kubernetes.cri.image-name");
-    const struct container_walk w = {
-        .visit = visit, .data = data, .place = place, .name = id, .image = asked ? asked : image};
+    const struct container_walk w = {.visit = in->visit,
+                                     .data = in->data,
+                                     .place = in->place,
+                                     .name = id,
+                                     .image = asked ? asked : image};
     return image && *image ? visit_spec(&w, spec, image, false, err) : OCV_OK;
 }
 
-static int namespace_containers(const char *ns, local_image_visit visit, void *data,
-                                struct ocv_error *err)
+static int namespace_containers(void *data, char *ns, struct ocv_error *err)
 {
+    struct place_walk one = *(const struct place_walk *)data;
     const char *const argv[] = {"ctr", "--namespace", ns, "tasks", "ls", "-q", NULL};
     char place[300];
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = client_capture(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line;
     snprintf(place, sizeof(place), "containerd:%.250s", ns);
-    while (status == OCV_OK && (line = next_line(&rest)))
-        status = visit_task(place, line, visit, data, err);
-    return status;
-}
-
-static int containerd_containers(local_image_visit visit, void *data, struct ocv_error *err)
-{
-    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = client_capture(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line;
-    while (status == OCV_OK && (line = next_line(&rest)))
-        status = namespace_containers(line, visit, data, err);
-    return status;
+    one.place = place;
+    return client_each_line(argv, visit_task, &one, err);
 }
 
 int local_containers(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
 {
+    struct place_walk w = {.place = where, .visit = visit, .data = data};
     if (strcmp(where, "containerd") == 0)
-        return containerd_containers(visit, data, err);
+        return client_each_namespace(namespace_containers, &w, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
-        return engine_containers(where, visit, data, err);
+        return engine_containers(&w, err);
     return OCV_OK;
 }

@@ -15,31 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUTPUT_MAX (64u * 1024 * 1024)
 #define IDS_AT_ONCE 200u
 #define NAMES_MAX 32u
 #define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
-
-/* The first request to an engine: if it fails, the engine does not answer. */
-static int ask_first(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
-{
-    int status = client_capture(argv, out, err);
-    if (status != OCV_ERR_ENGINE)
-        return status;
-    if (err)
-        err->status = OCV_ERR_NOT_FOUND;
-    return OCV_ERR_NOT_FOUND;
-}
-
-/* Lines of a text, one after the other; the text is cut up. */
-static char *next_line(char **rest)
-{
-    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
-    *rest = end ? end + 1 : NULL;
-    if (end)
-        *end = '\0';
-    return line && *line ? line : NULL;
-}
 
 /* ---- docker and podman: ids, then everything about them -----------------------------------------
  */
@@ -142,7 +120,7 @@ static int ask_about(const struct engine_walk *w, const char *const *ids, size_t
 {
     const char *argv[IDS_AT_ONCE + 4] = {w->engine, "image", "inspect"};
     ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
     for (size_t i = 0; i < n; i++)
         argv[3 + i] = ids[i];
     int status = client_capture(argv, &text, err);
@@ -232,8 +210,8 @@ static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_erro
     const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
     const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
                                     "--filter", "dangling=true", NULL};
-    int status = ask_first(argv, text, err);
-    return status < 0 ? status : ask_first(nameless, text, err);
+    int status = client_capture_first(argv, text, err);
+    return status < 0 ? status : client_capture_first(nameless, text, err);
 }
 
 static int engine_images(const char *engine, local_image_visit visit, void *data,
@@ -243,10 +221,10 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
     struct engine_walk w = {.engine = engine, .visit = visit, .data = data};
     ocv_auto_buffer text;
     size_t n = 0;
-    ocv_buffer_init(&text, OUTPUT_MAX);
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
     int status = list_ids(engine, &text, err);
     char *rest = text.len ? text.data : NULL, *line;
-    while (status == OCV_OK && (line = next_line(&rest))) {
+    while (status == OCV_OK && (line = client_next_line(&rest))) {
         if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
             continue; /* another name of an image before */
         ids[n++] = line;
@@ -266,70 +244,59 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
 /* ---- containerd --------------------------------------------------------------------------------
  */
 
+/* The images of a namespace, or of all. */
+struct namespace_walk {
+    const char *name; /* of the image that is asked for, or NULL */
+    const char *where;
+    local_image_visit visit;
+    void *data;
+};
+
 /* "REF TYPE DIGEST SIZE ...": ctr has no other form; its first three columns are as old as it is.
  */
-static int visit_row(const char *where, char *line, local_image_visit visit, void *data)
+static int visit_row(void *data, char *line, struct ocv_error *err)
 {
+    (void)err;
+    const struct namespace_walk *w = data;
     char *save = NULL, *ref = strtok_r(line, " \t", &save), *type = strtok_r(NULL, " \t", &save);
     const char *digest = type ? strtok_r(NULL, " \t", &save) : NULL;
     if (!digest || !ocv_digest_wellformed(digest))
         return OCV_OK; /* the head of the table */
     const struct local_image found = {
-        .where = where, .name = ref, .digests = &digest, .n_digests = 1};
-    return visit(data, &found);
+        .where = w->where, .name = ref, .digests = &digest, .n_digests = 1};
+    return w->visit(w->data, &found);
 }
 
-/* `name` NULL: all of them. */
-static int namespace_images(const char *ns, const char *name, local_image_visit visit, void *data,
-                            struct ocv_error *err)
+static int namespace_images(void *data, char *ns, struct ocv_error *err)
 {
-    char filter[1100];
-    const char *const argv[] = {"ctr", "--namespace",        ns,  "images",
-                                "ls",  name ? filter : NULL, NULL};
-    if (name && snprintf(filter, sizeof(filter), "name==%s", name) >= (int)sizeof(filter))
+    struct namespace_walk one = *(const struct namespace_walk *)data;
+    char filter[1100], where[300];
+    const char *const argv[] = {"ctr", "--namespace", ns, "images", "ls", one.name ? filter : NULL,
+                                NULL};
+    if (one.name && snprintf(filter, sizeof(filter), "name==%s", one.name) >= (int)sizeof(filter))
         return OCV_OK;
-    char where[300];
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = client_capture(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line;
     snprintf(where, sizeof(where), "containerd:%.250s", ns);
-    while (status == OCV_OK && (line = next_line(&rest)))
-        status = visit_row(where, line, visit, data);
-    return status;
-}
-
-/* ctr waits ten seconds for a socket that is not there. */
-static int expect_containerd(struct ocv_error *err)
-{
-    const char *address = getenv("CONTAINERD_ADDRESS");
-    const char *socket = address && *address ? address : "/run/containerd/containerd.sock";
-    return access(socket, F_OK) == 0
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", socket, strerror(errno));
+    one.where = where;
+    return client_each_line(argv, visit_row, &one, err);
 }
 
 int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
                        struct ocv_error *err)
 {
-    struct engine_walk w = {.engine = where, .visit = visit, .data = data};
-    if (strncmp(where, "containerd:", 11) != 0)
+    if (strncmp(where, "containerd:", 11) != 0) {
+        struct engine_walk w = {.engine = where, .visit = visit, .data = data};
         return inspect_one(&w, name, err);
-    return namespace_images(where + 11, name, visit, data, err);
+    }
+    char ns[300];
+    struct namespace_walk w = {.name = name, .visit = visit, .data = data};
+    snprintf(ns, sizeof(ns), "%s", where + 11);
+    return namespace_images(&w, ns, err);
 }
 
 static int containerd_images(local_image_visit visit, void *data, struct ocv_error *err)
 {
-    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
-    if (expect_containerd(err) < 0)
-        return OCV_ERR_NOT_FOUND;
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = ask_first(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line;
-    while (status == OCV_OK && (line = next_line(&rest)))
-        status = namespace_images(line, NULL, visit, data, err);
-    return status;
+    struct namespace_walk w = {.visit = visit, .data = data};
+    return client_each_namespace(namespace_images, &w, err);
 }
 
 /* ---- layouts -----------------------------------------------------------------------------------
