@@ -7,12 +7,13 @@ variantd, where one runs on the node.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
 import time
 from typing import Any
+
+from .command import output_of
 
 log = logging.getLogger(__name__)
 
@@ -37,34 +38,19 @@ class Fragment:
         if self._asked is None or now - self._asked >= self._interval:
             self._asked = now
             try:
-                self._kept = await self._ask()
-            except (OSError, ValueError, asyncio.TimeoutError) as e:
+                out = await output_of(
+                    self._command, "export", "backendai", timeout=self._timeout, limit=ANSWER_MAX
+                )
+                self._kept = _read(out)
+            except (OSError, ValueError) as e:
                 error = str(e) or type(e).__name__
                 if self._kept.get("error") != error:
                     log.warning("%s export backendai: %s", self._command, error)
                 self._kept = {**self._kept, "error": error}
         return dict(self._kept)
 
-    async def _ask(self) -> dict[str, Any]:
-        process = await asyncio.create_subprocess_exec(
-            self._command, "export", "backendai",
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        try:
-            out, errors = await asyncio.wait_for(process.communicate(), self._timeout)
-        except asyncio.TimeoutError:
-            process.kill()
-            await process.wait()
-            raise ValueError(f"no answer in {self._timeout:g} seconds") from None
-        if process.returncode:
-            last = errors.decode(errors="replace").strip().splitlines()[:1]
-            raise ValueError(last[0] if last else f"status {process.returncode}")
-        return _read(out)
-
 
 def _read(out: bytes) -> dict[str, Any]:
-    if len(out) > ANSWER_MAX:
-        raise ValueError(f"more than {ANSWER_MAX} bytes")
     document = json.loads(out)
     fragment = document.get(KEY) if isinstance(document, dict) else None
     if not isinstance(fragment, dict) or not isinstance(fragment.get("profile"), dict):

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .command import output_of
 from .decide import Agents, Image
 
 log = logging.getLogger(__name__)
@@ -46,21 +47,9 @@ class Known:
 
 async def read_index(command: str, reference: str) -> bytes | None:
     """The index of a name; None where it has none. ValueError: why it cannot be read."""
-    process = await asyncio.create_subprocess_exec(
-        command, "index", "show", "--format", "json", "--", reference,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        out, errors = await asyncio.wait_for(process.communicate(), COMMAND_S)
-    except asyncio.TimeoutError:
-        process.kill()
-        await process.wait()
-        raise ValueError(f"no answer in {COMMAND_S:g} seconds") from None
-    if process.returncode:
-        last = errors.decode(errors="replace").strip().splitlines()[:1]
-        raise ValueError(last[0] if last else f"status {process.returncode}")
-    if len(out) > INDEX_MAX:
-        raise ValueError(f"an index of more than {INDEX_MAX} bytes")
+    out = await output_of(
+        command, "index", "show", "--format", "json", "--", reference, timeout=COMMAND_S, limit=INDEX_MAX
+    )
     return out if "manifests" in json.loads(out) else None
 
 
