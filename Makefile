@@ -117,6 +117,12 @@ $(BUILD)/gen/vocabulary-words.h: schema/vocabulary.yaml schema/vocabulary-words.
 	@mkdir -p $(@D)
 	awk -v providers="$(notdir $(filter plugins/%,$^))" -f schema/vocabulary-words.awk $< > $@.tmp && mv $@.tmp $@
 
+$(BUILD)/gen/config-facts.h: FACTS := -v record=config_fact -v prefix=config_ -v min=2 -v max=2
+$(BUILD)/gen/lint-facts.h: FACTS := -v record=lint_fact -v prefix=ocv_lint_ -v min=1 -v max=3
+$(BUILD)/gen/%-facts.h: schema/%-facts.yaml schema/facts.awk
+	@mkdir -p $(@D)
+	awk -v name=$*-facts $(FACTS) -f schema/facts.awk $< > $@.tmp && mv $@.tmp $@
+
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
 	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
