@@ -5,6 +5,7 @@
 
 load ../harness
 load ../variantd
+load ../tags
 load ../schema
 
 setup_file()
@@ -12,15 +13,7 @@ setup_file()
     local tag
     state_start
     require docker-registry skopeo jq
-    start_registry
-    DATA=$STATE/share
-    mkdir -p "$DATA"
-    ln -s "$OCV_TOP/plugins/tags.d" "$DATA/tags.d"
-    CONFIG=$STATE/config.yaml
-    printf 'registries:\n' >"$CONFIG"
-    for tag in docker.io ghcr.io quay.io; do
-        printf '  %s: {url: "http://%s"}\n' "$tag" "$REGISTRY" >>"$CONFIG"
-    done
+    start_named_registries
     # one image for each tag, so that digests tell them apart
     TEI=huggingface/text-embeddings-inference VLLM=vllm/vllm-openai
     for tag in 1.9 86-1.9 89-1.9 hopper-1.9 turing-1.9 cpu-1.9 cpu-arm64-1.9 120-1.9 cuda-1.9 \
@@ -107,24 +100,6 @@ skopeo_index()
     printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:%s","size":%s,"annotations":{"org.opencontainers.image.ref.name":"i"}}]}' "$digest" "$size" >"$dir/index.json"
     skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
         "oci:$dir:i" "docker://$REGISTRY/$2" 3>&-
-}
-
-# profile NAME SMS MAJOR MINOR: a host with these and a driver for CUDA up to MAJOR.MINOR
-profile()
-{
-    jq -n --argjson sm "[$2]" --argjson major "$3" --argjson minor "$4" '
-        def down(a; b): [range(a; b; -1)];
-        {schema: "dev.ocivariant.profile/v1", platform: {os: "linux", architecture: "amd64"},
-         namespaces: [{namespace: "nvidia", features: [
-           {name: "cuda_version_lower_bound",
-            values: ([down($minor; -1)[] | "\($major).\(.)"] +
-                     (if $major == 13 then [down(9; -1)[] | "12.\(.)"] else [] end))},
-           {name: "sm_arch", values: $sm}]}]}' >"$STATE/$1.json"
-}
-
-digest_of()
-{
-    skopeo --insecure-policy inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/$1"
 }
 
 # chooses PROFILE IMAGE TAG: of the same repository

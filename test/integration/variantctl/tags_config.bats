@@ -5,21 +5,13 @@
 
 load ../harness
 load ../variantd
+load ../tags
 
 setup_file()
 {
-    local tag
     state_start
     require docker-registry skopeo jq
-    start_registry
-    DATA=$STATE/share
-    mkdir -p "$DATA"
-    ln -s "$OCV_TOP/plugins/tags.d" "$DATA/tags.d"
-    CONFIG=$STATE/config.yaml
-    printf 'registries:\n' >"$CONFIG"
-    for tag in docker.io ghcr.io quay.io; do
-        printf '  %s: {url: "http://%s"}\n' "$tag" "$REGISTRY" >>"$CONFIG"
-    done
+    start_named_registries
     VLLM=vllm/vllm-openai SGLANG=lmsysorg/sglang LOCALAI=localai/localai ROCM=rocm/vllm
     # the default build of 0.11.0 has CUDA 12.8, as its configuration says
     put "$VLLM:v0.11.0" NVIDIA_VISIBLE_DEVICES=all CUDA_VERSION=12.8.1 NV_CUDA_CUDART_VERSION=12.8.90-1
@@ -65,24 +57,6 @@ put()
     mkimage "$STATE/layout" one --file "etc/build=$1" "${args[@]}"
     skopeo --insecure-policy copy --quiet --preserve-digests --dest-tls-verify=false \
         "oci:$STATE/layout:one" "docker://$REGISTRY/$1" 3>&-
-}
-
-# profile NAME SMS MAJOR MINOR: a host with these and a driver for CUDA up to MAJOR.MINOR
-profile()
-{
-    jq -n --argjson sm "[$2]" --argjson major "$3" --argjson minor "$4" '
-        def down(a; b): [range(a; b; -1)];
-        {schema: "dev.ocivariant.profile/v1", platform: {os: "linux", architecture: "amd64"},
-         namespaces: [{namespace: "nvidia", features: [
-           {name: "cuda_version_lower_bound",
-            values: ([down($minor; -1)[] | "\($major).\(.)"] +
-                     (if $major == 13 then [down(9; -1)[] | "12.\(.)"] else [] end))},
-           {name: "sm_arch", values: $sm}]}]}' >"$STATE/$1.json"
-}
-
-digest_of()
-{
-    skopeo --insecure-policy inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/$1" 3>&-
 }
 
 # blobs [PROGRAM]: how many small blobs the registry was asked for (by it; skopeo asks, too)
