@@ -16,19 +16,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char images[IMAGES_MAX][TEXT]; /* digests that are there */
 
-static void put(struct ocv_buffer *out, uint8_t number, const void *bytes, size_t len)
-{
-    uint8_t head[GRPC_VARINT_MAX + 1] = {(uint8_t)(number << 3 | GRPC_BYTES)};
-    size_t n = 1 + grpc_put_varint(head + 1, len);
-    if (ocv_buffer_append(out, head, n, NULL) < 0 || ocv_buffer_append(out, bytes, len, NULL) < 0)
-        abort();
-}
-
-static void put_text(struct ocv_buffer *out, uint8_t number, const char *text)
-{
-    put(out, number, text, strlen(text));
-}
-
 /* The bytes of the last field of that number. */
 static bool inside(const uint8_t *bytes, size_t len, uint32_t number, struct grpc_field *out)
 {

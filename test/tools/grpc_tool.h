@@ -3,15 +3,31 @@
 #ifndef TEST_GRPC_TOOL_H
 #define TEST_GRPC_TOOL_H
 
+#include "lib/grpc/fields.h"
 #include "lib/grpc/grpc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 static const char *dir;
+
+/* Append a field of bytes to a message. */
+static inline void put(struct ocv_buffer *out, uint8_t number, const void *bytes, size_t len)
+{
+    uint8_t head[GRPC_VARINT_MAX + 1] = {(uint8_t)(number << 3 | GRPC_BYTES)};
+    size_t n = 1 + grpc_put_varint(head + 1, len);
+    if (ocv_buffer_append(out, head, n, NULL) < 0 || ocv_buffer_append(out, bytes, len, NULL) < 0)
+        abort();
+}
+
+static inline void put_text(struct ocv_buffer *out, uint8_t number, const char *text)
+{
+    put(out, number, text, strlen(text));
+}
 
 /* main of "PROGRAM SOCKET DIR"; prints "listening" when it does. */
 static int serve_socket(int argc, char **argv, const char *program,
