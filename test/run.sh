@@ -213,6 +213,12 @@ section_integration()
         report "integration (bats is not installed)" 0 1 0
         return 1
     fi
+    # a log has the name of its file
+    name=$(basename -a test/integration/*/*.bats | sort | uniq -d)
+    if [ -n "$name" ]; then
+        report "integration: two files named $name" 0 1 0
+        return 1
+    fi
     mkdir -p "$logs/integration"
     for file in test/integration/*/*.bats; do
         name=$(basename "$file" .bats)
