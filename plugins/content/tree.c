@@ -18,6 +18,12 @@ static int read_text(struct scan *scan, int fd, const char *path, struct ocv_err
                : ocv_content_report_text(&scan->report, path, (char *)scan->chunk, (size_t)n, err);
 }
 
+static int note_unread(struct scan *scan, struct ocv_error *err)
+{
+    return ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
+                                 "files that cannot be read", 0, 1, err);
+}
+
 /* A file that cannot be read is noted, and the others are read all the same. */
 static int read_file(struct scan *scan, const char *access_path, const char *path, int64_t size,
                      struct ocv_error *err)
@@ -25,18 +31,18 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
     ocv_auto_fd int fd = open(access_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
-                                     "files that cannot be read", 0, 1, err);
+        return note_unread(scan, err);
+    int status = OCV_OK;
     int64_t at = 0;
     while (at < size) {
         ssize_t n = pread(fd, scan->chunk, SCAN_CHUNK, at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ocv_file_fail(err, NULL, access_path, "read");
-        if (n == 0)
+            status = note_unread(scan, err);
+        if (n <= 0)
             break;
-        int status = ocv_content_feed(scan->reader, scan->chunk, (size_t)n, err);
+        status = ocv_content_feed(scan->reader, scan->chunk, (size_t)n, err);
         if (status < 0)
             return status;
         at += n;
@@ -47,7 +53,8 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
             ocv_content_skip(scan->reader, unwanted);
         at += unwanted > 0 ? unwanted : 0;
     }
-    int status = ocv_content_is_text(path) ? read_text(scan, fd, path, err) : OCV_OK;
+    if (status >= 0 && ocv_content_is_text(path))
+        status = read_text(scan, fd, path, err);
     return status < 0 ? status : scan_file(scan, path, size, err);
 }
 

@@ -55,6 +55,13 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     [[ $output == *"Nothing in its files asks for a kind of machine."* ]]
 }
 
+@test "derive: a file whose read fails is noted, and the others are read all the same" {
+    if cat /sys/class/net/lo/speed 2>/dev/null; then skip "this kernel knows the speed of lo"; fi
+    run -0 "$VARIANTCTL" derive --json /sys/class/net/lo/
+    [ "$(jq -r '.images[0].not_looked_at[0].what' <<<"$output")" = "files that cannot be read" ]
+    [ "$(jq '.images[0].files' <<<"$output")" -gt 5 ]
+}
+
 @test "derive: a file that is a layer is read as one, however it is compressed" {
     local t=$BATS_TEST_TMPDIR/layer.tar
     tar -C "$SAMPLES" --transform 's|^|usr/lib/|' -cf "$t" hip.so
