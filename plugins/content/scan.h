@@ -19,7 +19,8 @@ struct scan {
 /** A file has ended: note what it says, its own name too. `path` has no slash in front. */
 int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_error *err);
 
-/** A file by its name, or all files of a directory. Links are not followed. */
+/** A file by its name, or all files of a directory. `path` may be a link; those below it are not
+ *  followed. */
 int scan_tree(struct scan *scan, const char *path, struct ocv_error *err);
 /** A layer from a descriptor: tar, plain or compressed by gzip or zstd. */
 int scan_layer(struct scan *scan, int fd, struct ocv_error *err);

@@ -24,11 +24,13 @@ static int note_unread(struct scan *scan, struct ocv_error *err)
                                  "files that cannot be read", 0, 1, err);
 }
 
-/* A file that cannot be read is noted, and the others are read all the same. */
+/* A file that cannot be read is noted, and the others are read all the same. `named`: it may be a
+ * link, since the user named it. */
 static int read_file(struct scan *scan, const char *access_path, const char *path, int64_t size,
-                     struct ocv_error *err)
+                     bool named, struct ocv_error *err)
 {
-    ocv_auto_fd int fd = open(access_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    ocv_auto_fd int fd =
+        open(access_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (named ? 0 : O_NOFOLLOW));
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return note_unread(scan, err);
@@ -61,7 +63,7 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
 int scan_tree(struct scan *scan, const char *path, struct ocv_error *err)
 {
     char *const roots[] = {(char *)(uintptr_t)path, NULL};
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_XDEV, NULL);
     int status = tree ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     size_t root = strlen(path);
     for (FTSENT *entry; status >= 0 && (entry = fts_read(tree));) {
@@ -76,7 +78,7 @@ int scan_tree(struct scan *scan, const char *path, struct ocv_error *err)
                                            "directories that cannot be read", 0, 1, err);
         else if (entry->fts_info == FTS_F)
             status = read_file(scan, entry->fts_accpath, *below ? below : entry->fts_name,
-                               entry->fts_statp->st_size, err);
+                               entry->fts_statp->st_size, entry->fts_level == FTS_ROOTLEVEL, err);
     }
     if (tree)
         fts_close(tree);

@@ -55,6 +55,21 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     [[ $output == *"Nothing in its files asks for a kind of machine."* ]]
 }
 
+@test "derive: a link that is named is read, those below it are not" {
+    local d=$BATS_TEST_TMPDIR
+    mkdir "$d/real"
+    cp "$SAMPLES/cuda.so" "$d/real"
+    ln -s cuda.so "$d/real/other.so"
+    ln -s real "$d/directory"
+    ln -s real/cuda.so "$d/file"
+    local name
+    for name in real directory file; do
+        run -0 "$VARIANTCTL" derive --json "$d/$name"
+        [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$CUDA" ]
+        [ "$(jq '.images[0].files' <<<"$output")" = 1 ]
+    done
+}
+
 @test "derive: a file whose read fails is noted, and the others are read all the same" {
     if cat /sys/class/net/lo/speed 2>/dev/null; then skip "this kernel knows the speed of lo"; fi
     run -0 "$VARIANTCTL" derive --json /sys/class/net/lo/
