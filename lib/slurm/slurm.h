@@ -24,11 +24,19 @@
  */
 #define OCV_SLURM_SHORT_MAX 10
 
+/** Told of a property that a node has. A status other than OCV_OK ends the walk. */
+typedef int (*ocv_slurm_property)(void *data, struct ocv_property property, struct ocv_error *err);
+/** Visit the properties that are true of a node as a whole, as schedulers have to take it: those of
+ *  its profile, best first, of values that belong to devices those that all devices that count
+ * have. Returns OCV_OK or the status of `visit`. */
+int ocv_slurm_properties(const struct ocv_profile *profile, ocv_slurm_property visit, void *data,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** The short feature that stands for a property. */
 int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX],
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append the features of a node, separated by commas: its properties, best first; of values that
- *  belong to devices those that all its devices have. `with_short`: the short ones behind them. */
+/** Append the features of a node, separated by commas: its properties, as ocv_slurm_properties
+ * gives them. `with_short`: the short ones behind them. */
 int ocv_slurm_features(const struct ocv_profile *profile, bool with_short, struct ocv_buffer *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -3,14 +3,12 @@
  * that it does not take without a word, and a file that is too large with one in its log. */
 #include "cmd/variantctl/export/export_verbs.h"
 #include "lib/base/file.h"
-#include "lib/base/format/json.h"
 #include "lib/base/format/values.h"
+#include "lib/slurm/slurm.h"
 
-#include <string.h>
 #include <time.h>
 
 #define FILE_MAX_BYTES 65536u /* node-feature-discovery, source/local: MaxFeatureFileSize */
-#define ESSENCE_MAX (64u * 1024 * 1024)
 #define PREFIX "dev.ocivariant/"
 #define EXPIRES "1d"
 
@@ -57,83 +55,11 @@ static const struct cli_command command = {
            "  variantctl export nfd --expires 1h \\\n"
            "    -o /etc/kubernetes/node-feature-discovery/features.d/ocivariant\n"};
 
-static bool has_value(const json_t *values, const char *value)
-{
-    const json_t *it;
-    size_t i;
-    json_array_foreach(values, i, it)
-    {
-        const char *text = json_string_value(it);
-        if (text && !strcmp(text, value))
-            return true;
-    }
-    return false;
-}
-
-static bool device_has(const json_t *device, const char *feature, const char *value)
-{
-    const json_t *own;
-    size_t i;
-    json_array_foreach(json_object_get(device, "features"), i, own)
-    {
-        const char *name = json_string_value(json_object_get(own, "name"));
-        if (name && !strcmp(name, feature) && !has_value(json_object_get(own, "values"), value))
-            return false;
-    }
-    return true;
-}
-
-/* True if every device with its own list for the feature has the value in it. */
-static bool all_devices_have(const json_t *devices, const char *feature, const char *value)
-{
-    const json_t *device;
-    size_t i;
-    json_array_foreach(devices, i, device)
-    {
-        if (!device_has(device, feature, value))
-            return false;
-    }
-    return true;
-}
-
 /* The first two dots of a name part namespace, feature and value. */
-static int put_namespace(struct ocv_buffer *out, const json_t *ns, struct ocv_error *err)
+static int put_property(void *data, struct ocv_property p, struct ocv_error *err)
 {
-    const char *name = json_string_value(json_object_get(ns, "namespace"));
-    const json_t *devices = json_object_get(ns, "devices"), *feature, *value;
-    size_t i, k;
-    int status = OCV_OK;
-    json_array_foreach(json_object_get(ns, "features"), i, feature)
-    {
-        const char *of = json_string_value(json_object_get(feature, "name"));
-        json_array_foreach(json_object_get(feature, "values"), k, value)
-        {
-            const char *text = json_string_value(value);
-            if (status == OCV_OK && all_devices_have(devices, of, text))
-                status = ocv_buffer_printf(out, err, "# +no-label\n" PREFIX "%s.%s.%s=true\n", name,
-                                           of, text);
-        }
-    }
-    return status;
-}
-
-static int put_properties(struct ocv_buffer *out, const struct ocv_profile *profile,
-                          struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_auto_json *root = NULL;
-    const json_t *ns;
-    size_t i;
-    ocv_buffer_init(&text, ESSENCE_MAX);
-    int status = ocv_profile_essence(profile, &text, err);
-    if (status == OCV_OK)
-        status = ocv_json_load("profile", text.data, text.len, ESSENCE_MAX, &root, err);
-    json_array_foreach(json_object_get(root, "namespaces"), i, ns)
-    {
-        if (status == OCV_OK)
-            status = put_namespace(out, ns, err);
-    }
-    return status;
+    return ocv_buffer_printf(data, err, "# +no-label\n" PREFIX "%s.%s.%s=true\n", p.ns, p.feature,
+                             p.value);
 }
 
 static int put_expiry(struct ocv_buffer *out, int64_t expires_ms, struct ocv_error *err)
@@ -161,7 +87,7 @@ static int make_features(const struct nfd_options *r, struct ocv_buffer *out, st
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, PREFIX "class=%s\n", class);
     if (status == OCV_OK)
-        status = put_properties(out, r->cli->profile, err);
+        status = ocv_slurm_properties(r->cli->profile, put_property, out, err);
     if (status == OCV_ERR_DATA)
         return ocv_error_set(err, status,
                              "the properties take more than %u bytes, which "

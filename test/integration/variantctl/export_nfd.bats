@@ -59,6 +59,20 @@ PY
     done
 }
 
+@test "a device that does not count takes no property away, and one may list what its namespace does not" {
+    jq '.namespaces |= map(if .namespace != "nvidia" then . else .devices = [
+            {id: "0000:01:00.0", features: (.features + [{name: "only", values: ["here"]}])},
+            {id: "0000:02:00.0", secondary: true, features: [{name: "sm_arch", values: ["50_real"]}]}] end)' \
+        "$STATE/nodes/h100.json" >"$STATE/two.json"
+    variantctl export nfd --profile "$STATE/two.json" -o "$STATE/features.d/ocivariant"
+    nfd_reads "$STATE/features.d/ocivariant" | jq -r '.features | keys[]' | grep -v /class >"$STATE/two"
+    grep -x dev.ocivariant/nvidia.sm_arch.90_real "$STATE/two"
+    grep -x dev.ocivariant/nvidia.only.here "$STATE/two"
+    # as Slurm is told
+    diff "$STATE/two" <(variantctl export slurm --profile "$STATE/two.json" --features | tr , '\n' |
+        sed 's|^|dev.ocivariant/|; s/::/./g' | LC_ALL=C sort)
+}
+
 @test "it expires, or not" {
     variantctl export nfd --profile "$STATE/nodes/h100.json" --expires 1h -o "$STATE/features.d/ocivariant"
     nfd_reads "$STATE/features.d/ocivariant" | jq -e '.expires > 3500 and .expires <= 3600'
