@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 int cli_take_setting(const struct ocv_option_given *given, struct ocv_error *err)
 {
@@ -112,8 +111,7 @@ static int stop_here(const struct ocv_option_given *given, struct ocv_error *err
     return OCV_OPTION_STOP;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct ocv_option common_options[] = {
     {.name = "config",
@@ -248,8 +246,7 @@ const struct ocv_option cli_registry_options[] = {
      OCV_OPTION_CALL(refuse_secret)},
     OCV_OPTIONS_END};
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* All rows but the registry's, in the order of the help. */
 static void add_rows(struct ocv_options *options, const struct cli_command *command, void *request,

@@ -34,8 +34,7 @@ bool cli_devices_given(const struct cli *cli)
     return cli->gpus || cli->n_devices || cli->devices_auto;
 }
 
-/* ---- collecting --------------------------------------------------------------------------------
- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static int add_device(struct ocv_given_devices *out, const char *owner, const char *id, size_t len,
                       struct ocv_error *err)
@@ -92,8 +91,7 @@ static int only_kind(const struct ocv_profile *profile, const char *option,
                 : ocv_error_set(err, OCV_ERR_INVALID, "%s: this machine has no device", option);
 }
 
-/* ---- --gpus ------------------------------------------------------------------------------------
- */
+/* ---- --gpus ---------------------------------------------------------------------------------- */
 
 /* "all", "2", "device=0,2", with docker's quotes around it or not. */
 static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *all,
@@ -121,8 +119,7 @@ static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *
     return status;
 }
 
-/* ---- --devices auto ----------------------------------------------------------------------------
- */
+/* ---- --devices auto -------------------------------------------------------------------------- */
 
 /* What Slurm says of the job comes first: with its control of devices, others count from 0 again.
  * `*all`: nothing says anything. */
@@ -141,8 +138,7 @@ static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *a
     return status < 0 ? status : add_list(out, ns->name, text, err);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* What is found, and of every other kind none. */
 static int set_devices(const struct cli *cli, const struct ocv_given_devices *given,

@@ -10,8 +10,7 @@
 #define LABELS_SHOWN 12u
 #define TEXT_MAX (64u * 1024)
 
-/* ---- names of a configuration ------------------------------------------------------------------
- */
+/* ---- names of a configuration ---------------------------------------------------------------- */
 
 struct names_check {
     struct cli *cli;
@@ -70,8 +69,7 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
     return status;
 }
 
-/* ---- labels ------------------------------------------------------------------------------------
- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 /* An image by its name, and what was to be chosen from. */
 struct named_index {
@@ -147,8 +145,7 @@ static int no_such_label(const struct named_index *image, const char *label, con
     return status;
 }
 
-/* ---- nothing chosen ----------------------------------------------------------------------------
- */
+/* ---- nothing chosen -------------------------------------------------------------------------- */
 
 /* Reason and hint of a rejection into the error. */
 static int explain_choice(const struct named_index *image, const struct ocv_decision *decision,

@@ -74,8 +74,7 @@ int64_t notify_watchdog_ms(void)
     return us / 2000 > 0 ? us / 2000 : 1;
 }
 
-/* ---- passed sockets ---------------------------------------------------------------------------
- */
+/* ---- passed sockets -------------------------------------------------------------------------- */
 
 #define STORED "stored-" /* begins the names of what we had kept */
 

@@ -41,8 +41,7 @@ struct vocabulary_query {
     char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
 };
 
-/* ---- finding -----------------------------------------------------------------------------------
- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* The next part of "NS :: FEATURE :: VALUE". */
 static const char *next_part(const char *text, char out[OCV_WORD_MAX])
@@ -75,8 +74,7 @@ static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
     return part == OCV_WORD_KNOWN ? OCV_OK : fail_unknown(w, part, meant, err);
 }
 
-/* ---- for people --------------------------------------------------------------------------------
- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static const char *provider_of(namespace_ref ns)
 {
@@ -164,8 +162,7 @@ static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffe
                             : status;
 }
 
-/* ---- for programs ------------------------------------------------------------------------------
- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static json_t *json_list(const char *list)
 {
@@ -230,8 +227,7 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
     return status;
 }
 
-/* ---- a word alone ------------------------------------------------------------------------------
- */
+/* ---- a word alone ---------------------------------------------------------------------------- */
 
 /* The value that a product's name stands for ("h100=90_real,..."), as long as it is; NULL: none. */
 static const char *value_of_name(const char *list, const char *word, size_t *len)
@@ -272,8 +268,7 @@ static size_t find_word(const char *text, struct ocv_buffer *out)
     return found;
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
 {

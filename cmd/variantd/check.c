@@ -23,8 +23,7 @@
 #define GROUPS_MAX 64
 #define SERVICE_USER "ocivariant" /* of the unit and of the packages */
 
-/* ---- who runs it -------------------------------------------------------------------------------
- */
+/* ---- who runs it ----------------------------------------------------------------------------- */
 
 struct service {
     uid_t uid;
@@ -98,8 +97,7 @@ static int fault_of(const struct service *who, const char *path)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
 }
 
-/* ---- what it has to read -----------------------------------------------------------------------
- */
+/* ---- what it has to read --------------------------------------------------------------------- */
 
 /* What ProtectHome= hides, by systemd.exec(5). */
 static bool is_below_home(const char *path)
@@ -171,8 +169,7 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     return status;
 }
 
-/* ---- who has to answer -------------------------------------------------------------------------
- */
+/* ---- who has to answer ----------------------------------------------------------------------- */
 
 static const char *origin_of(const struct settings *s, const char *host, char *out, size_t size)
 {
@@ -211,8 +208,7 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
     free(list);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void say_result(const struct daemon *d, const char *file, size_t registries, int code)
 {

@@ -36,8 +36,7 @@ struct http_request {
     void *inner;
 };
 
-/* ---- instances ---------------------------------------------------------------------------------
- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 const struct instance *server_instance(const struct server *server)
 {
@@ -49,8 +48,7 @@ void server_replace(struct server *server, struct instance *instance)
     current_replace(&server->current, instance);
 }
 
-/* ---- connections -------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 void server_tick(struct server *server)
 {
@@ -60,8 +58,7 @@ void server_tick(struct server *server)
     current_free_retired(&server->current);
 }
 
-/* ---- the mirror's requests ---------------------------------------------------------------------
- */
+/* ---- the mirror's requests ------------------------------------------------------------------- */
 
 struct body_framing {
     unsigned lengths;
@@ -154,8 +151,7 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
     *context = NULL;
 }
 
-/* ---- start and stop ----------------------------------------------------------------------------
- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static unsigned count_threads(void)
 {

@@ -31,8 +31,7 @@ struct daemon {
     uint64_t verified_generation;
 };
 
-/* ---- command_line.c ----------------------------------------------------------------------------
- */
+/* ---- command_line.c -------------------------------------------------------------------------- */
 
 /** Returns an exit code, or -1 to go on. */
 int daemon_read_options(struct daemon *d, int argc, char **argv);
@@ -40,22 +39,19 @@ int daemon_read_options(struct daemon *d, int argc, char **argv);
 int daemon_read_settings(struct daemon *d, struct settings **out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- start.c -----------------------------------------------------------------------------------
- */
+/* ---- start.c --------------------------------------------------------------------------------- */
 
 /** Everything up to a server that answers. */
 int daemon_start(struct daemon *d, struct ocv_error *err) OCV_WARN_UNUSED;
 /** A node that serves no variants says so. */
 void daemon_log_choose(const struct ocv_config *config);
 
-/* ---- check.c -----------------------------------------------------------------------------------
- */
+/* ---- check.c --------------------------------------------------------------------------------- */
 
 /** What a start would read, and no socket: as `nginx -t`. Returns the exit code. */
 int daemon_check(struct daemon *d);
 
-/* ---- serve.c -----------------------------------------------------------------------------------
- */
+/* ---- serve.c --------------------------------------------------------------------------------- */
 
 /** Until a signal ends it; `signals` are blocked. Returns the exit code. */
 int daemon_serve(struct daemon *d, const sigset_t *signals);

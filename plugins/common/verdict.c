@@ -36,8 +36,7 @@ static const char *const always_allowed[] = {
     "docker.io/ocivariant/*",
 };
 
-/* ---- policy ------------------------------------------------------------------------------------
- */
+/* ---- policy ---------------------------------------------------------------------------------- */
 
 static int read_config(const char *file, bool must_exist, struct ocv_config *config,
                        struct ocv_error *err)
@@ -161,8 +160,7 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv
                          ocv_config_choose_text(policy->config, reference));
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
 static void write_reason(const struct verdict_policy *policy, const struct ocv_verdict_question *q,

@@ -29,8 +29,7 @@ int report_write(const char *path, enum node_state state, const char *reason, st
     return status;
 }
 
-/* ---- the event -------------------------------------------------------------------------------
- */
+/* ---- the event ------------------------------------------------------------------------------- */
 
 static const char *environment_variable(const char *name)
 {

@@ -54,8 +54,7 @@ static void print(const char *what, const char *direct, double *times, unsigned 
            high[1] - high[0]);
 }
 
-/* ---- the time of a call ------------------------------------------------------------------------
- */
+/* ---- the time of a call ---------------------------------------------------------------------- */
 
 static double ask(struct grpc_client *client, const uint8_t *request, size_t len)
 {
@@ -91,8 +90,7 @@ static void measure_calls(struct grpc_client *const clients[2], const char *ref,
     free(times);
 }
 
-/* ---- the time of a cancel ----------------------------------------------------------------------
- */
+/* ---- the time of a cancel -------------------------------------------------------------------- */
 
 static int learned[2]; /* a pipe: when a call was found cancelled */
 

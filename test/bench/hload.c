@@ -82,8 +82,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- the server's processes --------------------------------------------------------------------
- */
+/* ---- the server's processes ------------------------------------------------------------------ */
 
 static int64_t cpu_ns(void)
 {
@@ -127,8 +126,7 @@ static long peaks_kib(void)
     return sum;
 }
 
-/* ---- connections -------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void connect_one(struct connection *c, int epoll)
 {
@@ -254,8 +252,7 @@ static void serve(struct connection *c, int epoll)
     ask(c);
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* A slow link: wait until so many bytes may have come. */
 static void keep_to_rate(int64_t start)
@@ -303,8 +300,7 @@ static unsigned percentile(double part)
     return result.n ? result.latencies[(size_t)((double)(result.n - 1) * part)] : 0;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void add_url(const char *url)
 {

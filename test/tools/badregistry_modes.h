@@ -386,8 +386,7 @@ static bool mode_silent(const struct request *r)
     return count("silent") < 1 ? false : good(r);
 }
 
-/* ---- redirects ----------------------------------------------------------------------------------
- */
+/* ---- redirects ------------------------------------------------------------------------------- */
 
 static bool redirect(const struct request *r, const char *to)
 {

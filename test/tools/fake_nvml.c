@@ -233,8 +233,7 @@ API int nvmlDeviceGetVirtualizationMode(void *handle, unsigned *out)
     return handle_number("nvmlDeviceGetVirtualizationMode", "mode", handle, out, 4);
 }
 
-/* ---- libcuda ----------------------------------------------------------------------------------
- */
+/* ---- libcuda --------------------------------------------------------------------------------- */
 
 API int cuDriverGetVersion(int *out);
 API int cuDriverGetVersion(int *out)

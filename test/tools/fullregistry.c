@@ -112,8 +112,7 @@ static void set_data(struct object *o, const char *data, size_t len)
     o->len = len;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct answer {
     int status;
@@ -169,8 +168,7 @@ static const char *query(struct MHD_Connection *c, const char *key)
     return MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, key);
 }
 
-/* ---- manifests and lists ------------------------------------------------------------------------
- */
+/* ---- manifests and lists --------------------------------------------------------------------- */
 
 static struct object *manifest_of(const char *repository, const char *name)
 {
@@ -323,8 +321,7 @@ static void list_referrers(struct MHD_Connection *c, const char *repository, con
               OCV_MEDIA_TYPE_INDEX);
 }
 
-/* ---- uploads ------------------------------------------------------------------------------------
- */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
 static void say_where(const char *repository, char *out, size_t size)
 {
@@ -371,8 +368,7 @@ static void end_upload(struct MHD_Connection *c, const char *repository, const s
     header(a, "Location", a->text[0]);
 }
 
-/* ---- routing ------------------------------------------------------------------------------------
- */
+/* ---- routing --------------------------------------------------------------------------------- */
 
 static void take_blob(struct MHD_Connection *c, const char *method, const char *repository,
                       const char *name, const struct request *r, struct answer *a)
@@ -429,8 +425,7 @@ static void route(struct MHD_Connection *c, const char *method, const struct req
         list_tags(c, repository, a);
 }
 
-/* ---- what the tests ask for ---------------------------------------------------------------------
- */
+/* ---- what the tests ask for ------------------------------------------------------------------ */
 
 static void add_rule(struct MHD_Connection *c, struct answer *a)
 {
@@ -474,8 +469,7 @@ static int check(const char *method, const char *url)
     return status;
 }
 
-/* ---- the server ---------------------------------------------------------------------------------
- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static enum MHD_Result send_answer(struct MHD_Connection *c, const char *method,
                                    const struct answer *a)

@@ -179,8 +179,7 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
     return OCV_OK;
 }
 
-/* ---- a repository as a source ------------------------------------------------------------------
- */
+/* ---- a repository as a source ---------------------------------------------------------------- */
 
 static int source_tags(void *data, int (*visit)(void *visit_data, const char *tag),
                        void *visit_data, struct ocv_error *err)

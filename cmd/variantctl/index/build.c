@@ -12,8 +12,7 @@
 
 #define ARGUMENT_MAX (4096u + OCV_ENTRY_PROPERTIES_BYTES_MAX)
 
-/* ---- beginning and end -------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static int add_image(struct build *b, const char *text, size_t *out, struct ocv_error *err)
 {
@@ -103,8 +102,7 @@ void build_free(struct build *b)
     place_close(&b->to);
 }
 
-/* ---- items -------------------------------------------------------------------------------------
- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 int build_item(struct build *b, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where, struct ocv_error *err)
@@ -167,8 +165,7 @@ int build_argument(struct build *b, const char *text, struct ocv_error *err)
     return status;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static const char *text_in(const json_t *object, const char *key)
 {

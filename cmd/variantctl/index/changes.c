@@ -186,8 +186,7 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
                      is_reordered(old->index, new->index));
 }
 
-/* ---- in words ----------------------------------------------------------------------------------
- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static void print_texts(const json_t *list, char sign)
 {

@@ -52,8 +52,7 @@ const char *copier_summary(const struct copier *copier, char *out, size_t size)
     return out;
 }
 
-/* ---- one blob to a registry --------------------------------------------------------------------
- */
+/* ---- one blob to a registry ------------------------------------------------------------------ */
 
 struct progress_row {
     struct copier *copier;
@@ -214,8 +213,7 @@ static int push_blobs(struct copier *c, const struct image *from, const struct m
     return status;
 }
 
-/* ---- documents ---------------------------------------------------------------------------------
- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 /* A registry took the manifest only with everything that it names. */
 static bool is_there(struct copier *c, const struct ocv_descriptor *d)

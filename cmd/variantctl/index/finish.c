@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- finishing ---------------------------------------------------------------------------------
- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 /* One image may be the build of several labels. */
 const struct index_image *build_job_of(const struct build *b, const struct ocv_entry *e)
@@ -31,8 +30,7 @@ static bool to_copy(const struct build *b, const struct index_image *job)
     return job->relabelled_from[0] || !place_holds(&b->to, &b->images[job->image]);
 }
 
-/* ---- what nobody wrote down --------------------------------------------------------------------
- */
+/* ---- what nobody wrote down ------------------------------------------------------------------ */
 
 static bool has_property(const struct ocv_properties *set, struct ocv_property p)
 {

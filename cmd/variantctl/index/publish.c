@@ -179,8 +179,7 @@ int publication_write(struct publication *p, const char *media_type, const struc
     return status == OCV_OK ? read_back(p, err) : status;
 }
 
-/* ---- the result --------------------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 /* "4 entries", or "one image" for a manifest that stands alone. */
 static const char *describe_target(const struct publication *p, char *out, size_t size)

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- warnings ----------------------------------------------------------------------------------
- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
 {
@@ -103,8 +102,7 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
     }
 }
 
-/* ---- the order of accelerators -----------------------------------------------------------------
- */
+/* ---- the order of accelerators --------------------------------------------------------------- */
 
 #define ACCELERATORS_MAX 64u
 
@@ -221,8 +219,7 @@ static int check_order(const struct build *b, const struct ocv_index *index, str
     return refuse_order(b, &names, err);
 }
 
-/* ---- lint --------------------------------------------------------------------------------------
- */
+/* ---- lint ------------------------------------------------------------------------------------ */
 
 static bool was_there(const struct ocv_lint_report *before, const struct ocv_lint_finding *f)
 {

@@ -54,8 +54,7 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     return OCV_ERR_DATA;
 }
 
-/* ---- what stays out ----------------------------------------------------------------------------
- */
+/* ---- what stays out -------------------------------------------------------------------------- */
 
 #define TOLD_MAX 10u /* tags that are named; of more, how many there are */
 
@@ -149,8 +148,7 @@ static int check_doubts(const struct ocv_tag_plan *plan, size_t set, struct ocv_
     return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
 }
 
-/* ---- what goes in ------------------------------------------------------------------------------
- */
+/* ---- what goes in ---------------------------------------------------------------------------- */
 
 /* Of the item that was added last, which is the tag's build. */
 static int note_assumed(struct build *b, const struct ocv_tag *tag, struct ocv_error *err)

@@ -65,8 +65,7 @@ static const struct cli_command command = {
            "  variantctl lock --profiles fleet registry.example/app:1.0\n"
            "  variantctl lock --profile h100=h100.json --require nvidia oci:images:app\n"};
 
-/* ---- choosing ----------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static json_t *matched_json(const struct image *image, const struct ocv_decision *decision,
                             const struct ocv_entry *entry)
@@ -177,8 +176,7 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
     return status;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
 {

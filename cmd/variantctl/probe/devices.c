@@ -10,8 +10,7 @@
 #define VALUES_FULL 8  /* a list of so many is printed in full */
 #define VALUES_SHOWN 4 /* of a longer one, and the last one */
 
-/* ---- features ---------------------------------------------------------------------------------
- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 const char *table_text(const json_t *object, const char *key)
 {
@@ -81,8 +80,7 @@ bool table_has_values(const json_t *features)
     return false;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* "KEY TEXT" after a semicolon. */
 static void add_detail(struct probe_table *table, bool *first, const char *key, const char *text)

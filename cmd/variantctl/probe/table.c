@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- namespaces -------------------------------------------------------------------------------
- */
+/* ---- namespaces ------------------------------------------------------------------------------ */
 
 static bool is_cpu(const char *ns)
 {
@@ -58,8 +57,7 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     table_devices(table, devices, ns);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void put_head(struct probe_table *table, const json_t *profile)
 {

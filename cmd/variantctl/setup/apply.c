@@ -14,8 +14,7 @@ static void sweep_temporaries(const struct setup *setup)
         setup_unlink_temporary(setup, setup->files[i]->path, !setup->files[i]->torn);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------
- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 bool setup_changes(const struct setup_file *file)
 {

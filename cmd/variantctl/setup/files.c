@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_content(const struct setup *setup, struct setup_file *file, int fd,
                         struct ocv_error *err)
@@ -111,8 +110,7 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
     return OCV_OK;
 }
 
-/* ---- contents ---------------------------------------------------------------------------------
- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 bool setup_content_equal(const struct setup_content *a, const struct setup_content *b)
 {

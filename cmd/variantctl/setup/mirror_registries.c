@@ -27,8 +27,7 @@ struct setup_daemon {
     json_t *registries; /* NULL: an older one, which does not tell */
 };
 
-/* ---- the daemon --------------------------------------------------------------------------------
- */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 /* NULL: not what a daemon says, or no memory. */
 static struct setup_daemon *read_health(const json_t *root)
@@ -86,8 +85,7 @@ json_t *setup_daemon_registries(const struct setup *setup)
     return setup->daemon ? setup->daemon->registries : NULL;
 }
 
-/* ---- registries --------------------------------------------------------------------------------
- */
+/* ---- registries ------------------------------------------------------------------------------ */
 
 static bool is_among(const json_t *registries, const char *host)
 {
@@ -179,8 +177,7 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
     return status < 0 ? status : warn_of_registries(setup, err);
 }
 
-/* ---- the mirror --------------------------------------------------------------------------------
- */
+/* ---- the mirror ------------------------------------------------------------------------------ */
 
 enum setup_mirror setup_look_at_mirror(const struct setup *setup, const char *listen,
                                        char detail[SETUP_ADDRESS_MAX])

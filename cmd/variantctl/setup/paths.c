@@ -35,8 +35,7 @@ static char *system_path(const struct setup *setup, const char *path, struct ocv
     return NULL;
 }
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* A path below the root, with these flags; -1 with errno. */
 static int open_in_root(const struct setup *setup, const char *path, int flags)

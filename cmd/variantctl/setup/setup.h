@@ -25,8 +25,7 @@
 /** Begins the first line of a file that is ours alone. */
 #define SETUP_FILE_COMMENT "# Written by `variantctl setup "
 
-/* ---- what is ours in a file --------------------------------------------------------------------
- */
+/* ---- what is ours in a file ------------------------------------------------------------------ */
 
 /** How to find our part in a file that others have changed since. Numbers are kept in state files.
  */
@@ -51,8 +50,7 @@ struct setup_own {
 int setup_own_remove(const struct setup_own *own, const char *source, struct ocv_buffer *text,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct setup_meta {
     mode_t mode;
@@ -148,8 +146,7 @@ void setup_reset_plan(struct setup *setup);
 int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
     OCV_PRINTF(3, 4);
 
-/* ---- state, undoing, writing -------------------------------------------------------------------
- */
+/* ---- state, undoing, writing ----------------------------------------------------------------- */
 
 /** What the state says about one file. */
 struct setup_record {
@@ -212,8 +209,7 @@ bool setup_changes(const struct setup_file *file);
 int setup_print_diff(const char *path, const struct setup_content *from,
                      const struct setup_content *to, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- engines ----------------------------------------------------------------------------------
- */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 struct setup_version {
     unsigned major, minor;

@@ -38,8 +38,7 @@ void setup_state_free(struct setup_state *state)
     *state = (struct setup_state){0};
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int fail_broken(struct ocv_error *err)
 {
@@ -177,8 +176,7 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
     return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* False also where there is no item: its text was not UTF-8, or memory was short. */
 static bool append_item(json_t *array, json_t *item)
@@ -290,8 +288,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     return status;
 }
 
-/* ---- backups ----------------------------------------------------------------------------------
- */
+/* ---- backups --------------------------------------------------------------------------------- */
 
 /* STATE/ENGINE.d/HEX; the digest is sha256 of this program's own making or was checked. */
 char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)

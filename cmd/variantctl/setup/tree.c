@@ -129,8 +129,7 @@ bool setup_remove_directory(const struct setup *setup, const char *path)
     return gone;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int setup_open_file(const struct setup *setup, const char *path)
 {
@@ -162,8 +161,7 @@ int setup_read_file(const struct setup *setup, const char *path, struct ocv_buff
     return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 #define ATTRIBUTES_MAX 65536u /* bytes of their names, and of one's value: the kernel's limits */
 

@@ -43,8 +43,7 @@ static const struct cli_command command = {
            "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
            "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n"};
 
-/* ---- for people --------------------------------------------------------------------------------
- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *out,
                       struct ocv_error *err)
@@ -90,8 +89,7 @@ static int format_table(const struct plan_options *r, const char *family,
     return status;
 }
 
-/* ---- for programs ------------------------------------------------------------------------------
- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static json_t *member_json(const struct ocv_tag *tag, const char *label)
 {
@@ -142,8 +140,7 @@ static int format_json(const struct plan_options *r, const char *family,
     return status;
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int add_tag(void *data, size_t line, const char *text)
 {

@@ -116,8 +116,7 @@ void known_free(struct known_image *k)
     free(k->repository);
 }
 
-/* ---- is there a better one? --------------------------------------------------------------------
- */
+/* ---- is there a better one? ------------------------------------------------------------------ */
 
 bool known_lesser(const char *records, const struct known_image *k,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,

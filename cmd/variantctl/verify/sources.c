@@ -19,8 +19,7 @@
 #define NAMES_MAX 32u
 #define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
 
-/* ---- docker and podman: ids, then everything about them -----------------------------------------
- */
+/* ---- docker and podman: ids, then everything about them -------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -241,8 +240,7 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
     return status;
 }
 
-/* ---- containerd --------------------------------------------------------------------------------
- */
+/* ---- containerd ------------------------------------------------------------------------------ */
 
 /* The images of a namespace, or of all. */
 struct namespace_walk {
@@ -299,8 +297,7 @@ static int containerd_images(local_image_visit visit, void *data, struct ocv_err
     return client_each_namespace(namespace_images, &w, err);
 }
 
-/* ---- layouts -----------------------------------------------------------------------------------
- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 struct layout_walk {
     const char *where;

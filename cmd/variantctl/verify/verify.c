@@ -59,8 +59,7 @@ static const struct cli_command command = {
            "  variantctl verify --all --from oci:images --json\n"
            "  variantctl verify --strict --profile h100.json --from oci:images\n"};
 
-/* ---- checking -----------------------------------------------------------------------------------
- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -158,8 +157,7 @@ static int look_at(struct verify *v, const char *where, struct ocv_error *err)
     return status;
 }
 
-/* ---- showing -----------------------------------------------------------------------------------
- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
 static int print_row(const json_t *r, struct ocv_error *err)
 {

@@ -36,8 +36,7 @@ struct call {
     struct ocv_buffer body;
 };
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum MHD_Result queue_answer(struct MHD_Connection *connection, unsigned status,
                                     const char *type, struct MHD_Response *response)
@@ -82,8 +81,7 @@ static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned 
     return answer_copy(connection, status, "application/json", body.data, body.len);
 }
 
-/* ---- /v1/resolve -------------------------------------------------------------------------------
- */
+/* ---- /v1/resolve ----------------------------------------------------------------------------- */
 
 static unsigned http_status(int status)
 {
@@ -253,8 +251,7 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     return start_resolve(call);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void put_snapshot(void *data)
 {

@@ -33,8 +33,7 @@ struct cache {
     struct shard shards[SHARDS];
 };
 
-/* ---- shared values ------------------------------------------------------------------------------
- */
+/* ---- shared values --------------------------------------------------------------------------- */
 
 void refcounted_init(struct refcounted *item, void (*free)(struct refcounted *item))
 {
@@ -57,8 +56,7 @@ void refcounted_unref(void *value)
         item->free(item);
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 void key_begin(struct key *key)
 {
@@ -90,8 +88,7 @@ bool key_add_number(struct key *key, uint64_t number)
     return key->len <= sizeof(key->bytes) && add_to_key(key, &number, sizeof(number));
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static uint64_t mix_bits(uint64_t h)
 {

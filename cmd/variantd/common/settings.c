@@ -12,8 +12,7 @@
 
 #define DEFAULT_PROBE_INTERVAL "10m"
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const struct upstream *settings_upstream(const struct settings *settings, const char *name)
 {
@@ -124,8 +123,7 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
     return added->name && added->segment ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {
@@ -158,8 +156,7 @@ static int duration_setting(const struct settings *s, const char *key, const cha
     return ocv_error_set(err, OCV_ERR_CONFIG, "%s: not " OCV_DURATION_FORM, key);
 }
 
-/* ---- registries and layouts --------------------------------------------------------------------
- */
+/* ---- registries and layouts ------------------------------------------------------------------ */
 
 /* "HOST[=URL]": the URL joins the configuration, where the registry client looks. */
 static int add_registry(struct settings *s, const char *text, struct ocv_error *err)
@@ -235,8 +232,7 @@ static int add_upstreams(struct settings *s, const struct settings_flags *flags,
     return status;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static enum mode mode_of(const char *text)
 {

@@ -14,8 +14,7 @@
 
 #define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
 
-/* ---- credentials -------------------------------------------------------------------------------
- */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
 static int check_credentials(const struct settings *s, struct ocv_error *err)
 {
@@ -49,8 +48,7 @@ static int check_providers(const struct settings *s, struct ocv_error *err)
     return status;
 }
 
-/* ---- certificates ------------------------------------------------------------------------------
- */
+/* ---- certificates ---------------------------------------------------------------------------- */
 
 static int check_pem(const char *path, const char *word, struct ocv_error *err)
 {
@@ -99,8 +97,7 @@ int settings_check_files(const struct settings *s, struct ocv_error *err)
     return status;
 }
 
-/* ---- the directory of records ------------------------------------------------------------------
- */
+/* ---- the directory of records ---------------------------------------------------------------- */
 
 /* Directories are made when the first choice is recorded: the nearest one that is there counts. */
 int settings_records_fault(const struct settings *s)

@@ -48,8 +48,7 @@ struct httpd {
 
 static _Thread_local struct httpd_loop *own_loop;
 
-/* ---- suspended connections ---------------------------------------------------------------------
- */
+/* ---- suspended connections ------------------------------------------------------------------- */
 
 void httpd_suspend(struct MHD_Connection *connection, struct httpd_suspended *suspended)
 {
@@ -82,8 +81,7 @@ static void resume_all(struct httpd_loop *loop)
     }
 }
 
-/* ---- a thread ----------------------------------------------------------------------------------
- */
+/* ---- a thread -------------------------------------------------------------------------------- */
 
 /* How long nothing has to be done if nothing happens, as poll() takes it. */
 static int poll_timeout(struct MHD_Daemon *daemon)
@@ -163,8 +161,7 @@ static void give_order(struct httpd_loop *loop, enum order order)
     (void)eventfd_write(loop->wake, 1);
 }
 
-/* ---- start and stop ----------------------------------------------------------------------------
- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void OCV_PRINTF(2, 0) ignore_log(void *cls, const char *format, va_list args)
 {

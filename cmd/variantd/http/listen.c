@@ -31,8 +31,7 @@ static int fail_and_close(int fd, const char *what, struct ocv_error *err)
     return OCV_ERR_IO;
 }
 
-/* ---- TCP ---------------------------------------------------------------------------------------
- */
+/* ---- TCP ------------------------------------------------------------------------------------- */
 
 static unsigned port_of(const struct sockaddr_storage *address)
 {
@@ -132,8 +131,7 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
     return status;
 }
 
-/* ---- unix --------------------------------------------------------------------------------------
- */
+/* ---- unix ------------------------------------------------------------------------------------ */
 
 /* A user who may write to the directory can replace our socket. */
 static void warn_of_directory(const char *path)

@@ -14,8 +14,7 @@
 
 #define WARNING_MAX 1024 /* the distribution specification allows 4,096 */
 
-/* ---- parts --------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static bool add_header(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -75,8 +74,7 @@ bool accepts(struct MHD_Connection *connection, const char *media_type)
     return w.found || !w.any;
 }
 
-/* ---- log ----------------------------------------------------------------------------------------
- */
+/* ---- log ------------------------------------------------------------------------------------- */
 
 void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *method,
                 const char *url, const struct log_request *what)
@@ -104,8 +102,7 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
     log_request(&line);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum MHD_Result queue_response(struct mirror_request *r, struct MHD_Response *response,
                                       unsigned status, enum outcome outcome, int64_t bytes)
@@ -180,8 +177,7 @@ enum MHD_Result answer_base(struct mirror_request *r)
     return MHD_NO;
 }
 
-/* ---- answers that are ready ---------------------------------------------------------------------
- */
+/* ---- answers that are ready ------------------------------------------------------------------ */
 
 static void free_ready(struct refcounted *item)
 {
@@ -255,8 +251,7 @@ static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
     refcounted_unref(ready);
 }
 
-/* ---- tags ---------------------------------------------------------------------------------------
- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static void put_document(void *cls)
 {

@@ -51,8 +51,7 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     return status;
 }
 
-/* ---- deciding ----------------------------------------------------------------------------------
- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
 {

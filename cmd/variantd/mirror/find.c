@@ -64,8 +64,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
     return status;
 }
 
-/* ---- an image that stands alone ----------------------------------------------------------------
- */
+/* ---- an image that stands alone -------------------------------------------------------------- */
 
 #define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times as much */
 

@@ -17,8 +17,7 @@ struct lookup_result *lookup_failed(struct lookup *l, const struct ocv_error *er
     return lookup_result_of_error(l->mirror, l->q->upstream, l->q->identity, l->q->reference, err);
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 void lookup_key(const struct lookup *l, struct key *key)
 {
@@ -42,8 +41,7 @@ static void choice_key(const struct lookup *l, const char *digest, struct key *k
     key_add(key, digest);
 }
 
-/* ---- what the tag points to ---------------------------------------------------------------------
- */
+/* ---- what the tag points to ------------------------------------------------------------------ */
 
 int lookup_need_client(struct lookup *l, struct ocv_error *err)
 {
@@ -120,8 +118,7 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
     return status;
 }
 
-/* ---- what it means here -------------------------------------------------------------------------
- */
+/* ---- what it means here ---------------------------------------------------------------------- */
 
 static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
 {
@@ -180,8 +177,7 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
     return status;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,
                                               bool body)

@@ -24,8 +24,7 @@
 
 static int marker; /* what a request is before it needs anything: its address is the state */
 
-/* ---- the object ---------------------------------------------------------------------------------
- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 static void on_quiet(void *data)
 {
@@ -114,8 +113,7 @@ bool mirror_idle(const struct mirror *m)
     return workers_busy(m->workers) == 0;
 }
 
-/* ---- a request ----------------------------------------------------------------------------------
- */
+/* ---- a request ------------------------------------------------------------------------------- */
 
 static struct mirror_request *request_new(struct mirror *m, struct MHD_Connection *connection,
                                           const char *url, const char *method, const char *version,

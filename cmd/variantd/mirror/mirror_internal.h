@@ -61,8 +61,7 @@ struct mirror {
     } asks[2]; /* by registry: questions by name of peers that are not trusted, and that are */
 };
 
-/* ---- what is remembered -------------------------------------------------------------------------
- */
+/* ---- what is remembered ---------------------------------------------------------------------- */
 
 /** What an index means on this node. */
 struct mirror_choice {
@@ -104,8 +103,7 @@ struct cached_response {
     char media_type[256]; /* of a child, which the client must accept; else empty */
 };
 
-/* ---- tags ---------------------------------------------------------------------------------------
- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 /** What is asked for: a tag, or the bytes of a child that was chosen. */
 struct lookup_target {
@@ -209,8 +207,7 @@ void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *re
 bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
                 const char *digest, struct bounds *out);
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct mirror_request {
     struct mirror *mirror;
@@ -264,8 +261,7 @@ void shadow_tell(const struct mirror *mirror, const struct ocv_reference *refere
 /** The request no longer waits for it. With the lock held. */
 void flight_leave(struct mirror_request *request);
 
-/* ---- passes -------------------------------------------------------------------------------------
- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 /** Pass the request through: it is suspended, and has `pass` when it is resumed. False: refused. */
 bool passthrough_start(struct mirror_request *request);
@@ -279,8 +275,7 @@ void passthrough_make_way(struct mirror *mirror);
 /** Cut all of them. With the lock held. */
 void passthrough_stop_all(struct mirror *mirror);
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
 /** 502: what is asked for is there, but no room for it. NULL: no memory. */

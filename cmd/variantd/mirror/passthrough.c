@@ -30,8 +30,7 @@ static void free_pass(struct refcounted *item)
     free(p);
 }
 
-/* ---- the request's side -------------------------------------------------------------------------
- */
+/* ---- the request's side ---------------------------------------------------------------------- */
 
 struct header_list {
     char *text;
@@ -211,8 +210,7 @@ void passthrough_stop_all(struct mirror *m)
             stream_cut(p->stream);
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* The next page is asked for here again: same path, upstream's query, our `ns`. */
 static bool add_link(struct MHD_Response *response, const struct mirror_request *r,

@@ -249,8 +249,7 @@ static int read_layout(struct passthrough *p, struct ocv_error *err)
     return status;
 }
 
-/* ---- the job ------------------------------------------------------------------------------------
- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static void finish_stream(struct passthrough *p, int status, const struct ocv_error *err)
 {

@@ -98,8 +98,7 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     return status < 0 ? status : take_essence(&config, body, err);
 }
 
-/* ---- configurations that were read -------------------------------------------------------------
- */
+/* ---- configurations that were read ----------------------------------------------------------- */
 
 /* Details of a private image go only to clients that may read it. */
 static void config_key(const struct tag_question *a, const char *digest, struct key *key)

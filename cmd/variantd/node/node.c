@@ -46,8 +46,7 @@ struct node {
     bool due; /* what it began with is another one's: probe first */
 };
 
-/* ---- snapshots ---------------------------------------------------------------------------------
- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 void node_put(const struct snapshot *snapshot)
 {
@@ -125,8 +124,7 @@ static int take_snapshot(const struct node *node, struct node *last, struct shar
     return OCV_OK;
 }
 
-/* ---- probing again -----------------------------------------------------------------------------
- */
+/* ---- probing again --------------------------------------------------------------------------- */
 
 static void report_change(const char *why, struct ocv_buffer *changes)
 {
@@ -233,8 +231,7 @@ static void *watch_node(void *data)
     return NULL;
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int start_watching(struct node *node, struct ocv_error *err)
 {

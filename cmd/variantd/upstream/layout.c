@@ -11,8 +11,7 @@
 
 #define TAGS_MAX 10000u /* of a repository, in one list */
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct layout_search {
     const struct ocv_reference *reference;
@@ -87,8 +86,7 @@ static int resolve_reference(const struct ocv_layout *layout, const struct ocv_r
     return OCV_OK;
 }
 
-/* ---- documents ----------------------------------------------------------------------------------
- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 /* The type in a name's entry may be wrong; the document's own is better. */
 static int type_of(const struct ocv_buffer *body, const char *hint, char *out, size_t size,
@@ -191,8 +189,7 @@ int layout_blob(const struct upstream *upstream, const char *digest, int *fd, in
     return status < 0 ? status : ocv_layout_open_blob(layout, digest, fd, size, err);
 }
 
-/* ---- tags/list ----------------------------------------------------------------------------------
- */
+/* ---- tags/list ------------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {

@@ -81,8 +81,7 @@ static void wake_reader(struct stream *s)
     httpd_resume(&s->suspended);
 }
 
-/* ---- the writer's side --------------------------------------------------------------------------
- */
+/* ---- the writer's side ----------------------------------------------------------------------- */
 
 /* False: there is no reader any more. */
 static bool begin_sending(struct stream *s)
@@ -231,8 +230,7 @@ void stream_end(struct stream *s, bool good)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- others -------------------------------------------------------------------------------------
- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 /* While the writer waits, the client is slow, not the registry. The kernel's buffer drains in large
  * pieces, so speed can be measured only over a long time. */
@@ -275,8 +273,7 @@ int64_t stream_sent(struct stream *s)
     return sent;
 }
 
-/* ---- libmicrohttpd's side -----------------------------------------------------------------------
- */
+/* ---- libmicrohttpd's side -------------------------------------------------------------------- */
 
 /* Asked for after the head was sent, and whenever the connection is resumed. */
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t max)

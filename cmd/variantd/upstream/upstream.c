@@ -318,8 +318,7 @@ struct ocv_registry *client_registry(struct client *client)
     return client->registry;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 bool media_type_is_manifest(const char *media_type)
 {

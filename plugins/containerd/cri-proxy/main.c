@@ -109,8 +109,7 @@ static const char *path_of(const char *text)
     return strncmp(text, "unix://", 7) == 0 ? text + 7 : text;
 }
 
-/* ---- the socket --------------------------------------------------------------------------------
- */
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 static bool address_in_use(const struct sockaddr_un *address)
 {
@@ -148,8 +147,7 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int open_workload(const struct proxy_arguments *a, struct workload **out,
                          struct ocv_error *err)

@@ -29,8 +29,7 @@ static enum method method_of(const char *path)
     return METHOD_OTHER;
 }
 
-/* ---- what becomes of a request -----------------------------------------------------------------
- */
+/* ---- what becomes of a request --------------------------------------------------------------- */
 
 /* The one message of the request. */
 static bool message_of(const struct grpc_call *call, const uint8_t **message, size_t *len)
@@ -115,8 +114,7 @@ static bool look_at(struct passing *p)
     return go_on;
 }
 
-/* ---- passing it on -----------------------------------------------------------------------------
- */
+/* ---- passing it on --------------------------------------------------------------------------- */
 
 int pass_gone_fd(void *data)
 {

@@ -24,8 +24,7 @@ struct passing_request {
 /** Put another name into the request. False, and nothing is changed, where that cannot be done. */
 bool pass_edit(struct passing *p, const struct passing_request *request, const char *name);
 
-/* ---- pass_workload.c ---------------------------------------------------------------------------
- */
+/* ---- pass_workload.c ------------------------------------------------------------------------- */
 
 /** Is it a call of a repository with `workload`? Then it has been looked at: `*go_on` is false
  * where it was answered here. */

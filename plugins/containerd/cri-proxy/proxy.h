@@ -51,8 +51,7 @@ void proxy_free(struct proxy *proxy);
 const struct verdict_policy *proxy_find_policy(const struct proxy *proxy, const char *reference,
                                                struct decide *out);
 
-/* ---- pass.c ------------------------------------------------------------------------------------
- */
+/* ---- pass.c ---------------------------------------------------------------------------------- */
 
 /** One call, of lib/grpc's server; `data` is the proxy. */
 void pass_call(void *data, struct grpc_call *call);

@@ -55,8 +55,7 @@ static void say_data(void *data, const char *line)
     print_line(line);
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const struct ocv_option option_rows[] = {
     {.name = "root",
@@ -137,8 +136,7 @@ static int check_options(void)
     return -1;
 }
 
-/* ---- starting ----------------------------------------------------------------------------------
- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 /* containerd mounts what it is told, from a directory of its own. */
 static int root_absolute(struct ocv_error *err)
@@ -228,8 +226,7 @@ static int start_service(struct ocv_error *err)
     return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void on_signal(int number)
 {

@@ -20,8 +20,7 @@
 #define BIG (8u * 1024 * 1024) /* bytes of a long answer */
 #define WAIT_MS 60000
 
-/* ---- sockets -----------------------------------------------------------------------------------
- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 static inline int unix_socket(const char *path, bool listening)
 {

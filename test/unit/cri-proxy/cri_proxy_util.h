@@ -6,8 +6,7 @@
 
 #include "test/unit/cri-proxy/cri_proxy_engine.h"
 
-/* ---- the client ---------------------------------------------------------------------------------
- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 struct answer {
     int32_t id;
@@ -195,8 +194,7 @@ static inline void client_call(struct client_side *c, const char *path, const ch
     CLIENT_UNTIL(c, a->closed);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static char directory[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64];
 static struct proxy *proxy;

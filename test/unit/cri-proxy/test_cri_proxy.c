@@ -390,8 +390,7 @@ START_TEST(drains)
 }
 END_TEST
 
-/* ---- the three methods -------------------------------------------------------------------------
- */
+/* ---- the three methods ----------------------------------------------------------------------- */
 
 /* A framed ImageSpec request with a field of the future behind and inside. */
 static size_t request(const char *image, uint8_t out[512])

@@ -145,8 +145,7 @@ START_TEST(engine_dies_under_load)
 }
 END_TEST
 
-/* ---- trailers of a request ---------------------------------------------------------------------
- */
+/* ---- trailers of a request ------------------------------------------------------------------- */
 
 static const char *trailer_value;
 

@@ -2,8 +2,7 @@
 /* lib/edit: indexes that are made and edited. */
 #include "test/unit/edit/edit_util.h"
 
-/* ---- bytes -------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 START_TEST(unchanged_is_as_it_was)
 {
@@ -152,8 +151,7 @@ START_TEST(order_of_adding_does_not_matter)
 }
 END_TEST
 
-/* ---- platforms ---------------------------------------------------------------------------------
- */
+/* ---- platforms ------------------------------------------------------------------------------- */
 
 START_TEST(layouts)
 {
@@ -209,8 +207,7 @@ START_TEST(relayout_of_what_another_tool_made)
 }
 END_TEST
 
-/* ---- the default entry -------------------------------------------------------------------------
- */
+/* ---- the default entry ----------------------------------------------------------------------- */
 
 #define NULL_ENTRY(digit, platform)                                                           \
     "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 digit "','size':5," \
@@ -315,8 +312,7 @@ START_TEST(annotate_moves_and_renames)
 }
 END_TEST
 
-/* ---- twins in other formats --------------------------------------------------------------------
- */
+/* ---- twins in other formats ------------------------------------------------------------------ */
 
 static int add_twin(struct ocv_edit *edit, unsigned n, const char *label, const char *text,
                     const char *feature)

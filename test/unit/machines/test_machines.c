@@ -6,8 +6,7 @@
 #include "test/unit/machines/machine_tags.h"
 #include "test/unit/probe/pci_readers.h"
 
-/* ---- expectations ------------------------------------------------------------------------------
- */
+/* ---- expectations ---------------------------------------------------------------------------- */
 
 static const char *words_of_devices(const json_t *ns)
 {
@@ -130,8 +129,7 @@ START_TEST(machine_gives_what_is_written)
 }
 END_TEST
 
-/* ---- the shipped files -------------------------------------------------------------------------
- */
+/* ---- the shipped files ----------------------------------------------------------------------- */
 
 struct coverage {
     const char *ns;
@@ -173,8 +171,7 @@ START_TEST(every_file_has_its_machines)
 }
 END_TEST
 
-/* ---- recorded machines --------------------------------------------------------------------------
- */
+/* ---- recorded machines ----------------------------------------------------------------------- */
 
 static const char *fixtures(const char *family)
 {

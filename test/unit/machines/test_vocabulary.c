@@ -22,8 +22,7 @@ static struct entry entries[ENTRIES_MAX];
 static size_t n_entries;
 static size_t n_probed;
 
-/* ---- the vocabulary ----------------------------------------------------------------------------
- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 static bool is_documented(const struct ocv_yaml *item, const char *value)
 {
@@ -88,8 +87,7 @@ static void forget_vocabulary(void)
     ocv_yaml_free(vocabulary);
 }
 
-/* ---- what is emitted ---------------------------------------------------------------------------
- */
+/* ---- what is emitted ------------------------------------------------------------------------- */
 
 /* Its place in the vocabulary; all values of a pattern share one. */
 static size_t find_entry(const char *ns, const char *feature, const char *value)

@@ -3,8 +3,7 @@
  * rules: test_declarative_rules.c; the shipped files: test_machines.c. */
 #include "test/unit/probe/declarative_util.h"
 
-/* ---- the reader --------------------------------------------------------------------------------
- */
+/* ---- the reader ------------------------------------------------------------------------------ */
 
 START_TEST(reader_names_the_line)
 {
@@ -77,8 +76,7 @@ START_TEST(reader_takes_no_bombs)
 }
 END_TEST
 
-/* ---- which file answers ------------------------------------------------------------------------
- */
+/* ---- which file answers ---------------------------------------------------------------------- */
 
 START_TEST(directories_hold_files)
 {
@@ -150,8 +148,7 @@ START_TEST(check_asks_one_file)
 }
 END_TEST
 
-/* ---- files that the build knew ------------------------------------------------------------------
- */
+/* ---- files that the build knew --------------------------------------------------------------- */
 
 /* A host of nothing but one PCI vendor's device. */
 static void concerns_vendor(const struct ocv_known_file *known, const char *vendor, bool expected)

@@ -2,8 +2,7 @@
 /* lib/probe/declarative: the ways to match a device, and what its values become. */
 #include "test/unit/probe/declarative_util.h"
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static json_t *probe_rules(const char *more)
 {

@@ -18,8 +18,7 @@
 
 #define DATA "test/data/cpuid"
 
-/* ---- schema/vocabulary.yaml -------------------------------------------------------------------
- */
+/* ---- schema/vocabulary.yaml ------------------------------------------------------------------ */
 
 static yaml_document_t vocabulary;
 
@@ -171,8 +170,7 @@ START_TEST(x86_64_vocabulary_is_the_provider)
 }
 END_TEST
 
-/* ---- profiles ---------------------------------------------------------------------------------
- */
+/* ---- profiles -------------------------------------------------------------------------------- */
 
 static json_t *probe_json(const struct ocv_probe_options *options)
 {
@@ -325,8 +323,7 @@ START_TEST(injected_processors)
 }
 END_TEST
 
-/* ---- sysroots ---------------------------------------------------------------------------------
- */
+/* ---- sysroots -------------------------------------------------------------------------------- */
 
 static char root[64];
 

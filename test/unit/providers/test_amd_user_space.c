@@ -2,8 +2,7 @@
 /* lib/probe/providers/amd: ROCm, the user spaces that a driver serves, device nodes. */
 #include "test/unit/providers/amd_util.h"
 
-/* ---- ROCm --------------------------------------------------------------------------------------
- */
+/* ---- ROCm ------------------------------------------------------------------------------------ */
 
 static void add_card(void)
 {
@@ -67,8 +66,7 @@ START_TEST(rocm_versions)
 }
 END_TEST
 
-/* ---- the machine that this runs on --------------------------------------------------------------
- */
+/* ---- the machine that this runs on ----------------------------------------------------------- */
 
 START_TEST(published_variables)
 {
@@ -138,8 +136,7 @@ START_TEST(rocm_path)
 }
 END_TEST
 
-/* ---- user spaces of containers ----------------------------------------------------------------
- */
+/* ---- user spaces of containers --------------------------------------------------------------- */
 
 static const char *user_spaces(const char *version, unsigned target)
 {

@@ -12,8 +12,7 @@ static const struct ocv_cpu *const cpus[] = {&ocv_cpu_aarch64, &ocv_cpu_loongarc
                                              &ocv_cpu_ppc64le, &ocv_cpu_riscv64, &ocv_cpu_s390x};
 #define N_CPUS (sizeof(cpus) / sizeof(*cpus))
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Every flag by its bit or its name but the one at `without`, which nothing implies either. */
 struct everything {
@@ -125,8 +124,7 @@ START_TEST(each_level_needs_each_of_its_flags)
 }
 END_TEST
 
-/* ---- riscv_hwprobe(2): values written out from the kernel's documentation ---------------------
- */
+/* ---- riscv_hwprobe(2): values written out from the kernel's documentation -------------------- */
 
 static const struct {
     uint64_t base, extensions;
@@ -159,8 +157,7 @@ START_TEST(words_of_hwprobe)
 }
 END_TEST
 
-/* ---- vocabulary -------------------------------------------------------------------------------
- */
+/* ---- vocabulary ------------------------------------------------------------------------------ */
 
 static yaml_document_t vocabulary;
 

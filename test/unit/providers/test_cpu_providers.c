@@ -18,8 +18,7 @@ static const struct ocv_cpu *const cpus[] = {&ocv_cpu_aarch64, &ocv_cpu_loongarc
                                              &ocv_cpu_ppc64le, &ocv_cpu_riscv64, &ocv_cpu_s390x};
 #define N_CPUS (sizeof(cpus) / sizeof(*cpus))
 
-/* ---- the isa line -----------------------------------------------------------------------------
- */
+/* ---- the isa line ---------------------------------------------------------------------------- */
 
 /* Extensions joined by blanks, "-" if it is no isa line of 64-bit RISC-V. */
 static void join_isa(const char *line, char *out, size_t size)
@@ -93,8 +92,7 @@ START_TEST(isa_line_is_limited)
 }
 END_TEST
 
-/* ---- recorded machines ------------------------------------------------------------------------
- */
+/* ---- recorded machines ----------------------------------------------------------------------- */
 
 static json_t *probe_tree(const char *dir)
 {
@@ -248,8 +246,7 @@ START_TEST(file_of_another_architecture)
 }
 END_TEST
 
-/* ---- fixtures ---------------------------------------------------------------------------------
- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static const json_t *feature_values(const json_t *ns, const char *name)
 {

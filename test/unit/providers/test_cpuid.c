@@ -121,8 +121,7 @@ static unsigned level_with_xcr0(struct ocv_cpuid cpuid, uint64_t xcr0)
     return ocv_x86_64_level(&cpuid);
 }
 
-/* ---- fixtures ---------------------------------------------------------------------------------
- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static void check_recorded(const char *name, const json_t *want)
 {
@@ -301,8 +300,7 @@ START_TEST(recorded_cpuinfo)
 }
 END_TEST
 
-/* ---- made-up processors -----------------------------------------------------------------------
- */
+/* ---- made-up processors ---------------------------------------------------------------------- */
 
 /* test/data/cpuid/NAME.vN.cpuid: the level stands in the name, v0 is below v1. */
 START_TEST(synthetic_processors)

@@ -7,8 +7,7 @@
 
 #define DATA "test/data/cpuid"
 
-/* ---- registers --------------------------------------------------------------------------
- */
+/* ---- registers ------------------------------------------------------------------------------- */
 
 static void check_bad(const char *text, const char *message)
 {
@@ -91,8 +90,7 @@ START_TEST(unreadable_files)
 }
 END_TEST
 
-/* ---- cpuinfo ----------------------------------------------------------------------------------
- */
+/* ---- cpuinfo --------------------------------------------------------------------------------- */
 
 static struct ocv_cpuinfo cpuinfo_of(const char *text)
 {

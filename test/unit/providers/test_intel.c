@@ -250,8 +250,7 @@ START_TEST(ids)
 }
 END_TEST
 
-/* ---- the machine that this runs on ------------------------------------------------------------
- */
+/* ---- the machine that this runs on ----------------------------------------------------------- */
 
 START_TEST(published_variable)
 {

@@ -179,8 +179,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* ---- in place of the C library's: what is done, in its order -----------------------------------
- */
+/* ---- in place of the C library's: what is done, in its order --------------------------------- */
 
 static char steps[128];
 
@@ -232,8 +231,7 @@ START_TEST(readers_and_writers_at_once)
 }
 END_TEST
 
-/* ---- repositories ------------------------------------------------------------------------------
- */
+/* ---- repositories ---------------------------------------------------------------------------- */
 
 START_TEST(record_speaks_for_its_repository)
 {
@@ -266,8 +264,7 @@ START_TEST(record_under_another_name_is_none)
 }
 END_TEST
 
-/* ---- bounds ------------------------------------------------------------------------------------
- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* What is read later is what the entry said, and its texts are the reader's own. */
 START_TEST(chosen_is_read_as_the_entry_was_described)

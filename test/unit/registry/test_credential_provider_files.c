@@ -13,8 +13,7 @@
 
 static struct ocv_error err;
 
-/* ---- globs: the examples of kubelet's own tests and documentation ------------------------------
- */
+/* ---- globs: the examples of kubelet's own tests and documentation ---------------------------- */
 
 static const struct {
     const char *glob, *image;
@@ -63,8 +62,7 @@ START_TEST(glob_covers_a_host)
 }
 END_TEST
 
-/* ---- durations --------------------------------------------------------------------------------
- */
+/* ---- durations ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -107,8 +105,7 @@ START_TEST(duration_of_go)
 }
 END_TEST
 
-/* ---- what is printed --------------------------------------------------------------------------
- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 #define HEAD "{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"" V1 "\""
 
@@ -238,8 +235,7 @@ START_TEST(answer_is_found_as_kubelet_finds_it)
 }
 END_TEST
 
-/* ---- configuration ----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 #define CONFIG                               \
     "apiVersion: kubelet.config.k8s.io/v1\n" \

@@ -7,8 +7,7 @@
 #include "lib/registry/registry_internal.h"
 #include "test/unit/registry/registry_util.h"
 
-/* ---- parsers ----------------------------------------------------------------------------------
- */
+/* ---- parsers --------------------------------------------------------------------------------- */
 
 START_TEST(challenge_bearer)
 {
@@ -140,8 +139,7 @@ START_TEST(base64)
 }
 END_TEST
 
-/* ---- against the server -------------------------------------------------------------------------
- */
+/* ---- against the server ---------------------------------------------------------------------- */
 
 static void as_u(void)
 {
@@ -397,8 +395,7 @@ START_TEST(service_is_told_of_its_configuration)
 }
 END_TEST
 
-/* ---- where files are ----------------------------------------------------------------------------
- */
+/* ---- where files are ------------------------------------------------------------------------- */
 
 /* An ordinary user's podman without XDG_RUNTIME_DIR (cron, su, containers) makes a directory. */
 START_TEST(places_without_runtime_directory)

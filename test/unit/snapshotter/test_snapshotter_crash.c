@@ -55,8 +55,7 @@ static void in_shell(const char *format, ...)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* ---- what changes ------------------------------------------------------------------------------
- */
+/* ---- what changes ---------------------------------------------------------------------------- */
 
 static enum grpc_code make(struct store *s, enum snap_kind kind, const char *key,
                            const char *parent)
@@ -118,8 +117,7 @@ static enum grpc_code do_update(struct store *s)
     return code;
 }
 
-/* ---- what is found -----------------------------------------------------------------------------
- */
+/* ---- what is found --------------------------------------------------------------------------- */
 
 struct found {
     char root[64];
@@ -176,8 +174,7 @@ static void look(const char *root, struct found *f)
                   count_directories(root), f->rows, f->text);
 }
 
-/* ---- killing -----------------------------------------------------------------------------------
- */
+/* ---- killing --------------------------------------------------------------------------------- */
 
 /* With an orphan at hand. No change: the start is what is killed. */
 static void child(const char *root, enum grpc_code (*change)(struct store *s))

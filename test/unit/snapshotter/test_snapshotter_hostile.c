@@ -33,8 +33,7 @@ static int dial(void)
     return fd;
 }
 
-/* ---- a client whose bytes are in our hands -----------------------------------------------------
- */
+/* ---- a client whose bytes are in our hands --------------------------------------------------- */
 
 struct raw {
     int fd;
@@ -177,8 +176,7 @@ static int ask_raw(const char *method, const void *body, size_t len)
     return status;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 START_TEST(test_byte_by_byte)
 {

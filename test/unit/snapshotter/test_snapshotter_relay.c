@@ -112,8 +112,7 @@ START_TEST(test_callers_gone)
 }
 END_TEST
 
-/* ---- what goes along with a call ---------------------------------------------------------------
- */
+/* ---- what goes along with a call ------------------------------------------------------------- */
 
 static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
 static char told[256]; /* "namespace lease traceparent" */

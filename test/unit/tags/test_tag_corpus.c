@@ -42,8 +42,7 @@ static void teardown(void)
     json_decref(toolkits);
 }
 
-/* ---- the vocabulary ----------------------------------------------------------------------------
- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 static const struct ocv_yaml *named(const struct ocv_yaml *list, const char *key, const char *name)
 {
@@ -132,8 +131,7 @@ START_TEST(test_files)
 }
 END_TEST
 
-/* ---- tags --------------------------------------------------------------------------------------
- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static struct ocv_tag *parse(const char *text)
 {
@@ -354,8 +352,7 @@ START_TEST(test_notations)
 }
 END_TEST
 
-/* ---- the corpus --------------------------------------------------------------------------------
- */
+/* ---- the corpus ------------------------------------------------------------------------------ */
 
 /* Of the fixtures; false where they are not. */
 static bool corpus_file(const char *name, char path[4096])
@@ -448,8 +445,7 @@ START_TEST(test_runner)
 }
 END_TEST
 
-/* ---- torch's own word --------------------------------------------------------------------------
- */
+/* ---- torch's own word ------------------------------------------------------------------------ */
 
 static const char *lowest_bound(const struct ocv_properties *set)
 {

@@ -24,8 +24,7 @@ static void teardown(void)
     ocv_tag_rules_free(rules);
 }
 
-/* ---- hosts -------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void append(struct ocv_buffer *out, const char *format,
                                                          ...)
@@ -84,8 +83,7 @@ static struct ocv_profile *host(const char *cuda, unsigned sm)
     return profile;
 }
 
-/* ---- sets --------------------------------------------------------------------------------------
- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static struct ocv_tag_plan *plan_of(const char *name, const char *list)
 {

@@ -17,8 +17,7 @@ static void buffer_of(struct ocv_buffer *buffer, const char *text)
     ck_assert_int_eq(ocv_buffer_append(buffer, text, strlen(text), NULL), OCV_OK);
 }
 
-/* ---- hosts.toml --------------------------------------------------------------------------------
- */
+/* ---- hosts.toml ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *from, *to, *back; /* back NULL: from */
@@ -93,8 +92,7 @@ START_TEST(hosts_that_cannot_be_edited_are_refused)
 }
 END_TEST
 
-/* ---- daemon.json -------------------------------------------------------------------------------
- */
+/* ---- daemon.json ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *from, *to, *back; /* back NULL: from */
@@ -167,8 +165,7 @@ START_TEST(json_that_cannot_be_edited_is_refused)
 }
 END_TEST
 
-/* ---- lists in TOML, registries.conf, single keys ------------------------------------------------
- */
+/* ---- lists in TOML, registries.conf, single keys --------------------------------------------- */
 
 START_TEST(a_nul_byte_is_no_json)
 {
@@ -273,8 +270,7 @@ START_TEST(a_key_that_others_changed_is_theirs)
 }
 END_TEST
 
-/* ---- versions, diffs ---------------------------------------------------------------------------
- */
+/* ---- versions, diffs ------------------------------------------------------------------------- */
 
 START_TEST(versions_as_programs_tell_them)
 {

@@ -60,8 +60,7 @@ static void check_text(const char *path, const char *text)
     ck_assert_str_eq(read.data, text);
 }
 
-/* ---- a file in place of another ----------------------------------------------------------------
- */
+/* ---- a file in place of another -------------------------------------------------------------- */
 
 /* user::rw-, user:1:rw-, group::---, mask::rw-, other::---: the group is let in by no mode */
 static const unsigned char access_list[] = {
@@ -96,8 +95,7 @@ START_TEST(what_a_file_has_beside_its_bytes_stays)
 }
 END_TEST
 
-/* ---- other names of a file ---------------------------------------------------------------------
- */
+/* ---- other names of a file ------------------------------------------------------------------- */
 
 static struct setup_file *open_planned(const char *path)
 {
@@ -159,8 +157,7 @@ START_TEST(below_a_root_other_names_keep_what_they_are)
 }
 END_TEST
 
-/* ---- the owner of the tree is against us -------------------------------------------------------
- */
+/* ---- the owner of the tree is against us ----------------------------------------------------- */
 
 #define RUNS 10000
 

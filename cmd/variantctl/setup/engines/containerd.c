@@ -18,8 +18,7 @@
 #define CONFIG_DEFAULT "/etc/containerd/config.toml"
 #define HOSTS_DEFAULT "/etc/containerd/certs.d"
 
-/* ---- the plan ---------------------------------------------------------------------------------
- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 /* A file of our own making says which version it is. */
 static int start_config(struct containerd_config *config, struct containerd_part *part,
@@ -153,8 +152,7 @@ static int plan_config(struct containerd_config *config, const char *path, struc
     return status;
 }
 
-/* ---- what runs --------------------------------------------------------------------------------
- */
+/* ---- what runs ------------------------------------------------------------------------------- */
 
 /* A path among a process's arguments, as that process takes it; NULL: it is not there. */
 static char *file_of_process(const char *pid, const char *path)

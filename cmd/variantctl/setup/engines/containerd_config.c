@@ -54,8 +54,7 @@ char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_
     return NULL;
 }
 
-/* ---- reading the configuration -----------------------------------------------------------------
- */
+/* ---- reading the configuration --------------------------------------------------------------- */
 
 static int read_version(struct containerd_part *part, int inherited, struct ocv_error *err)
 {

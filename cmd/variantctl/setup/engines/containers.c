@@ -29,8 +29,7 @@ static void entry_free(struct registry_entry *entry)
     free(entry->location);
 }
 
-/* ---- what is there ----------------------------------------------------------------------------
- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
                      struct registry_entry *entry, struct ocv_error *err)
@@ -244,8 +243,7 @@ static int look_around(struct setup *setup, const char *directory, const char *o
     return status < 0 ? status : look_at_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
-/* ---- what is written --------------------------------------------------------------------------
- */
+/* ---- what is written ------------------------------------------------------------------------- */
 
 /* 127.0.0.1:340/docker.io, with ":" of the registry's name as "--". */
 static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,

@@ -61,8 +61,7 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
     return OCV_OK;
 }
 
-/* ---- --registry-mirror on the daemon's command line --------------------------------------------
- */
+/* ---- --registry-mirror on the daemon's command line ------------------------------------------ */
 
 #define FLAG "--registry-mirror"
 
@@ -123,8 +122,7 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
     return status;
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------
- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {

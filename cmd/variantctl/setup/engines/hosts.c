@@ -12,8 +12,7 @@
     "1s" /* to loopback: long enough for a busy machine, short for a stopped one \
           */
 
-/* ---- one file ---------------------------------------------------------------------------------
- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 /* Whether our table may be put in: what the file has already, and in which notation. */
 static int check_hosts(const char *source, const struct toml *toml, const char *url,
@@ -110,8 +109,7 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
                                       : toml_set(source, text, "", "server", quoted.data, err);
 }
 
-/* ---- certificates beside it --------------------------------------------------------------------
- */
+/* ---- certificates beside it ------------------------------------------------------------------ */
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -185,8 +183,7 @@ static int name_authority(struct setup *setup, const char *path, const char *hos
     return status < 0 ? status : append_quoted(text, "ca = ", ca, "\n", err);
 }
 
-/* ---- which files ------------------------------------------------------------------------------
- */
+/* ---- which files ----------------------------------------------------------------------------- */
 
 /* `host`: the registry that the directory is for; NULL: all, or not asked for. */
 static int edit_directory(struct setup *setup, const char *directory, const char *host,

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where a new key goes ---------------------------------------------------------------------
- */
+/* ---- where a new key goes -------------------------------------------------------------------- */
 
 struct insertion {
     size_t at;
@@ -149,8 +148,7 @@ static int append_table(struct ocv_buffer *text, const char *table, const char *
     return status < 0 ? status : ocv_buffer_printf(text, err, " = %s%s", raw, nl);
 }
 
-/* ---- the result is read again -----------------------------------------------------------------
- */
+/* ---- the result is read again ---------------------------------------------------------------- */
 
 /* The values outside `path`, in order, each as PATH NUL RAW NUL. */
 static int file_fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
@@ -222,8 +220,7 @@ static int check_single(const char *source, const struct toml *toml, const char 
     return n <= 1 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate key", source);
 }
 
-/* ---- the edits --------------------------------------------------------------------------------
- */
+/* ---- the edits ------------------------------------------------------------------------------- */
 
 static int set_key(const char *source, struct ocv_buffer *text, const struct toml *toml,
                    const char *table, const char *key, const char *path, const char *raw,

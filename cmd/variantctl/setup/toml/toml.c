@@ -8,8 +8,7 @@
 
 static int read_value(struct toml_scanner *s, bool keep, unsigned depth);
 
-/* ---- keys -------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool bare_char(int c)
 {
@@ -57,8 +56,7 @@ static int set_path_len(struct toml_scanner *s, size_t len)
     return OCV_OK;
 }
 
-/* ---- items ------------------------------------------------------------------------------------
- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static int add_item(struct toml_scanner *s, struct toml_item item)
 {
@@ -224,8 +222,7 @@ void toml_free(struct toml *toml)
     *toml = (struct toml){0};
 }
 
-/* ---- looking things up ------------------------------------------------------------------------
- */
+/* ---- looking things up ----------------------------------------------------------------------- */
 
 bool toml_path_under(const char *path, const char *top)
 {

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 #define PORT_MAX 65535u
 #define REGISTRY_MAX 256 /* HOST[:PORT], with its end */
@@ -165,8 +164,7 @@ static int take_json(const struct ocv_option_given *given, struct ocv_error *err
     return OCV_OK;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 #define REGISTRY(text)                                                                             \
     {                                                                                              \
@@ -283,8 +281,7 @@ static const struct ocv_option containers_options[] = {
     {.group = common_options},
     OCV_OPTIONS_END};
 
-/* ---- help --------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 #define KEEPS                                                                            \
     "What is there is kept and backed up; a second run with other options changes the\n" \

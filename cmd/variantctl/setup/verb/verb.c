@@ -89,8 +89,7 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     return status;
 }
 
-/* ---- the verb ---------------------------------------------------------------------------------
- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int no_engine(const char *name, struct ocv_error *err)
 {

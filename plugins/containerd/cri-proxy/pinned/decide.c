@@ -22,8 +22,7 @@ static void question_free(struct pinned_choice *q)
 
 #define auto_question __attribute__((cleanup(question_free))) struct pinned_choice
 
-/* ---- profile and choice ------------------------------------------------------------------------
- */
+/* ---- profile and choice ---------------------------------------------------------------------- */
 
 int decide_profile(const struct decide *d, struct ocv_profile **out, char digest[OCV_DIGEST_MAX],
                    struct ocv_error *err)
@@ -68,8 +67,7 @@ int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_er
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
 }
 
-/* ---- keeping it --------------------------------------------------------------------------------
- */
+/* ---- keeping it ------------------------------------------------------------------------------ */
 
 const char *decide_records(const struct decide *decide, char *out, size_t size)
 {
@@ -191,8 +189,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     return found && status == OCV_OK && !shadow;
 }
 
-/* ---- when the node changes ---------------------------------------------------------------------
- */
+/* ---- when the node changes ------------------------------------------------------------------- */
 
 static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
                          const char *child)

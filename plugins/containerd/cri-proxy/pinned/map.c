@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* With the lock held. */
 static struct map_entry *find_entry(struct map *map, const char *key)
@@ -119,8 +118,7 @@ int map_keep(struct map *map, const char *key, const char *child, int64_t when, 
     return OCV_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int map_open(const char *dir, struct map **out, struct ocv_error *err)
 {

@@ -15,8 +15,7 @@
 
 #define NAME_MAX_BYTES 192
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int entry_name(const char *key, char out[NAME_MAX_BYTES], struct ocv_error *err)
 {
@@ -41,8 +40,7 @@ static bool valid_key(const char *key)
     return reference && pinned_key(reference, again) && strcmp(key, again) == 0;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Indexes that no entry names any more. */
 static void sweep_index(struct map *map, const char *key)
@@ -131,8 +129,7 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
     return status;
 }
 
-/* ---- reading it at start -----------------------------------------------------------------------
- */
+/* ---- reading it at start --------------------------------------------------------------------- */
 
 static int read_entry(struct map *map, const char *name, struct ocv_error *err)
 {

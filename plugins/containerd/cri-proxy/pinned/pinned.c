@@ -43,8 +43,7 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     return n > 0 && n < (int)PINNED_TEXT_MAX;
 }
 
-/* ---- credentials -------------------------------------------------------------------------------
- */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
 /* "https://index.docker.io/v1/", "registry.example:5000" -> the host and port. */
 static void server_host(const char *address, char *out, size_t size)

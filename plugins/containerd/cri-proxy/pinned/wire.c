@@ -10,8 +10,7 @@
 #define FIELD_AUTH 2u
 #define AUTH_TEXTS 6u
 
-/* ---- the image ---------------------------------------------------------------------------------
- */
+/* ---- the image ------------------------------------------------------------------------------- */
 
 /* The last field `image` of the ImageSpec at `spec`. -1: malformed. */
 static int find_inner(const uint8_t *message, const struct grpc_field *spec, struct wire_image *out,
@@ -86,8 +85,7 @@ int wire_replace_image(const uint8_t *message, size_t len, const struct wire_ima
     return status;
 }
 
-/* ---- credentials -------------------------------------------------------------------------------
- */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
 static void wipe_secret(char *secret)
 {

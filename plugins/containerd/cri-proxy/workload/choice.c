@@ -10,8 +10,7 @@
 
 #define LABELS_MAX 400u /* bytes of the labels in a message */
 
-/* ---- preferences -------------------------------------------------------------------------------
- */
+/* ---- preferences ----------------------------------------------------------------------------- */
 
 /* What a resolution is asked with; the arrays are owned, their members borrowed. */
 struct choice_input {
@@ -75,8 +74,7 @@ static int resolve_entry(const struct choose_question *q, const struct workload_
     return status;
 }
 
-/* ---- why not -----------------------------------------------------------------------------------
- */
+/* ---- why not --------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct ocv_entry *entry)
 {
@@ -165,8 +163,7 @@ static int explain_refusal(const struct choose_question *q, const struct ocv_dec
     return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int take_unknown(void *data, const struct ocv_unknown_name *name)
 {
@@ -210,8 +207,7 @@ int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
     return *out ? OCV_OK : explain_refusal(q, decision, err);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Rejections that no wish and no set of devices undoes. */
 static bool can_never_fit(enum ocv_reject code)

@@ -74,8 +74,7 @@ static void set_owner(struct device_reader *r, size_t from)
         memcpy(r->out->list[i].owner, r->owner, sizeof(r->owner));
 }
 
-/* ---- device plug-ins ---------------------------------------------------------------------------
- */
+/* ---- device plug-ins ------------------------------------------------------------------------- */
 
 static void visit_plugin(struct device_reader *r, const uint8_t *bytes,
                          const struct grpc_field *field)
@@ -87,8 +86,7 @@ static void visit_plugin(struct device_reader *r, const uint8_t *bytes,
         add_devices(r, bytes, field);
 }
 
-/* ---- claims ------------------------------------------------------------------------------------
- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static void visit_cdi(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field)
 {
@@ -119,8 +117,7 @@ static void visit_dynamic(struct device_reader *r, const uint8_t *bytes,
     set_owner(r, from);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void visit_container(struct device_reader *r, const uint8_t *bytes,
                             const struct grpc_field *field)
@@ -167,8 +164,7 @@ int pod_resources_parse(const uint8_t *message, size_t len, const struct pod *po
     return OCV_OK;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct resources_call {
     const struct pod *pod;

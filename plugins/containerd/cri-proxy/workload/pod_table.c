@@ -9,8 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 char *table_row_key(const struct pod_row *row)
 {
@@ -80,8 +79,7 @@ struct pod_row *table_other_user(const struct pod_rows *rows, const struct pod_r
     return NULL;
 }
 
-/* ---- looking up --------------------------------------------------------------------------------
- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static bool is_choice(const struct pod_row *row, const struct table_key *key)
 {
@@ -242,8 +240,7 @@ size_t table_count_pods(struct pod_table *t)
     return n;
 }
 
-/* ---- changing ----------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 static int refuse_user(const char *reference, const char *a, const char *b, struct ocv_error *err)
 {
@@ -422,8 +419,7 @@ void table_prune(struct pod_table *t, const struct table_pod *live, size_t n, in
     pthread_mutex_unlock(&t->writing);
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int table_open(const char *dir, struct pod_table **out, struct ocv_error *err)
 {

@@ -16,8 +16,7 @@
 #define ROW_MAX (64u * 1024) /* bytes of a row's file */
 #define NAME_MAX_BYTES 192
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int row_name(const struct pod_row *row, char out[NAME_MAX_BYTES], struct ocv_error *err)
 {
@@ -49,8 +48,7 @@ int table_directory(struct pod_table *t, bool make, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 int table_write_row(struct pod_table *t, const struct pod_row *row, struct ocv_error *err)
 {
@@ -78,8 +76,7 @@ void table_remove_row(struct pod_table *t, const struct pod_row *row)
         unlinkat(t->fd, name, 0);
 }
 
-/* ---- indexes -----------------------------------------------------------------------------------
- */
+/* ---- indexes --------------------------------------------------------------------------------- */
 
 int table_write_index(struct pod_table *t, const char *digest, const void *body, size_t len,
                       struct ocv_error *err)
@@ -136,8 +133,7 @@ void table_sweep_indexes(struct pod_table *t)
         closedir(list);
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct row_texts {
     const char *reference, *wishes, *devices, *uid, *seen, *child, *index, *user;

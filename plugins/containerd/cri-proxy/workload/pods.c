@@ -45,8 +45,7 @@ void pods_list_free(struct pods_list *list)
     *list = (struct pods_list){0};
 }
 
-/* ---- remembering -------------------------------------------------------------------------------
- */
+/* ---- remembering ----------------------------------------------------------------------------- */
 
 /* With the lock held. A pod has another config.seen after a restart of kubelet, and its old sandbox
  * the old one. */
@@ -192,8 +191,7 @@ int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct
     return more == 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "malformed list of sandboxes");
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct pods_call {
     struct pods_list *list;

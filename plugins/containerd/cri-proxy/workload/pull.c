@@ -31,8 +31,7 @@ static void pulling_free(struct workload_pull *p)
     ocv_buffer_free(&p->body);
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static int fetch_index(struct workload_pull *p, struct ocv_error *err)
 {
@@ -94,8 +93,7 @@ static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct 
     return status < 0 ? status : choose_for_pod(p, err);
 }
 
-/* ---- keeping it --------------------------------------------------------------------------------
- */
+/* ---- keeping it ------------------------------------------------------------------------------ */
 
 /* For the hooks that see the child only. */
 static void record_choice(const struct workload_pull *p)

@@ -43,8 +43,7 @@ static bool is_text(struct request_text text, const char *prefix, const char *na
            memcmp(text.at + n, name, m) == 0;
 }
 
-/* ---- annotations -------------------------------------------------------------------------------
- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 static void keep_annotation(struct workload_request *out, struct request_text key,
                             struct request_text value)
@@ -84,8 +83,7 @@ static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
     return field->number != FIELD_ANNOTATIONS || read_pair(out, bytes + field->at, field->len);
 }
 
-/* ---- the sandbox -------------------------------------------------------------------------------
- */
+/* ---- the sandbox ----------------------------------------------------------------------------- */
 
 static bool visit_metadata(struct workload_request *out, const uint8_t *bytes,
                            const struct grpc_field *field)

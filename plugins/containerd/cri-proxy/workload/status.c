@@ -13,8 +13,7 @@
 #define STATUS_MS 10000u /* for one of them */
 #define ANSWER_MAX (4u * 1024 * 1024)
 
-/* ---- of a pod ----------------------------------------------------------------------------------
- */
+/* ---- of a pod -------------------------------------------------------------------------------- */
 
 static bool find_own(const struct work *work, struct table_value *out)
 {
@@ -76,8 +75,7 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
         answer->way = WORKLOAD_ABSENT;
 }
 
-/* ---- of a container's user ---------------------------------------------------------------------
- */
+/* ---- of a container's user ------------------------------------------------------------------- */
 
 struct status_call {
     struct ocv_buffer *body;

@@ -9,8 +9,7 @@
 
 #define ANNOTATION "annotation dev.ocivariant/"
 
-/* ---- one wish ----------------------------------------------------------------------------------
- */
+/* ---- one wish -------------------------------------------------------------------------------- */
 
 static int take_label(struct workload_wishes *out, const char *text, struct ocv_error *err)
 {
@@ -56,8 +55,7 @@ static int take_wish(struct workload_wishes *out, enum workload_wish wish, const
     return OCV_ERR_INVALID;
 }
 
-/* ---- one form ----------------------------------------------------------------------------------
- */
+/* ---- one form -------------------------------------------------------------------------------- */
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -128,8 +126,7 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
     return status < 0 || w->text ? status : ocv_error_nomem(err);
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int begin_wishes(struct workload_wishes *out, struct ocv_error *err)
 {

@@ -11,8 +11,7 @@
 #define PRUNE_MS 60000 /* between two looks at the engine's sandboxes */
 #define PRUNE_AGE_S 60 /* a pod's row may be older than its sandbox */
 
-/* ---- what a request says -----------------------------------------------------------------------
- */
+/* ---- what a request says --------------------------------------------------------------------- */
 
 /* "devices=" is the first line of the one form. */
 static void wished_devices(struct work *work)
@@ -58,8 +57,7 @@ struct table_pod work_pod(const struct work *work)
     return (struct table_pod){work->pod.uid, work->pod.seen};
 }
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason)
 {
@@ -96,8 +94,7 @@ void answer_child(const struct work *work, const char *child, struct workload_an
         answer_refusal(answer, GRPC_INVALID_ARGUMENT, "ocivariant: the image's name is too long");
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------
- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Of this pod as it is: one that may not read the image is not told what another was. */
 static char *refusal_key(const struct work *work)
@@ -149,8 +146,7 @@ bool refusal_find(const struct work *work, struct workload_answer *answer)
     return found;
 }
 
-/* ---- between calls -----------------------------------------------------------------------------
- */
+/* ---- between calls --------------------------------------------------------------------------- */
 
 /* What a choice becomes with another profile or configuration: the same, another child of its index
  * that has its user, or none, so that the next pull asks the registry. */
@@ -261,8 +257,7 @@ void workload_tick(struct workload *w)
     grpc_client_tend(w->kubelet);
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int workload_new(const struct workload_options *options, struct workload **out,
                  struct ocv_error *err)

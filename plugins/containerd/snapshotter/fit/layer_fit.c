@@ -31,8 +31,7 @@ void snap_fit_say(const struct snap_fit *f, const char *what, const char *text)
         f->options.log(line);
 }
 
-/* ---- counting ----------------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void write_metrics(const struct snap_fit *f)
 {
@@ -78,8 +77,7 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_answer *out)
 {
@@ -190,8 +188,7 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
         remember_answer(f, key, out);
 }
 
-/* ---- what follows ------------------------------------------------------------------------------
- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
                             struct ocv_error *err)
@@ -268,8 +265,7 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
     return code;
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int find_records(struct snap_fit *f, const char *given, struct ocv_error *err)
 {

@@ -78,8 +78,7 @@ enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement, st
     return code;
 }
 
-/* ---- transactions ------------------------------------------------------------------------------
- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err)
 {
@@ -101,8 +100,7 @@ enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct
     return code;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static char *column_text(sqlite3_stmt *row, int column)
 {
@@ -185,8 +183,7 @@ enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *c
     }
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int version_of(sqlite3 *db)
 {

@@ -46,16 +46,14 @@ enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
 
-/* ---- a full disk (reserve.c) --------------------------------------------------------------
- */
+/* ---- a full disk (reserve.c) ----------------------------------------------------------------- */
 
 /** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
 /** Release it; false if there is none. */
 bool snap_meta_unreserve(const struct snap_meta *meta);
 
-/* ---- rows, under the lock ----------------------------------------------------------------------
- */
+/* ---- rows, under the lock -------------------------------------------------------------------- */
 
 /** False: no memory. Labels that this program did not write make `out->damaged`. */
 bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);

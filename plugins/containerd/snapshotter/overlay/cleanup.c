@@ -74,8 +74,7 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
     return code;
 }
 
-/* ---- at the start ------------------------------------------------------------------------------
- */
+/* ---- at the start ---------------------------------------------------------------------------- */
 
 /* Only a power cut can take the directory of a row. An active snapshot's is made again, empty: its
  * owner removes it; a committed one's content is lost and said so. */

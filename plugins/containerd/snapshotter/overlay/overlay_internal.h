@@ -52,8 +52,7 @@ enum grpc_code snap_overlay_check(struct snap_overlay *o, struct ocv_error *err)
 /** Options that every overlay mount here needs: "index=off", "userxattr" (options.c). At most 4. */
 size_t snap_overlay_options(const char *root, const char *options[4]);
 
-/* ---- trees that images and containers made ------------------------------------------------------
- */
+/* ---- trees that images and containers made --------------------------------------------------- */
 
 /** Remove DIRFD/NAME and what is below, however deep. 0, or -1 with errno. */
 int snap_tree_remove(int dirfd, const char *name);

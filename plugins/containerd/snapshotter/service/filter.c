@@ -41,8 +41,7 @@ struct snap_filter {
     size_t n;
 };
 
-/* ---- grammar -----------------------------------------------------------------------------------
- */
+/* ---- grammar --------------------------------------------------------------------------------- */
 
 static bool read_field(struct filter_parser *p, struct ocv_buffer *out)
 {
@@ -135,8 +134,7 @@ static bool read_alternative(struct filter_parser *p, struct alternative *a)
     }
 }
 
-/* ---- public ------------------------------------------------------------------------------------
- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
                                struct ocv_error *err)

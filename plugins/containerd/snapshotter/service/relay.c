@@ -112,8 +112,7 @@ static enum grpc_code fail_call(struct grpc_call *call, const char *message)
     return GRPC_RESOURCE_EXHAUSTED;
 }
 
-/* ---- requests that change ----------------------------------------------------------------------
- */
+/* ---- requests that change -------------------------------------------------------------------- */
 
 /* Labels as messages, in one piece of memory. */
 static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
@@ -215,8 +214,7 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
     return code;
 }
 
-/* ---- Commit: what was said of the image stays with its snapshot --------------------------------
- */
+/* ---- Commit: what was said of the image stays with its snapshot ------------------------------ */
 
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {
