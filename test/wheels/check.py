@@ -41,8 +41,9 @@ def fetch(requirement, name, digest, directory):
     """The wheel's path, or None where the registry is not reached."""
     path = f"{directory}/{name}"
     if not os.path.exists(path):
+        # an abi3 wheel is tagged with the oldest Python of its interface, which its release may not take any more
         python = re.search(r"-cp(3\d+)-", name)
-        version = ["--python-version", python[1]] if python else []
+        version = ["--python-version", "312" if "-abi3-" in name else python[1]] if python else []
         # one platform after the other: of two files of a version that both run there pip takes either
         for platform in reversed(name.rsplit("-", 1)[1][:-len(".whl")].split(".")):
             if not os.path.exists(path):
