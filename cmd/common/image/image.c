@@ -362,6 +362,40 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
     return status;
 }
 
+/* Choose the entry, whatever a machine says to it: so its configuration is read. */
+static int finish_entry(struct cli *cli, struct image *image, const char *name,
+                        const struct ocv_profile *profile, struct ocv_error *err)
+{
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    ocv_auto(ocv_decision) decision = NULL;
+    char label[128]; /* the index, which has the name, goes */
+    if (snprintf(label, sizeof(label), "%s", name) >= (int)sizeof(label))
+        return OCV_OK;
+    const struct ocv_resolve_options options = {.label = label, .unchecked = true};
+    int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, &decision, err);
+    take_choice(image);
+    return status;
+}
+
+int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    static const char any[] = "{\"schema\": \"dev.ocivariant.profile/v1\", \"namespaces\": [], "
+                              "\"platform\": {\"os\": \"linux\", \"architecture\": \"amd64\"}}";
+    ocv_auto(ocv_profile) profile = NULL;
+    int status = image->choice ? ocv_profile_parse(any, strlen(any), &profile, err) : OCV_OK;
+    for (size_t i = 0; image->choice && i < ocv_index_count(image->index) && status == OCV_OK;
+         i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        const char *wanted = names_label(image->index, cli->label);
+        const char *label = entry->label ? entry->label : "null";
+        if (entry->code == OCV_REJECT_NONE && !entry->has_platform &&
+            (!wanted || !strcmp(wanted, label)))
+            status = finish_entry(cli, image, label, profile, err);
+    }
+    return status;
+}
+
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err)
 {

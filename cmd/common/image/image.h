@@ -56,5 +56,9 @@ int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **ou
 /** The same for a profile of the caller's. */
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** By a rule, the platform of an image is read when it is chosen. Read those of all entries now (of
+ *  --label alone, where it is given), for who asks no single machine. The index may be another one
+ *  afterwards. */
+int image_finish(struct cli *cli, struct image *image, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

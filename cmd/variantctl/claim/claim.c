@@ -241,6 +241,8 @@ static int claim_image(const struct claim_options *r, struct image *image, struc
     if (status == OCV_OK)
         status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
     if (status == OCV_OK)
+        status = image_finish(r->cli, image, err);
+    if (status == OCV_OK)
         status = write_claim(r, image, &matched, err);
     claim_matched_free(&matched);
     return status;

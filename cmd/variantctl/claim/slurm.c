@@ -62,10 +62,9 @@ static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **o
                : OCV_OK;
 }
 
-/* What one of the kinds knows is no mistake. By a rule, an image's platform is read when it is
- * first chosen, and that makes another index. */
-static int settle_index(struct cli *cli, const struct ocv_slurm_nodes *nodes, struct image *image,
-                        struct ocv_error *err)
+/* What one of the kinds knows is no mistake. */
+static int check_names(struct cli *cli, const struct ocv_slurm_nodes *nodes,
+                       const struct image *image, struct ocv_error *err)
 {
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     int status = OCV_OK;
@@ -73,10 +72,6 @@ static int settle_index(struct cli *cli, const struct ocv_slurm_nodes *nodes, st
         status = names_check(cli, config, ocv_slurm_nodes_profile(nodes, i), image->index, err);
         if (status == OCV_OK)
             break;
-    }
-    for (size_t i = 0; image->choice && i < ocv_slurm_nodes_count(nodes) && status == OCV_OK; i++) {
-        ocv_auto(ocv_decision) decision = NULL;
-        status = image_resolve_for(cli, image, ocv_slurm_nodes_profile(nodes, i), &decision, err);
     }
     return status;
 }
@@ -100,8 +95,7 @@ static int print_constraint(struct cli *cli, const struct claim_slurm *r, const 
     if (status < 0)
         return ocv_error_prefix(err, "%s", image->text ? image->text : "--index");
     if (how.left_out)
-        cli_warn(cli,
-                 "%zu alternatives left out: no features comment_entry their nodes from others",
+        cli_warn(cli, "%zu alternatives left out: no features comment_entry their nodes from others",
                  how.left_out);
     status = ocv_buffer_append(&out, "\n", 1, err);
     return status < 0 ? status : cli_print(out.data, out.len, err);
@@ -118,7 +112,9 @@ static int write_constraint(struct cli *cli, const struct claim_slurm *r, const 
     if (status == OCV_OK)
         status = image_open_either(cli, index_file, *cli->arguments, &image, true, err);
     if (status == OCV_OK)
-        status = settle_index(cli, nodes, &image, err);
+        status = check_names(cli, nodes, &image, err);
+    if (status == OCV_OK)
+        status = image_finish(cli, &image, err);
     if (status == OCV_OK)
         status = print_constraint(cli, r, &image, nodes, err);
     image_close(&image);

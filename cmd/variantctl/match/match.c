@@ -96,19 +96,6 @@ static int check_names(struct cli *cli, const struct match_result *m, struct ocv
     return status;
 }
 
-/* By a rule, an image's platform is read when it is first chosen, and that makes another index. */
-static int choose_once(struct cli *cli, struct match_result *m, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; m->image.choice && i < ocv_fleet_class_count(m->fleet) && status == OCV_OK;
-         i++) {
-        ocv_auto(ocv_decision) decision = NULL;
-        status =
-            image_resolve_for(cli, &m->image, ocv_fleet_class_profile(m->fleet, i), &decision, err);
-    }
-    return status;
-}
-
 static bool entry_runs(const struct match_request *r, const struct ocv_decision *decision,
                        const struct ocv_entry *entry)
 {
@@ -242,7 +229,7 @@ static int match_fleet(struct match_request *r, struct match_result *m, struct o
     if (status == OCV_OK)
         status = check_names(r->cli, m, err);
     if (status == OCV_OK)
-        status = choose_once(r->cli, m, err);
+        status = image_finish(r->cli, &m->image, err);
     if (status == OCV_OK)
         status = place_job(r, m, err);
     return status < 0 ? status : show_result(r, m, err);

@@ -156,6 +156,24 @@ chooses()
     grep -F "docker.io/$VLLM:v0.14.1 (v0.14.1) $note" "$STATE/log/rules-570"
 }
 
+@test "claim and match: no image of another architecture, whose tag names none" {
+    local node
+    for node in h100 t4; do
+        jq -c --arg name "$node" '{name: $name, profile: (.platform.architecture = "arm64")}' "$STATE/$node.json"
+    done >"$STATE/arm.jsonl"
+    run -0 --separate-stderr "$VARIANTCTL" claim --config "$CONFIG" --format json "ghcr.io/$TEI:1.9"
+    [ "$(jq -c '[.items[] | select(.kind == "PodTemplate") | [.. | .matchExpressions? // empty | .[].values]]' <<<"$output")" = \
+        '[[["amd64"]],[["amd64","arm64"]]]' ]
+    run -0 --separate-stderr "$VARIANTCTL" claim --config "$CONFIG" --format json --replicas 2 --profiles "$STATE/arm.jsonl" "ghcr.io/$TEI:1.9"
+    [ "$(jq -c '[.items[].kind]' <<<"$output")" = '["PodTemplate"]' ]
+    local pinned
+    pinned=$(jq -r '.items[0].template.spec.containers[0].image' <<<"$output")
+    run -0 --separate-stderr "$VARIANTCTL" match --config "$CONFIG" --print-ref --replicas 2 --profiles "$STATE/arm.jsonl" "ghcr.io/$TEI:1.9"
+    [ "$output" = "$pinned" ]
+    run -0 --separate-stderr "$VARIANTCTL" claim --config "$CONFIG" --for slurm --features "nvidia::sm_arch::90_real,nvidia::cuda_version_lower_bound::12.8,aarch64::version::8a" "ghcr.io/$TEI:1.9"
+    [ "$output" = --constraint=nvidia::sm_arch::90_real ] # of the only kind of nodes
+}
+
 @test "the group need not be a tag itself; an index gives its platforms" {
     local arm
     chooses h100 docker.io/rayproject/ray:2.49.2-py311 2.49.2-py311-cu128
