@@ -95,8 +95,8 @@ static int print_constraint(struct cli *cli, const struct claim_slurm *r, const 
     if (status < 0)
         return ocv_error_prefix(err, "%s", image->text ? image->text : "--index");
     if (how.left_out)
-        cli_warn(cli, "%zu alternatives left out: no features comment_entry their nodes from others",
-                 how.left_out);
+        cli_warn(cli, "%zu alternative%s left out: no features tell the nodes from others",
+                 how.left_out, how.left_out > 1 ? "s" : "");
     status = ocv_buffer_append(&out, "\n", 1, err);
     return status < 0 ? status : cli_print(out.data, out.len, err);
 }

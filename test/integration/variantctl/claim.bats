@@ -84,6 +84,13 @@ claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "r
     run --separate-stderr -2 claim app --count 2 --for slurm --features x
 }
 
+@test "for slurm: what no features tell apart is left out, with a warning" {
+    run --separate-stderr -0 claim app --for slurm --features \
+        $'nvidia::sm_arch::90_real,nvidia::cuda_version_lower_bound::12.8\nnvidia::sm_arch::90_real,nvidia::cuda_version_lower_bound::12.8,aarch64::version::8a\nx86_64::level::v1'
+    [ "$output" = --constraint=x86_64::level::v1 ]
+    [ "$stderr" = "variantctl: warning: 2 alternatives left out: no features tell the nodes from others" ]
+}
+
 @test "what cannot be a claim is refused" {
     run --separate-stderr -3 claim app --label default
     run --separate-stderr -2 claim app --name 'Not a name'
