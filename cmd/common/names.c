@@ -145,6 +145,16 @@ static int no_such_label(const struct named_index *image, const char *label, con
     return status;
 }
 
+int names_check_label(const char *text, const struct ocv_index *index, const char *label,
+                      struct ocv_error *err)
+{
+    const struct named_index image = {text, index};
+    const char *wanted = names_label(index, label);
+    return !wanted || has_label(index, wanted, ocv_index_count(index))
+               ? OCV_OK
+               : no_such_label(&image, wanted, NULL, err);
+}
+
 /* ---- nothing chosen -------------------------------------------------------------------------- */
 
 /* Reason and hint of a rejection into the error. */

@@ -200,6 +200,14 @@ static int print_claim(const struct claim_options *r, const struct claim_manifes
     return status < 0 ? status : cli_print(text.data, text.len, err);
 }
 
+/* A misspelt name must not be taken for something that the image does without. */
+static int check_names(struct cli *cli, const struct image *image, struct ocv_error *err)
+{
+    int status = names_check(cli, ocv_config_for_reference(cli->config, image->reference), NULL,
+                             image->index, err);
+    return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
+}
+
 /* The image that the members pull: the build alone, since a node left alone may take another. */
 static void pin_image(const struct ocv_reference *reference, const struct claim_matched *matched,
                       char out[REFERENCE_MAX], struct claim_manifest *manifest)
@@ -240,6 +248,8 @@ static int claim_image(const struct claim_options *r, struct image *image, struc
     int status = cli_load(r->cli, err);
     if (status == OCV_OK)
         status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
+    if (status == OCV_OK)
+        status = check_names(r->cli, image, err);
     if (status == OCV_OK)
         status = image_finish(r->cli, image, err);
     if (status == OCV_OK)

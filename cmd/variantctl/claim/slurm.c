@@ -73,7 +73,7 @@ static int check_names(struct cli *cli, const struct ocv_slurm_nodes *nodes,
         if (status == OCV_OK)
             break;
     }
-    return status;
+    return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
 }
 
 static int print_constraint(struct cli *cli, const struct claim_slurm *r, const struct image *image,

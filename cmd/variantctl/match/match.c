@@ -231,6 +231,9 @@ static int match_fleet(struct match_request *r, struct match_result *m, struct o
     if (status == OCV_OK)
         status = image_finish(r->cli, &m->image, err);
     if (status == OCV_OK)
+        status = names_check_label(m->image.text ? m->image.text : r->index_file, m->image.index,
+                                   r->label, err);
+    if (status == OCV_OK)
         status = place_job(r, m, err);
     return status < 0 ? status : show_result(r, m, err);
 }

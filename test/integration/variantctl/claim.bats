@@ -91,6 +91,19 @@ claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "r
     [ "$stderr" = "variantctl: warning: 2 alternatives left out: no features tell the nodes from others" ]
 }
 
+@test "a misspelt name is told, and the one that was meant" {
+    local more
+    for more in "" "--for slurm --features x86_64::level::v1"; do
+        # shellcheck disable=SC2086
+        {
+            run --separate-stderr -2 claim app --disable nvidai $more
+            [ -z "$output" ] && [[ $stderr == *"no namespace 'nvidai'; did you mean 'nvidia'?"* ]]
+            run --separate-stderr -2 claim app --label cu128.sm9 $more
+            [ -z "$output" ] && [[ $stderr == *"no variant 'cu128.sm9' in "*"did you mean 'cu128.sm90'?"* ]]
+        }
+    done
+}
+
 @test "what cannot be a claim is refused" {
     run --separate-stderr -3 claim app --label default
     run --separate-stderr -2 claim app --name 'Not a name'

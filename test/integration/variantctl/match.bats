@@ -245,6 +245,8 @@ match()
     run -3 match --profiles "$STATE/packed" --replicas 5 --require nvidia --print-ref
     run -2 --separate-stderr match --profiles "$STATE/packed" --replicas 5 --require nvidai
     [[ $stderr == *"nvidia"* ]]
+    run -2 --separate-stderr match --profiles "$STATE/packed" --replicas 1 --label cuda12.7
+    [ -z "$output" ] && [[ $stderr == *"--label: no variant 'cuda12.7' in oci:$STATE/images:app: it has "* ]]
 }
 
 @test "a generated fleet is the same for the same seed, and has the classes asked for" {
