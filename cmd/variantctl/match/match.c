@@ -42,17 +42,24 @@ static int read_nodes(const struct ocv_fleet *fleet, const char *option, const c
     return OCV_OK;
 }
 
+/* A node that is named twice is one. */
 static int take_nodes(const struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
-    int status = read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &m->n_nodes, err);
+    size_t n;
+    int status = read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &n, err);
     if (status < 0)
         return status;
-    m->nodes = calloc(m->n_nodes + 1, sizeof(*m->nodes));
-    if (!m->nodes)
+    ocv_auto_free bool *listed = calloc(ocv_fleet_count(m->fleet) + 1, sizeof(*listed));
+    m->nodes = calloc(n + 1, sizeof(*m->nodes));
+    if (!m->nodes || !listed)
         return ocv_error_nomem(err);
     const char *at = m->names.data;
-    for (size_t i = 0; i < m->n_nodes; i++, at += strlen(at) + 1)
-        m->nodes[i] = at;
+    for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
+        bool *before = &listed[ocv_fleet_find(m->fleet, at)];
+        if (!*before)
+            m->nodes[m->n_nodes++] = at;
+        *before = true;
+    }
     return OCV_OK;
 }
 

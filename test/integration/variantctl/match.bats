@@ -91,6 +91,9 @@ match()
     run -3 --separate-stderr match --profiles "$STATE/packed" --policy common --nodes 'gpu1,arm1' --print-ref
     [ -z "$output" ]
     [[ $stderr == *"no placement for member"* ]]
+    # named twice, it is one
+    run -0 match --profiles "$STATE/packed" --policy common --nodes 'gpu[1-2],gpu1' --format json
+    [ "$(jq -c '.roles[0] | [.count, (.members | length)]' <<<"$output")" = '[2,2]' ]
     run -2 --separate-stderr match --profiles "$STATE/packed" --policy common --nodes 'gpu1,odl1' --print-ref
     [ "${stderr_lines[0]}" = "variantctl: --nodes: the fleet has no node 'odl1'; did you mean 'old1'?" ]
     run -2 --separate-stderr match --profiles "$STATE/packed" --policy common --nodes 'gpu[1-' --print-ref
