@@ -130,6 +130,11 @@ static int pin_all(struct match_request *r, const struct match_result *m, struct
             entry_runs(r, ocv_match_decision(m->match, k), pinned))
             room += node.slots;
     }
+    if (room > OCV_FLEET_NODES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "--pin: the nodes that run it have slots for %zu members, more than "
+                             "%u: give --replicas",
+                             room, OCV_FLEET_NODES_MAX);
     r->roles[0].count = room ? room : 1;
     r->n_roles = 1;
     return OCV_OK;

@@ -124,6 +124,10 @@ match()
     run -3 match --profiles "$STATE/fleet" --pin "$digest" --replicas 5
     run -2 --separate-stderr match --profiles "$STATE/fleet" --pin "sha256:$(printf '0%.0s' {1..64})"
     [[ ${stderr_lines[0]} == "variantctl: the index has no entry sha256:000"* ]]
+    # slots are what a file says
+    jq -c --arg name gpu1 '{name: $name, slots: 4000000000, profile: .}' "$PROFILES/h100.json" >"$BATS_TEST_TMPDIR/huge.jsonl"
+    run -4 --separate-stderr match --profiles "$BATS_TEST_TMPDIR/huge.jsonl" --pin "$digest"
+    [[ ${stderr_lines[0]} == "variantctl: --pin: the nodes that run it have slots for 4000000000 members, more than 1000000"* ]]
 }
 
 @test "no placement: how many members too few, and the property that costs most of them" {
