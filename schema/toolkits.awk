@@ -27,6 +27,7 @@ function property(line) {
     device = part[2]
 }
 /^minor_from: / { from = $2 }
+/^minor_label: / { label = $2 }
 /^tested: / {
     property($0)
     tested_namespace = part[1]
@@ -59,6 +60,7 @@ END {
     print "#define OCV_TOOLKIT_VERSION \"" feature "\""
     print "#define OCV_TOOLKIT_DEVICE \"" device "\""
     print "#define OCV_TOOLKIT_MINOR_FROM " from
+    print "#define OCV_TOOLKIT_MINOR_LABEL \"" label "\""
     print "#define OCV_TESTED_NAMESPACE \"" tested_namespace "\""
     print "#define OCV_TESTED_VERSION \"" tested "\""
     print ""

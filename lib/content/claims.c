@@ -30,17 +30,6 @@ static void as_compilers_write(char *target)
             *target = *target == '_' ? '-' : *target;
 }
 
-static bool machine_code_runs(const struct ocv_content_facts *facts, enum ocv_content_fact fact,
-                              const char *value)
-{
-    for (size_t i = 0; i < facts->n; i++) {
-        const struct ocv_content_facts one = {.list = &facts->list[i], .n = 1};
-        if (facts->list[i].fact == fact && ocv_content_covers(&one, fact, value))
-            return true;
-    }
-    return false;
-}
-
 /* "sm_80, sm_86": the targets of a maker, as far as there is room. */
 static void list_targets(const struct ocv_content_derived *derived, enum ocv_content_fact fact,
                          char *out, size_t size)
@@ -73,7 +62,7 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
         if (!ocv_content_has_code(&file->facts, fact))
             continue;
         out->files++;
-        exact += machine_code_runs(&file->facts, fact, value);
+        exact += ocv_content_machine_code_runs(&file->facts, fact, value);
         if (ocv_content_covers(&file->facts, fact, value))
             continue;
         if (!out->lacking++)

@@ -19,9 +19,12 @@ void ocv_content_derived_free(struct ocv_content_derived *derived)
         free(derived->needs[i].name);
     for (size_t i = 0; i < derived->n_properties; i++)
         free(derived->properties[i]);
+    for (size_t i = 0; i < derived->n_base; i++)
+        free(derived->base[i]);
     free(derived->targets);
     free(derived->needs);
     free(derived->properties);
+    free(derived->base);
     ocv_content_facts_free(&derived->machines);
     *derived = (struct ocv_content_derived){0};
 }
@@ -102,6 +105,17 @@ bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_
         } else if (is_cuda(fact) ? sm_runs(it, value) : gfx_runs(it, value)) {
             return true;
         }
+    }
+    return false;
+}
+
+bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
+                                   enum ocv_content_fact fact, const char *value)
+{
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct ocv_content_facts one = {.list = &facts->list[i], .n = 1};
+        if (facts->list[i].fact == fact && ocv_content_covers(&one, fact, value))
+            return true;
     }
     return false;
 }
@@ -245,96 +259,6 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
     return status;
 }
 
-/* ---- properties ---- */
-
-static int propose_property(struct ocv_content_derived *out, const char *ns, const char *feature,
-                            const char *before, const char *value, const char *after,
-                            struct ocv_error *err)
-{
-    char *text;
-    if (asprintf(&text, "%s :: %s :: %s%s%s", ns, feature, before, value, after) < 0)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < out->n_properties; i++)
-        if (!strcmp(out->properties[i], text)) {
-            free(text);
-            return OCV_OK;
-        }
-    char **place = ocv_array_grow(&out->properties, out->n_properties);
-    if (!place) {
-        free(text);
-        return ocv_error_nomem(err);
-    }
-    *place = text;
-    out->n_properties++;
-    return OCV_OK;
-}
-
-static int propose_fact(struct ocv_content_derived *out, enum ocv_content_fact fact,
-                        const char *value, struct ocv_error *err)
-{
-    for (size_t i = 0; i < COUNT(content_properties); i++) {
-        const struct content_property *p = &content_properties[i];
-        if (p->fact == fact)
-            return propose_property(out, p->ns, p->feature, p->before, value, p->after, err);
-    }
-    return OCV_OK;
-}
-
-/* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic target is
- * written with underscores. */
-static void base_of(const char *value, char *out, size_t size)
-{
-    snprintf(out, size, "%.*s", (int)strcspn(value, ":"), value);
-    for (char *p = out; *p; p++)
-        if (*p == '-')
-            *p = '_';
-}
-
-static int propose_targets(struct ocv_content_derived *out, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; i < out->n_targets && status >= 0; i++) {
-        struct ocv_content_target *target = &out->targets[i];
-        char value[64];
-        char kind = '\0';
-        base_of(target->value, value, sizeof(value));
-        if (is_cuda(target->fact))
-            read_sm(target->value, &kind);
-        target->proposed = target->lacking == 0 && target->fact != OCV_CONTENT_SYCL_CODE &&
-                           target->fact != OCV_CONTENT_CUDA_IR &&
-                           !(target->fact == OCV_CONTENT_CUDA_PTX && kind);
-        if (target->proposed)
-            status = propose_fact(out, target->fact, value, err);
-    }
-    return status;
-}
-
-/* The version of each user space that is a property: where all files agree about it. */
-static int propose_versions(struct ocv_content_derived *out, struct ocv_error *err)
-{
-    for (size_t i = 0; i < out->n_needs; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(out->needs[i].is, out->needs[k].is) &&
-                strcmp(out->needs[i].version, out->needs[k].version) != 0)
-                out->mixed = true;
-    int status = OCV_OK;
-    for (size_t i = 0; i < out->n_needs && status >= 0; i++) {
-        const struct ocv_content_needs *needs = &out->needs[i];
-        for (size_t k = 0; k < COUNT(content_libraries) && status >= 0; k++) {
-            const struct content_library *l = &content_libraries[k];
-            size_t n = strlen(l->name);
-            if (strncmp(needs->name, l->name, n) != 0 || needs->name[n] != '.' ||
-                !needs->version[0])
-                continue;
-            if (l->label && !out->mixed)
-                snprintf(out->label, sizeof(out->label), "%s%s", l->label, needs->version);
-            if (l->ns && !out->mixed && out->cuda_files)
-                status = propose_property(out, l->ns, l->feature, "", needs->version, "", err);
-        }
-    }
-    return status;
-}
-
 static const char *toolkit_of(const char *ptx)
 {
     for (size_t i = 0; ptx && i < COUNT(content_toolkits); i++)
@@ -343,8 +267,8 @@ static const char *toolkit_of(const char *ptx)
     return NULL;
 }
 
-int ocv_content_derive(const struct ocv_content_report *report, struct ocv_content_derived *out,
-                       struct ocv_error *err)
+int ocv_content_derive(const struct ocv_content_report *report, const struct ocv_content_told *told,
+                       struct ocv_content_derived *out, struct ocv_error *err)
 {
     int status = OCV_OK;
     *out = (struct ocv_content_derived){0};
@@ -355,15 +279,11 @@ int ocv_content_derive(const struct ocv_content_report *report, struct ocv_conte
     for (size_t i = 0; i < out->n_targets; i++)
         find_lacking(report, &out->targets[i]);
     ocv_content_facts_sort(&out->machines);
-    out->toolkit = toolkit_of(out->ptx.value);
+    out->toolkit = out->ptx_toolkit = toolkit_of(out->ptx.value);
     if (out->cubin.value && (!out->toolkit || strverscmp(out->cubin.value, out->toolkit) > 0))
         out->toolkit = out->cubin.value;
     if (status >= 0)
-        status = propose_targets(out, err);
-    if (status >= 0)
-        status = propose_versions(out, err);
-    if (status >= 0 && out->level.value && strcmp(out->level.value, "1") > 0)
-        status = propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err);
+        status = ocv_content_propose(report, told, out, err);
     if (status < 0)
         ocv_content_derived_free(out);
     return status;

@@ -8,6 +8,7 @@
 #define OCV_CONTENT_DERIVE_H
 
 #include "lib/content/content_report.h"
+#include "ocivariant/property.h"
 
 /** Code for one kind of machine. */
 struct ocv_content_target {
@@ -41,11 +42,16 @@ struct ocv_content_derived {
     size_t n_needs;
     char **properties; /**< "ns :: feature :: value" */
     size_t n_properties;
+    /** What a second entry of the image says, for drivers that compile none of its PTX but run its
+     * machine code; none: no such entry is needed. */
+    char **base;
+    size_t n_base;
     char label[48]; /**< a label to begin with, or empty */
     struct ocv_content_highest level, glibc, glibcxx, ptx, cubin;
     /** The latest CUDA toolkit that the highest version of PTX or the note of a cubin (`cubin`)
      * tells of, or NULL. */
     const char *toolkit;
+    const char *ptx_toolkit;                  /**< the same of PTX alone */
     size_t cuda_files, hip_files, sycl_files; /**< with device code */
     bool mixed;                        /**< files need different major versions of one user space */
     struct ocv_content_facts machines; /**< OCV_CONTENT_MACHINE: how many files of each */
@@ -62,17 +68,38 @@ struct ocv_content {
 const char *ocv_content_target_name(const struct ocv_content_target *target, char *out,
                                     size_t size);
 
-/** Read `report`, which must live as long as `out` is used. */
-int ocv_content_derive(const struct ocv_content_report *report, struct ocv_content_derived *out,
-                       struct ocv_error *err);
+/** What is known of an image besides its files. */
+struct ocv_content_told {
+    const char *cuda; /**< the CUDA version that its configuration states, "12.8"; NULL: none */
+    const struct ocv_property *given; /**< properties that are written by hand */
+    size_t n_given;
+};
+
+/** Read `report`, which must live as long as `out` is used; `told` may be NULL.
+ *
+ * Files name the major version of CUDA that they need; the toolkit that they were built with is
+ * what the configuration states, or what wrote their PTX. Machine code runs on every driver of that
+ * major version (Minor Version Compatibility), PTX of a newer toolkit does not: where all proposed
+ * devices run machine code, the toolkit and the major's first version are proposed, 12.8 and 12.0;
+ * where none does, the toolkit alone; where some do, the toolkit, and a second entry (`base`) for
+ * these with the first version. */
+int ocv_content_derive(const struct ocv_content_report *report, const struct ocv_content_told *told,
+                       struct ocv_content_derived *out, struct ocv_error *err);
 void ocv_content_derived_free(struct ocv_content_derived *derived);
 void ocv_content_free(struct ocv_content *content);
 
 /** Does a file with these facts run on a GPU that the target names ("90", "90a"; "gfx942")? */
 bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_fact fact,
                         const char *value);
+/** The same by facts of that kind alone, as machine code does without a compiler. */
+bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
+                                   enum ocv_content_fact fact, const char *value);
 /** Has it code of the maker of the GPUs that `fact` is about? */
 bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact);
+/** The last part of ocv_content_derive: the properties (proposal.c). */
+int ocv_content_propose(const struct ocv_content_report *report,
+                        const struct ocv_content_told *told, struct ocv_content_derived *out,
+                        struct ocv_error *err);
 /** The setting of a build for one target, "TORCH_CUDA_ARCH_LIST=9.0": the i-th there is, false past
  *  the last. */
 bool ocv_content_setting(const struct ocv_content_target *target, size_t i, char *out, size_t size);

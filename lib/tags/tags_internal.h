@@ -5,6 +5,7 @@
 #ifndef OCV_TAGS_INTERNAL_H
 #define OCV_TAGS_INTERNAL_H
 
+#include "gen/toolkits.h"
 #include "lib/base/arena.h"
 #include "lib/base/format/yaml_tree.h"
 #include "lib/tags/tags.h"
@@ -277,7 +278,7 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
                    struct ocv_properties **all, struct ocv_properties **base,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
-#define OCV_TAG_BASE_SUFFIX "_minor"
+#define OCV_TAG_BASE_SUFFIX OCV_TOOLKIT_MINOR_LABEL
 #define OCV_TAG_BASE_LABEL_SIZE 64 /* as readers take labels */
 /** The label of what `*base` above says, beside the tag's own. */
 const char *ocv_tag_base_label(const char *label, char out[OCV_TAG_BASE_LABEL_SIZE]);

@@ -98,7 +98,7 @@ static int derive_child(struct derive *d, const struct image *image,
     if (status >= 0)
         status = derive_config(d->cli, image, &child, &config, err);
     if (status >= 0)
-        status = derive_read_content(d->cli, image, &child, &result->content, err);
+        status = derive_read_content(d->cli, image, &child, &config, NULL, &result->content, err);
     if (status >= 0 && d->request.attach)
         status =
             derive_attach(d->cli, image, &child, &result->content.report, result->attached, err);
@@ -143,8 +143,9 @@ static int derive_path(struct derive *d, const char *path, struct ocv_error *err
     if (!result)
         return ocv_error_nomem(err);
     int status = derive_read_path(d->cli, path, &result->content.report, err);
-    return status < 0 ? status
-                      : ocv_content_derive(&result->content.report, &result->content.derived, err);
+    return status < 0
+               ? status
+               : ocv_content_derive(&result->content.report, NULL, &result->content.derived, err);
 }
 
 static int derive_image(struct derive *d, const char *text, struct ocv_error *err)

@@ -4,6 +4,7 @@
 
 #include "cmd/variantctl/derive/scanner.h"
 #include "lib/base/file.h"
+#include "lib/content/image_config.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,10 +140,47 @@ int derive_read_image(struct cli *cli, const struct image *image, const struct m
     return status;
 }
 
+/* A configuration that cannot be read states nothing; who lists the image refuses it elsewhere. */
+static int read_stated(const struct ocv_buffer *config, struct ocv_image_version *version,
+                       const char **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_image_config) parsed = NULL;
+    *out = NULL;
+    if (!config)
+        return OCV_OK;
+    int status =
+        ocv_image_config_parse(config->data ? config->data : "", config->len, &parsed, err);
+    if (status == OCV_OK && ocv_image_config_version_of(parsed, "cuda", version))
+        *out = version->version;
+    return status == OCV_ERR_NOMEM ? status : OCV_OK;
+}
+
+static int list_given(const struct ocv_properties *given, struct ocv_property **out,
+                      struct ocv_error *err)
+{
+    size_t n = given ? ocv_properties_count(given) : 0;
+    *out = calloc(n + 1, sizeof(**out));
+    for (size_t i = 0; *out && i < n; i++)
+        (*out)[i] = ocv_properties_get(given, i);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
 int derive_read_content(struct cli *cli, const struct image *image,
-                        const struct manifest_doc *child, struct ocv_content *out,
+                        const struct manifest_doc *child, const struct ocv_buffer *config,
+                        const struct ocv_properties *given, struct ocv_content *out,
                         struct ocv_error *err)
 {
+    struct ocv_image_version version;
+    struct ocv_property *list = NULL;
+    struct ocv_content_told told = {.n_given = given ? ocv_properties_count(given) : 0};
     int status = derive_read_image(cli, image, child, &out->report, err);
-    return status < 0 ? status : ocv_content_derive(&out->report, &out->derived, err);
+    if (status >= 0)
+        status = read_stated(config, &version, &told.cuda, err);
+    if (status >= 0)
+        status = list_given(given, &list, err);
+    told.given = list;
+    if (status >= 0)
+        status = ocv_content_derive(&out->report, &told, &out->derived, err);
+    free(list);
+    return status;
 }

@@ -14,13 +14,16 @@ int derive_read_path(struct cli *cli, const char *path, struct ocv_content_repor
 int derive_read_image(struct cli *cli, const struct image *image, const struct manifest_doc *child,
                       struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The same, and what it means. */
+/** The same, and what it means with its configuration and the properties that are written by hand;
+ *  both may be NULL. */
 int derive_read_content(struct cli *cli, const struct image *image,
-                        const struct manifest_doc *child, struct ocv_content *out,
+                        const struct manifest_doc *child, const struct ocv_buffer *config,
+                        const struct ocv_properties *given, struct ocv_content *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** What is written by hand, and what the files show of features of which nothing is written. May be
- *  empty. */
+ *  empty. `*base`: the same for the second entry of ocv_content_derive, or NULL. */
 int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,
-                      struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+                      struct ocv_properties **out, struct ocv_properties **base,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

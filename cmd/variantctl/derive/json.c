@@ -66,20 +66,24 @@ static json_t *unseen_json(const struct derive_result *result)
 json_t *derive_format_json(const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
-    json_t *properties = json_array(), *machines = json_object(), *words = json_array();
+    json_t *properties = json_array(), *base = d->n_base ? json_array() : NULL;
+    json_t *machines = json_object(), *words = json_array();
     for (size_t i = 0; i < d->n_properties; i++)
         json_array_append_new(properties, json_string(d->properties[i]));
+    for (size_t i = 0; i < d->n_base; i++)
+        json_array_append_new(base, json_string(d->base[i]));
     for (size_t i = 0; i < d->machines.n; i++)
         json_object_set_new(machines, d->machines.list[i].value,
                             json_integer(d->machines.list[i].count));
     derive_words(result, add_words, words);
-    return json_pack(
-        "{s:s, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:b, s:o, s:o, s:s*}",
-        "name", result->name, "files", (json_int_t)result->content.report.members, "bytes",
-        (json_int_t)result->content.report.bytes, "properties", properties, "label", d->label,
-        "targets", targets_json(result), "needs", needs_json(d), "machines", machines, "x86_level",
-        highest_json(&d->level), "glibc", highest_json(&d->glibc), "glibcxx",
-        highest_json(&d->glibcxx), "ptx", highest_json(&d->ptx), "toolkit", d->toolkit, "mixed",
-        d->mixed, "says", words, "not_looked_at", unseen_json(result), "attached",
-        result->attached[0] ? result->attached : NULL);
+    return json_pack("{s:s, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:b, s:o, "
+                     "s:o, s:s*, s:o*}",
+                     "name", result->name, "files", (json_int_t)result->content.report.members,
+                     "bytes", (json_int_t)result->content.report.bytes, "properties", properties,
+                     "label", d->label, "targets", targets_json(result), "needs", needs_json(d),
+                     "machines", machines, "x86_level", highest_json(&d->level), "glibc",
+                     highest_json(&d->glibc), "glibcxx", highest_json(&d->glibcxx), "ptx",
+                     highest_json(&d->ptx), "toolkit", d->toolkit, "mixed", d->mixed, "says", words,
+                     "not_looked_at", unseen_json(result), "attached",
+                     result->attached[0] ? result->attached : NULL, "properties_minor", base);
 }

@@ -175,6 +175,21 @@ static void put_needs(struct derive_page *p, const struct ocv_content_derived *d
     put_raw(p, "</ul>\n");
 }
 
+static void put_list(struct derive_page *p, const char *title, char *const *list, size_t n)
+{
+    if (!n)
+        return;
+    put_raw(p, "<h2>");
+    put_text(p, title);
+    put_raw(p, "</h2>\n<ul>\n");
+    for (size_t i = 0; i < n; i++) {
+        put_raw(p, "<li><code>");
+        put_text(p, list[i]);
+        put_raw(p, "</code></li>\n");
+    }
+    put_raw(p, "</ul>\n");
+}
+
 static void put_result(struct derive_page *p, const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
@@ -192,14 +207,10 @@ static void put_result(struct derive_page *p, const struct derive_result *result
                    "not.</p>\n");
         put_targets(p, result);
     }
-    put_raw(p, d->n_properties ? "<h2>Proposed properties</h2>\n<ul>\n"
-                               : "<p>Nothing in its files asks for a kind of machine.</p>\n");
-    for (size_t i = 0; i < d->n_properties; i++) {
-        put_raw(p, "<li><code>");
-        put_text(p, d->properties[i]);
-        put_raw(p, "</code></li>\n");
-    }
-    put_raw(p, d->n_properties ? "</ul>\n" : "");
+    put_list(p, "Proposed properties", d->properties, d->n_properties);
+    put_list(p, "A second entry, for older drivers", d->base, d->n_base);
+    if (!d->n_properties)
+        put_raw(p, "<p>Nothing in its files asks for a kind of machine.</p>\n");
     if (d->n_needs)
         put_needs(p, d);
     bool any = false;

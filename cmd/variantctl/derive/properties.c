@@ -21,30 +21,48 @@ static int add_property(struct ocv_buffer *list, struct ocv_property p, struct o
                              p.value);
 }
 
-static int parse_derived(const struct ocv_content_derived *derived, struct ocv_properties **out,
-                         struct ocv_error *err)
+static int parse_list(char *const *from, size_t n, struct ocv_properties **out,
+                      struct ocv_error *err)
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = OCV_OK;
-    for (size_t i = 0; i < derived->n_properties && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&list, err, "%s%s", i ? ", " : "", derived->properties[i]);
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&list, err, "%s%s", i ? ", " : "", from[i]);
+    return status < 0 ? status
+                      : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
+}
+
+/* `narrowed`: values that are not among those of the same feature that were derived do not stay. */
+static int merge_lists(const struct ocv_properties *derived, const struct ocv_properties *given,
+                       bool narrowed, struct ocv_properties **out, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && given && i < ocv_properties_count(given); i++)
+        if (!narrowed || !is_given(derived, ocv_properties_get(given, i)))
+            status = add_property(&list, ocv_properties_get(given, i), err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(derived); i++)
+        if (narrowed || !is_given(given, ocv_properties_get(derived, i)))
+            status = add_property(&list, ocv_properties_get(derived, i), err);
     return status < 0 ? status
                       : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
 int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,
-                      struct ocv_properties **out, struct ocv_error *err)
+                      struct ocv_properties **out, struct ocv_properties **base,
+                      struct ocv_error *err)
 {
-    ocv_auto(ocv_properties) derived = NULL;
-    ocv_auto_buffer list;
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = parse_derived(&content->derived, &derived, err);
-    for (size_t i = 0; status == OCV_OK && given && i < ocv_properties_count(given); i++)
-        status = add_property(&list, ocv_properties_get(given, i), err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(derived); i++)
-        if (!is_given(given, ocv_properties_get(derived, i)))
-            status = add_property(&list, ocv_properties_get(derived, i), err);
-    return status < 0 ? status
-                      : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
+    const struct ocv_content_derived *d = &content->derived;
+    ocv_auto(ocv_properties) all = NULL;
+    ocv_auto(ocv_properties) less = NULL;
+    *base = NULL;
+    int status = parse_list(d->properties, d->n_properties, &all, err);
+    if (status == OCV_OK)
+        status = merge_lists(all, given, false, out, err);
+    if (status < 0 || !d->n_base)
+        return status;
+    status = parse_list(d->base, d->n_base, &less, err);
+    return status < 0 ? status : merge_lists(less, given, true, base, err);
 }

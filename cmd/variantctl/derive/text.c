@@ -3,6 +3,8 @@
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
+#include "gen/toolkits.h"
+
 #include <string.h>
 
 struct text {
@@ -67,6 +69,12 @@ static void put_properties(struct text *t, const struct derive_result *result)
     put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);
     for (size_t i = 0; i < d->n_properties; i++)
         put_line(t, "  %s\n", d->properties[i]);
+    if (!d->n_base)
+        return;
+    put_line(t, "\nFor older drivers, which compile none of its PTX, a second entry%s%s%s:\n",
+             d->label[0] ? ", label " : "", d->label, d->label[0] ? OCV_TOOLKIT_MINOR_LABEL : "");
+    for (size_t i = 0; i < d->n_base; i++)
+        put_line(t, "  %s\n", d->base[i]);
 }
 
 static void put_highest(struct text *t, const char *what, const struct ocv_content_highest *highest)

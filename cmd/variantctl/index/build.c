@@ -2,6 +2,7 @@
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/index/index_build.h"
+#include "gen/toolkits.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
@@ -83,7 +84,10 @@ void build_free(struct build *b)
         json_decref(b->jobs[i].config_json);
         free(b->jobs[i].label);
         ocv_properties_free(b->jobs[i].properties);
-        ocv_content_free(&b->jobs[i].content);
+        if (b->jobs[i].content && !b->jobs[i].shares_content) {
+            ocv_content_free(b->jobs[i].content);
+            free(b->jobs[i].content);
+        }
     }
     for (size_t i = 0; i < b->n_images; i++)
         image_close(&b->images[i]);
@@ -183,7 +187,7 @@ static int add_entry(struct build *b, const struct item *item, const struct inde
 {
     const char *features[OS_FEATURES_MAX];
     json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
-    struct ocv_edit_image image = {.label = item->label,
+    struct ocv_edit_image image = {.label = job->label,
                                    .properties =
                                        job->properties ? job->properties : item->properties,
                                    .descriptor = job->child.descriptor,
@@ -233,7 +237,7 @@ static int relabel_item(struct index_image *job, const struct item *item,
                         const struct ocv_buffer *config, struct ocv_error *err)
 {
     memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
-    return relabel_child(&job->child, config, item->label,
+    return relabel_child(&job->child, config, job->label,
                          job->properties ? job->properties : item->properties, &job->config, err);
 }
 
@@ -248,16 +252,19 @@ static void parse_for_lint(struct index_image *job, const struct ocv_buffer *con
 /* --derive: what the image's files say becomes its properties, and what was written by hand is
  * compared with them by lint, before anything is written. */
 static int derive_child(struct build *b, const struct item *item, struct index_image *job,
+                        const struct ocv_buffer *config, struct ocv_properties **base,
                         struct ocv_error *err)
 {
-    int status =
-        derive_read_content(b->cli, &b->images[job->image], &job->child, &job->content, err);
+    job->content = calloc(1, sizeof(*job->content));
+    if (!job->content)
+        return ocv_error_nomem(err);
+    int status = derive_read_content(b->cli, &b->images[job->image], &job->child, config,
+                                     item->properties, job->content, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", item->reference);
-    job->has_content = true;
     if (item_is_default(item)) /* it claims nothing */
         return OCV_OK;
-    status = derive_properties(&job->content, item->properties, &job->properties, err);
+    status = derive_properties(job->content, item->properties, &job->properties, base, err);
     if (status < 0 || ocv_properties_count(job->properties))
         return status;
     ocv_error_set(err, OCV_ERR_DATA, "%s: nothing in the files of %s asks for a kind of machine",
@@ -267,12 +274,63 @@ static int derive_child(struct build *b, const struct item *item, struct index_i
     return OCV_ERR_DATA;
 }
 
+static int list_job(struct build *b, const struct item *item, struct index_image *job,
+                    const struct ocv_entry *listed, const struct ocv_buffer *config,
+                    struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (b->relabel && job->label)
+        status = relabel_item(job, item, config, err);
+    if (status == OCV_OK)
+        parse_for_lint(job, job->config.len ? &job->config : config);
+    return status == OCV_OK ? add_entry(b, item, job, listed, config, err) : status;
+}
+
+static bool has_item(const struct build *b, const char *label)
+{
+    for (size_t i = 0; i < b->n_items; i++)
+        if (b->items[i].label && !strcmp(b->items[i].label, label))
+            return true;
+    return false;
+}
+
+/* The entry for drivers that compile none of the image's PTX; `base` is taken over. */
+static int add_base(struct build *b, const struct item *item, size_t first,
+                    const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                    struct ocv_properties *base, const struct ocv_buffer *config,
+                    struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) properties = base;
+    char label[64];
+    size_t image = b->jobs[first].image;
+    int n = snprintf(label, sizeof(label), "%s" OCV_TOOLKIT_MINOR_LABEL, item->label);
+    bool valid = n > 0 && (size_t)n < sizeof(label) && ocv_label_valid(label, (size_t)n);
+    if (b->relabel || !valid || has_item(b, label)) {
+        cli_warn(b->cli, "%s is left without its entry %s for older drivers: %s", item->label,
+                 label,
+                 b->relabel ? "with --relabel it would be another image"
+                 : valid    ? "another build has that label"
+                            : "that label is too long");
+        return OCV_OK;
+    }
+    struct index_image *job = new_job(b, image, label, err);
+    if (!job)
+        return OCV_ERR_NOMEM;
+    job->content = b->jobs[first].content;
+    job->shares_content = true;
+    job->properties = ocv_steal(&properties);
+    int status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
+    return status < 0 ? status : list_job(b, item, job, listed, config, err);
+}
+
 static int add_child(struct build *b, const struct item *item, size_t image,
                      const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
                      struct ocv_error *err)
 {
     ocv_auto_buffer config;
+    ocv_auto(ocv_properties) base = NULL;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    size_t first = b->n_jobs;
     struct index_image *job = new_job(b, image, item->label, err);
     int status = job ? OCV_OK : OCV_ERR_NOMEM;
     if (status == OCV_OK)
@@ -280,12 +338,12 @@ static int add_child(struct build *b, const struct item *item, size_t image,
     if (status == OCV_OK)
         status = child_config(b->cli, &b->images[image], &job->child, &config, err);
     if (status == OCV_OK && b->derive)
-        status = derive_child(b, item, job, err);
-    if (status == OCV_OK && b->relabel && item->label)
-        status = relabel_item(job, item, &config, err);
+        status = derive_child(b, item, job, &config, &base, err);
     if (status == OCV_OK)
-        parse_for_lint(job, job->config.len ? &job->config : &config);
-    return status == OCV_OK ? add_entry(b, item, job, listed, &config, err) : status;
+        status = list_job(b, item, job, listed, &config, err);
+    if (status == OCV_OK && base)
+        status = add_base(b, item, first, descriptor, listed, ocv_steal(&base), &config, err);
+    return status;
 }
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)

@@ -30,8 +30,8 @@ struct index_image {
     char relabelled_from[OCV_DIGEST_MAX]; /**< empty: as it was */
     char *label;
     struct ocv_properties *properties; /**< with --derive: given and derived; else NULL */
-    struct ocv_content content;        /**< the same: what its files say */
-    bool has_content;
+    struct ocv_content *content;       /**< the same: what its files say */
+    bool shares_content;               /**< it is that of an earlier one */
 };
 
 struct build {

@@ -324,7 +324,7 @@ static struct ocv_lint_child *children_of(const struct build *b, const struct oc
             list[i] = (struct ocv_lint_child){.state = OCV_LINT_STATE_READ,
                                               .manifest = job->manifest,
                                               .config = job->config_json,
-                                              .content = job->has_content ? &job->content : NULL};
+                                              .content = job->content};
     }
     return list;
 }

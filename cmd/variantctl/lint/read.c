@@ -182,7 +182,7 @@ static int read_child(struct cli *cli, const struct image *image,
     if (status == OCV_OK)
         status = check_layers(image, &child, &local);
     if (status == OCV_OK && content && out->config)
-        status = derive_read_content(cli, image, &child, content, &local);
+        status = derive_read_content(cli, image, &child, NULL, NULL, content, &local);
     if (status == OCV_OK && content && out->config)
         out->content = content;
     child_free(&child);

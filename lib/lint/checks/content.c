@@ -68,6 +68,8 @@ static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_conte
             report_claim(lint, i, claims[k], &claim);
         broken = broken || claim.keeping == OCV_CONTENT_BROKEN;
     }
+    /* of an image's second entry, for older drivers, the first one claims the rest */
+    broken = broken || ocv_lint_minor_base(lint, entry);
     for (size_t k = 0;
          !broken && (more = ocv_content_unclaimed(content, claims, entry->n_properties, k)); k++)
         ocv_lint_entry_at(lint, OCV_LINT_CODE_RUNS_ON_MORE, i, "", "its files run on %s, too",

@@ -16,9 +16,15 @@ static bool read_one(const void *data, size_t size, struct ocv_content_report *o
 
 static void derive(const struct ocv_content_report *report)
 {
-    struct ocv_content_derived derived = {0};
-    if (ocv_content_derive(report, &derived, NULL) >= 0)
-        ocv_content_derived_free(&derived);
+    static const struct ocv_property given[] = {{"nvidia", "sm_arch", "90_real"},
+                                                {"nvidia", "sm_arch", "120_virtual"}};
+    static const struct ocv_content_told told[] = {{.cuda = "12.8"},
+                                                   {.cuda = "12.8", .given = given, .n_given = 2}};
+    for (size_t i = 0; i <= 2; i++) {
+        struct ocv_content_derived derived = {0};
+        if (ocv_content_derive(report, i ? &told[i - 1] : NULL, &derived, NULL) >= 0)
+            ocv_content_derived_free(&derived);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -37,7 +37,7 @@ properties()
     jq -r --arg name "$1" '.images[] | select(.name | endswith($name)) | .properties | join(", ")' <<<"$output"
 }
 
-CUDA='nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 90a_real, nvidia :: sm_arch :: 100f_real, nvidia :: sm_arch :: 120_virtual, nvidia :: cuda_version_lower_bound :: 12, x86_64 :: level :: v3'
+CUDA='nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 90a_real, nvidia :: sm_arch :: 100f_real, nvidia :: sm_arch :: 120_virtual, nvidia :: cuda_version_lower_bound :: 12.8, x86_64 :: level :: v3'
 ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
 
 @test "derive: a file and a directory are read as they are" {
@@ -277,6 +277,93 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     run -0 "$VARIANTCTL" index create --from "$BATS_TEST_TMPDIR/app.yaml"
     run -0 "$VARIANTCTL" index show --json "oci:$L:file"
     [ "$(of rocm7)" = "$ROCM" ]
+}
+
+# profiles of an H100 whose driver has CUDA 12.8 (h100.json) and 12.2 (h100old.json), of an A100 with 12.8
+nodes()
+{
+    [ -d "$STATE/nodes" ] && return
+    mkdir -p "$STATE/nodes/gang"
+    python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
+}
+
+# chosen INDEX NODE: the label that such a node gets
+chosen()
+{
+    "$VARIANTCTL" resolve --profile "$STATE/nodes/$2.json" "oci:$L:$1" | jq -r .selected.label
+}
+
+REQUIRE='NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=535,driver<536'
+
+@test "index create --derive: machine code is for older drivers of its CUDA major version, too" {
+    nodes
+    python3 "$OCV_TOP/test/data/content_wheels.py" "$BATS_TEST_TMPDIR"
+    python3 -m zipfile -e "$BATS_TEST_TMPDIR"/torch-2.9+cu12-*.whl "$BATS_TEST_TMPDIR"
+    mkimage "$L" machine --binary usr/lib/libt.so="$BATS_TEST_TMPDIR/torch/lib/libtorch_0.so" \
+        --env CUDA_VERSION=12.8.1 --env "$REQUIRE"
+    run -0 "$VARIANTCTL" index create --derive --namespaces nvidia "oci:$L:pair" "null=oci:$L:cpu" "cu12=oci:$L:machine"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:pair"
+    [ "$(jq -r '.manifests[] | .annotations["dev.ocivariant.label"] // "null"' <<<"$output" | tr '\n' ' ')" = "null cu12 " ]
+    [[ $output == *'"nvidia :: cuda_version_lower_bound :: 12.0, nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 90_real"'* ]]
+    run -0 "$VARIANTCTL" lint --deep "oci:$L:pair"
+    [[ $output == *"0 errors, 0 warnings"* ]]
+    local node
+    for node in h100 h100old a100; do
+        [ "$(chosen pair $node)" = cu12 ]
+    done
+    [ "$(chosen pair v100)" = null ]
+}
+
+@test "index create --derive: PTX of a newer toolkit is not for older drivers, the machine code beside it is" {
+    nodes
+    mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1 --env "$REQUIRE"
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:split" "null=oci:$L:cpu" "cu12=oci:$L:both"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:split"
+    of() { jq -r --arg l "$1" '.manifests[].annotations | select(.["dev.ocivariant.label"] == $l) | .["dev.ocivariant.properties"]' <<<"$output"; }
+    [[ $(of cu12) == *":: 12.8, "*"120_virtual"* && $(of cu12) != *12.0* ]]
+    [[ $(of cu12_minor) == *":: 12.0, "*"90a_real"* && $(of cu12_minor) != *virtual* && $(of cu12_minor) != *12.8* ]]
+    [ "$(jq -r '[.manifests[] | select(.annotations["dev.ocivariant.label"]).digest] | unique | length' <<<"$output")" -le 2 ]
+    run -0 "$VARIANTCTL" lint --deep "oci:$L:split"
+    [[ $output == *"0 errors, 0 warnings, 0 notes"* ]]
+    [ "$(chosen split h100)" = cu12 ]
+    [ "$(chosen split h100old)" = cu12_minor ]
+    # both are told, and the page has both
+    run -0 "$VARIANTCTL" derive --report "$BATS_TEST_TMPDIR/page.html" "oci:$L:both"
+    [[ $output == *"Proposed properties, label cu12:"*":: 12.8"*"For older drivers, which compile none of its PTX, a second entry, label cu12_minor:"*":: 12.0"* ]]
+    grep -q 'A second entry, for older drivers.*' "$BATS_TEST_TMPDIR/page.html"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:both"
+    [ "$(jq -r '.images[0].properties_minor | join(", ")' <<<"$output")" = \
+        "${CUDA/nvidia :: sm_arch :: 120_virtual, nvidia :: cuda_version_lower_bound :: 12.8/nvidia :: cuda_version_lower_bound :: 12.0}" ]
+    # another image cannot be that of two entries, and a label that is taken is not used
+    run -0 "$VARIANTCTL" index create --derive --relabel --namespaces 'nvidia, x86_64' "oci:$L:own" "null=oci:$L:cpu" "cu12=oci:$L:both"
+    [[ $output == *"cu12 is left without its entry cu12_minor for older drivers: with --relabel it would be another image"* ]]
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:own" "null=oci:$L:cpu" "cu12=oci:$L:both" \
+        "cu12_minor=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.0"
+    [[ $output == *"another build has that label"* ]]
+}
+
+@test "index create --derive: a CUDA version and devices that are written by hand stay, and are checked" {
+    nodes
+    mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1 --env "$REQUIRE"
+    local bound="nvidia :: cuda_version_lower_bound"
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:hand" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 12.8"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:hand"
+    [[ $output == *"$bound :: 12.8, "* && $output != *"12.0"* && $output != *minor* ]]
+    [ "$(chosen hand h100)" = cu12 ]
+    [ "$(chosen hand h100old)" = null ]
+    # of devices with machine code alone older drivers need no entry of their own
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:hand" "null=oci:$L:cpu" \
+        "cu12=oci:$L:both,nvidia :: sm_arch :: 90a_real"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:hand"
+    [[ $output == *"$bound :: 12.0, $bound :: 12.8, nvidia :: sm_arch :: 90a_real, x86_64"* && $output != *minor* ]]
+    [ "$(chosen hand h100old)" = cu12 ]
+    # below what the image asks for, above what it was built with, below what its files need
+    run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:no" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 12.0"
+    [[ $output == *"NVIDIA_REQUIRE_CUDA refuses hosts below cuda 12.8"*OCV402* ]]
+    run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:no" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 12.9"
+    [[ $output == *"is above it"*OCV404* ]]
+    run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:no" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 11.8"
+    [[ $output == *"$bound :: 11.8 is promised"*"libcudart.so.12"*OCV701* ]]
 }
 
 @test "lint --deep: promises against the bytes, on a registry" {

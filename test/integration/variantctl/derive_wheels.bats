@@ -58,7 +58,7 @@ derived() # TAG: its properties
     [ "$(derived cu11)" = "nvidia :: cuda_version_lower_bound :: 11, nvidia :: sm_arch :: 60_real, nvidia :: sm_arch :: 70_real, nvidia :: sm_arch :: 75_real" ]
     # sm_86 is in one of two libraries, and runs what is built for sm_80 in the other; sm_90a needs
     # the chip itself, on which the other's sm_90 runs, too
-    [ "$(derived cu12)" = "nvidia :: cuda_version_lower_bound :: 12, nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 86_real, nvidia :: sm_arch :: 90_real, nvidia :: sm_arch :: 90a_real" ]
+    [ "$(derived cu12)" = "nvidia :: cuda_version_lower_bound :: 12.0, nvidia :: cuda_version_lower_bound :: 12.6, nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 86_real, nvidia :: sm_arch :: 90_real, nvidia :: sm_arch :: 90a_real" ]
     [ "$(derived cu13)" = "nvidia :: cuda_version_lower_bound :: 13, nvidia :: sm_arch :: 100_real, nvidia :: sm_arch :: 120_real, nvidia :: sm_arch :: 120_virtual, nvidia :: sm_arch :: 80_real, nvidia :: sm_arch :: 90_real" ]
     [ "$(derived rocm7)" = "amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942" ]
     run -0 "$VARIANTCTL" derive "$R/torch:cu12"

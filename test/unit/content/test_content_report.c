@@ -159,7 +159,7 @@ static const struct meaning {
 } meanings[] = {
     {{"cuda.so"},
      "nvidia :: sm_arch :: 80_real;nvidia :: sm_arch :: 90a_real;nvidia :: sm_arch :: 100f_real;"
-     "nvidia :: sm_arch :: 120_virtual;nvidia :: cuda_version_lower_bound :: 12;"
+     "nvidia :: sm_arch :: 120_virtual;nvidia :: cuda_version_lower_bound :: 12.8;"
      "x86_64 :: level :: v3;",
      "cu12"},
     {{"hip.so"}, "amd :: gfx_arch :: gfx90a;amd :: gfx_arch :: gfx942;", "rocm7"},
@@ -191,11 +191,140 @@ START_TEST(test_properties_are_what_all_files_run_on)
         snprintf(path, sizeof(path), "%zu.so", i);
         add(&report, path, m->samples[i]);
     }
-    ck_assert_int_eq(ocv_content_derive(&report, &derived, &err), OCV_OK);
+    ck_assert_int_eq(ocv_content_derive(&report, NULL, &derived, &err), OCV_OK);
     char *text = properties(&derived);
     ck_assert_str_eq(text, m->properties);
     ck_assert_str_eq(derived.label, m->label);
     free(text);
+    ocv_content_derived_free(&derived);
+    ocv_content_report_free(&report);
+}
+END_TEST
+
+/* What a file has, as reports write it. */
+#define FACT(name, value) "{\"fact\": \"" name "\", \"value\": \"" value "\", \"bytes\": 1}"
+#define CODE(sm) FACT("cuda-code", sm)
+#define PTX(sm, version) FACT("cuda-ptx", sm) "," FACT("ptx-version", version)
+#define CUDART(major) FACT("needed", "libcudart.so." major)
+#define SM "nvidia :: sm_arch :: "
+#define FROM "nvidia :: cuda_version_lower_bound :: "
+
+/* Where the toolkit is known: which drivers run machine code of it, and which its PTX. */
+static const struct drivers {
+    const char *first, *second; /* facts of two files */
+    const char *cuda, *given, *properties, *base;
+} drivers[] = {
+    /* machine code for every device: any driver of the major version, best with the toolkit's */
+    {CODE("80") "," CODE("90") "," CUDART("12"), CODE("80") "," CODE("90"), "12.8", NULL,
+     SM "80_real;" SM "90_real;" FROM "12.8;" FROM "12.0;", ""},
+    /* nothing is stated: as the files say */
+    {CODE("80") "," CUDART("12"), CODE("80"), NULL, NULL, SM "80_real;" FROM "12;", ""},
+    /* PTX of that toolkit is for drivers that know it, beside it the rest for older ones */
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"), CODE("80") "," PTX("90", "8.4"), "12.8",
+     NULL, SM "80_real;" SM "90_virtual;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
+    /* machine code in one of two files is not enough */
+    {CODE("80") "," CODE("90") "," CUDART("12"), CODE("80") "," PTX("90", "8.7"), "12.8", NULL,
+     SM "80_real;" SM "90_real;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
+    {PTX("80", "8.7") "," CUDART("12"), CODE("80"), "12.8", NULL, SM "80_real;" FROM "12.8;", ""},
+    /* PTX alone */
+    {PTX("80", "8.7") "," CUDART("12"), PTX("80", "8.7"), "12.8", NULL,
+     SM "80_virtual;" FROM "12.8;", ""},
+    /* PTX that every driver of the major version knows; of a version that nobody knows */
+    {CODE("80") "," PTX("90", "8.0") "," CUDART("12"), PTX("80", "7.8"), "12.8", NULL,
+     SM "80_real;" SM "90_virtual;" FROM "12.8;" FROM "12.0;", ""},
+    {CODE("80") "," FACT("cuda-ptx", "80") "," CUDART("12"), CODE("80"), "12.8", NULL,
+     SM "80_real;" FROM "12.8;" FROM "12.0;", ""},
+    {CODE("80") "," FACT("cuda-ptx", "80") "," CUDART("12"), CODE("80") "," PTX("80", "99.9"),
+     "12.8", NULL, SM "80_real;" SM "80_virtual;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
+    /* what wrote the PTX is known without a configuration, too */
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"), CODE("80") "," PTX("90", "8.4"), NULL, NULL,
+     SM "80_real;" SM "90_virtual;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
+    {CODE("80") "," PTX("90", "9.0") "," CUDART("12"), PTX("80", "9.0"), NULL, NULL,
+     SM "80_real;" SM "90_virtual;" FROM "12;", ""},
+    /* the major's first version is one value; before 11 there is no such promise */
+    {CODE("80") "," CUDART("12"), CODE("80"), "12.0", NULL, SM "80_real;" FROM "12.0;", ""},
+    {CODE("80") "," CUDART("11.0"), CODE("80"), "11.1", NULL,
+     SM "80_real;" FROM "11.1;" FROM "11.0;", ""},
+    {CODE("70") "," CUDART("10.2"), CODE("70"), "10.2", NULL, SM "70_real;" FROM "10.2;", ""},
+    /* a base of another major version does not say what the files were built with */
+    {CODE("80") "," CUDART("12"), CODE("80"), "13.0", NULL, SM "80_real;" FROM "12;", ""},
+    /* a runtime that is linked in leaves no name */
+    {CODE("80"), CODE("80"), "12.8", NULL, SM "80_real;" FROM "12.8;" FROM "12.0;", ""},
+    {CODE("80"), CODE("80"), NULL, NULL, SM "80_real;", ""},
+    {FACT("needed", "libc.so.6"), FACT("glibc", "2.34"), "12.8", NULL, "", ""},
+    /* different major versions */
+    {CODE("80") "," CUDART("12"), CODE("80") "," CUDART("13"), "12.8", NULL, SM "80_real;", ""},
+    /* devices that are written by hand decide; of versions, nothing is made beside them */
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"), CODE("80") "," PTX("90", "8.7"), "12.8",
+     "80_real", SM "80_real;" SM "90_virtual;" FROM "12.8;" FROM "12.0;", ""},
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"), CODE("80") "," PTX("90", "8.7"), "12.8",
+     "120_virtual", SM "80_real;" SM "90_virtual;" FROM "12.8;", ""},
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"), CODE("80") "," PTX("90", "8.7"), "12.8",
+     "version", SM "80_real;" SM "90_virtual;" FROM "12.8;", ""},
+};
+
+static void read_two(const char *first, const char *second, struct ocv_content_report *report)
+{
+    char *text;
+    struct ocv_error err = {0};
+    int n = asprintf(&text,
+                     "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": ["
+                     "{\"path\": \"a\", \"size\": 9, \"facts\": [%s]},"
+                     "{\"path\": \"b\", \"size\": 9, \"facts\": [%s]}]}",
+                     first, second);
+    ck_assert_int_gt(n, 0);
+    ck_assert_msg(ocv_content_report_read(text, (size_t)n, report, &err) == OCV_OK, "%s",
+                  err.message);
+    free(text);
+}
+
+static char *joined(char *const *list, size_t n)
+{
+    const struct ocv_content_derived d = {.properties = (char **)(uintptr_t)list,
+                                          .n_properties = n};
+    return properties(&d);
+}
+
+START_TEST(test_the_drivers_are_those_that_run_the_code)
+{
+    const struct drivers *m = &drivers[_i];
+    bool version = m->given && !strcmp(m->given, "version");
+    const struct ocv_property given[] = {
+        {"x86_64", "level", "v2"},
+        {"nvidia", version ? "cuda_version_lower_bound" : "sm_arch", version ? "12.1" : m->given}};
+    const struct ocv_content_told told = {
+        .cuda = m->cuda, .given = m->given ? given : NULL, .n_given = m->given ? 2 : 0};
+    struct ocv_content_report report = {0};
+    struct ocv_content_derived derived = {0};
+    struct ocv_error err = {0};
+    read_two(m->first, m->second, &report);
+    ck_assert_int_eq(ocv_content_derive(&report, &told, &derived, &err), OCV_OK);
+    char *all = properties(&derived), *base = joined(derived.base, derived.n_base);
+    ck_assert_str_eq(all, m->properties);
+    ck_assert_str_eq(base, m->base);
+    free(all);
+    free(base);
+    ocv_content_derived_free(&derived);
+    ocv_content_report_free(&report);
+}
+END_TEST
+
+/* Of devices that are written by hand the second entry has those with machine code alone. */
+START_TEST(test_a_second_entry_keeps_what_is_written_by_hand)
+{
+    static const struct ocv_property given[] = {{"nvidia", "sm_arch", "90_virtual"},
+                                                {"nvidia", "sm_arch", "80_real"}};
+    const struct ocv_content_told told = {.cuda = "12.8", .given = given, .n_given = 2};
+    struct ocv_content_report report = {0};
+    struct ocv_content_derived derived = {0};
+    struct ocv_error err = {0};
+    read_two(
+        CODE("80") "," CODE("86") "," PTX("90", "8.7") "," CUDART("12") "," FACT("x86-level", "3"),
+        CODE("80") "," PTX("90", "8.7"), &report);
+    ck_assert_int_eq(ocv_content_derive(&report, &told, &derived, &err), OCV_OK);
+    char *base = joined(derived.base, derived.n_base);
+    ck_assert_str_eq(base, SM "80_real;" FROM "12.0;x86_64 :: level :: v3;");
+    free(base);
     ocv_content_derived_free(&derived);
     ocv_content_report_free(&report);
 }
@@ -209,7 +338,7 @@ START_TEST(test_a_target_that_a_file_lacks_names_the_file)
     char setting[128];
     add(&report, "a/hip.so", "hip.so");
     add(&report, "b/only.hsaco", "gfx942.hsaco");
-    ck_assert_int_eq(ocv_content_derive(&report, &derived, &err), OCV_OK);
+    ck_assert_int_eq(ocv_content_derive(&report, NULL, &derived, &err), OCV_OK);
     const struct ocv_content_target *it = &derived.targets[0];
     ck_assert_str_eq(it->value, "gfx90a");
     ck_assert_uint_eq(it->lacking, 1);
@@ -233,6 +362,9 @@ int main(void)
                         sizeof(malformed) / sizeof(malformed[0]));
     tcase_add_loop_test(tcase, test_properties_are_what_all_files_run_on, 0,
                         sizeof(meanings) / sizeof(meanings[0]));
+    tcase_add_loop_test(tcase, test_the_drivers_are_those_that_run_the_code, 0,
+                        sizeof(drivers) / sizeof(drivers[0]));
+    tcase_add_test(tcase, test_a_second_entry_keeps_what_is_written_by_hand);
     tcase_add_test(tcase, test_a_target_that_a_file_lacks_names_the_file);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -257,7 +257,8 @@ static void finish(struct example *e)
     for (size_t i = 0; i < e->n; i++)
         if (e->contents[i].report.n_files) {
             ck_assert_int_eq(
-                ocv_content_derive(&e->contents[i].report, &e->contents[i].derived, NULL), OCV_OK);
+                ocv_content_derive(&e->contents[i].report, NULL, &e->contents[i].derived, NULL),
+                OCV_OK);
             e->children[i].content = &e->contents[i];
         }
     for (size_t i = 0; i < e->n_signed; i++) {
