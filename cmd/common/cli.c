@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A closed standard descriptor would be given to the next file or socket that is opened, and
- * progress lines would go into it. Occupied the wrong way round, so that using one is still an
- * error. */
+/* A closed standard descriptor would be reused by the next file or socket, and progress lines would
+ * be written into it. /dev/null takes its place, opened for the wrong direction so that using it is
+ * still an error. */
 static void occupy_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -65,8 +65,8 @@ void cli_free(struct cli *cli)
     free(cli->password);
 }
 
-/* The reader of standard output has seen enough ("| head -1"): every verb ends as programs do that
- * never heard of SIGPIPE, also those that ignore it to keep what they write to others in order. */
+/* The reader of standard output has closed it ("| head -1"). End by SIGPIPE as programs do that
+ * never touch the signal, even in verbs that ignore SIGPIPE. */
 static void end_with_reader(void)
 {
     if (errno != EPIPE)

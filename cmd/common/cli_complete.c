@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kinds of values and arguments, by what help and usage call them. */
+/* Completes values and arguments by kind, as help and usage name the kinds. */
 #include "cmd/common/cli_complete.h"
 
 #include "cmd/common/vocabulary_table.h"
@@ -8,13 +8,13 @@
 
 #define HEAD_MAX 1024
 
-/* Who asks: `data` of a completion. */
+/* `data` of a completion. */
 struct completion {
     const struct cli_command *command;
-    bool layouts; /* have been offered: "IMAGE | oci:DIR[:TAG]" */
+    bool layouts; /* layouts have been offered for "IMAGE | oci:DIR[:TAG]" */
 };
 
-/* What is behind the last of `marks` in the word is being typed: the rest is its head. */
+/* The word up to the last of `marks`; the text after it is still being typed. */
 static const char *head_of(const struct ocv_completion *c, const char *marks, char out[HEAD_MAX])
 {
     size_t n = strlen(c->word);
@@ -103,7 +103,7 @@ static void offer_relabelled(struct ocv_completion *c, const char *kind)
         offer_labels(c, kind);
 }
 
-/* By the beginning of the kind; the first one counts. */
+/* Matched by prefix; the first match counts. */
 static const struct {
     const char *kind;
     void (*offer)(struct ocv_completion *c, const char *kind);
@@ -126,7 +126,7 @@ static const struct {
     {"NEW", offer_images},
 };
 
-/* What the command itself knows comes first. */
+/* The command's own completion comes first. */
 static bool offer_any(struct ocv_completion *c, const char *kind)
 {
     const struct completion *q = c->data;

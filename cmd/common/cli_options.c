@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options that commands share, and how a command's line is read. */
+/* The options that commands share, and the parser of a command line. */
 #include "cmd/common/cli.h"
 #include "cmd/common/cli_complete.h"
 
@@ -94,7 +94,7 @@ static int take_insecure(const struct ocv_option_given *given, struct ocv_error 
     return OCV_OK;
 }
 
-/* A password among arguments, as other programs take it. */
+/* A password as an argument, as other programs take it. */
 static int refuse_secret(const struct ocv_option_given *given, struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_INVALID,
@@ -248,7 +248,7 @@ const struct ocv_option cli_registry_options[] = {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* All rows but the registry's, in the order of the help. */
+/* All rows except the registry options, in the order of the help. */
 static void add_rows(struct ocv_options *options, const struct cli_command *command, void *request,
                      struct cli *cli)
 {
@@ -261,7 +261,7 @@ static void add_rows(struct ocv_options *options, const struct cli_command *comm
     ocv_options_add(options, common_options, cli);
 }
 
-/* Where the rest of a command's help is. */
+/* Says where the rest of a command's help is. */
 static void print_more(const struct cli *cli, bool own, bool machine, bool registry)
 {
     bool topics = machine || registry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/** @file color.h  Colours on a terminal: for what must not be overlooked, and nothing else. */
+/** @file color.h  Colours on a terminal, only for what must not be overlooked. */
 #ifndef OCV_COLOR_H
 #define OCV_COLOR_H
 

@@ -26,7 +26,7 @@ static int offer_tag(void *data, const char *tag, const char *image_name,
     return 0;
 }
 
-/* `head` and "oci:DIR:". False: DIR is no layout. */
+/* `head` and "oci:DIR:" with each tag. False if DIR is not a layout. */
 static bool offer_tags(struct ocv_completion *c, const char *head, const char *dir)
 {
     struct ocv_error err = {0};
@@ -47,7 +47,7 @@ static bool is_layout(const char *dir)
     return access(file, R_OK) == 0;
 }
 
-/* A directory: more of the path, or the layout that it is. */
+/* A directory: the layout if it is one, else a part of the path. */
 static void offer_directory(struct ocv_completion *c, const char *head, const char *path)
 {
     char text[2 * PATH_MAX];

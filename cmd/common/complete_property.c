@@ -6,14 +6,14 @@
 
 #define TEXT_MAX 2048
 
-/* What stands before the next part, "nvidia::", and whether less than all parts will do. */
+/* The text before the part being typed ("nvidia::"), and whether all parts are required. */
 struct property_part {
     char head[TEXT_MAX];
     const char *typed; /* of this part */
     bool whole;
 };
 
-/* A part that another one may follow. Once it is typed in full, the separator is offered. */
+/* A part that another one may follow. After a complete part the separator is offered. */
 static void offer_part(struct ocv_completion *c, const struct property_part *p, const char *name,
                        const char *about)
 {

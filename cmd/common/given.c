@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Choosing for some of the machine's devices, as other programs name them: docker's --gpus, CDI's
- * names, and what Slurm gave to a job. They become the configuration's `devices`. */
+/* Selecting some of the machine's devices the way other programs name them: docker's --gpus, CDI
+ * names, Slurm's job variables. They become the configuration's `devices`. */
 #include "cmd/common/cli.h"
 #include "lib/config/config.h"
 #include "lib/core/given_devices.h"
@@ -72,7 +72,7 @@ static int add_list(struct ocv_given_devices *out, const char *owner, const char
     return status;
 }
 
-/* The one kind of devices that this machine has. */
+/* The machine's only kind of devices; an error if there are several. */
 static int only_kind(const struct ocv_profile *profile, const char *option,
                      const struct ocv_namespace **out, struct ocv_error *err)
 {
@@ -121,8 +121,8 @@ static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *
 
 /* ---- --devices auto -------------------------------------------------------------------------- */
 
-/* What Slurm says of the job comes first: with its control of devices, others count from 0 again.
- * `*all`: nothing says anything. */
+/* Slurm's job variable comes first: when Slurm confines devices, CUDA_VISIBLE_DEVICES counts from
+ * 0. `*all`: no variable is set and this is not a Slurm job. */
 static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *all,
                    struct ocv_error *err)
 {
@@ -140,7 +140,7 @@ static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *a
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* What is found, and of every other kind none. */
+/* Selects the devices found, and none of any other kind. */
 static int set_devices(const struct cli *cli, const struct ocv_given_devices *given,
                        struct ocv_error *err)
 {

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 512
-#define LISTEN_STATE 0x0a /* TCP_LISTEN, as the table has it */
+#define LISTEN_STATE 0x0a /* TCP_LISTEN in /proc/net/tcp */
 
 struct listener_address {
     char exact[64], any[64]; /* "0100007F:0154" */
 };
 
-/* An address as the table prints it: words in the machine's order, the port as a number. */
+/* An address as /proc/net/tcp prints it: words in host byte order, the port as a number. */
 static void print_address(char out[64], const void *bytes, size_t len, unsigned port)
 {
     size_t n = 0;
@@ -26,7 +26,7 @@ static void print_address(char out[64], const void *bytes, size_t len, unsigned 
     snprintf(out + n, 64 - n, ":%04X", port);
 }
 
-/* The table has those that listen first. The address itself goes before a wildcard. */
+/* Listening sockets come first in the table. An exact address wins over a wildcard. */
 static bool read_socket_table(const char *table, const struct listener_address *wanted,
                               struct listener *out)
 {
@@ -52,7 +52,7 @@ static bool read_socket_table(const char *table, const struct listener_address *
     return found;
 }
 
-/* An IPv4 address is also had by a socket of IPv6: as a mapped address, or by [::]. */
+/* An IPv6 socket may also own an IPv4 address: as a mapped address, or as [::]. */
 static bool look_mapped(const struct sockaddr_in *four, struct listener *out)
 {
     static const struct in6_addr none;

@@ -12,8 +12,8 @@ struct listener {
     unsigned long inode; /**< of the socket */
 };
 
-/** Find the listener of this address (IPv4 or IPv6, with its port). False: nothing listens there,
- * or the kernel does not tell. */
+/** Find the process that listens on this address (IPv4 or IPv6, with its port). False if there is
+ *  none, or the kernel does not show it. */
 bool listener_find(const struct sockaddr_storage *address, struct listener *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Configuration from its four places, and the profile, each made when needed. */
+/* The configuration from its four sources, and the profile; each is made when needed. */
 #include "cmd/common/cli.h"
 #include "lib/base/paths.h"
 
@@ -39,7 +39,7 @@ static int merge_files(struct cli *cli, struct ocv_error *err)
     return merge_file(cli, path, false, err);
 }
 
-/* The others say which engine, which daemon, where to note what was chosen. */
+/* The other keys name the engine, the daemon, or the directory of records. */
 static bool bears_on_choice(const char *key)
 {
     return strcmp(key, "to") != 0 && strcmp(key, "socket") != 0 && strcmp(key, "state_dir") != 0;
@@ -141,7 +141,7 @@ static int add_own_registries(struct cli *cli, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
-/* "--tls-verify false": the option's value stands behind "=", so that this would be an image. */
+/* "--tls-verify false": the value needs "=", so "false" would be taken for an image. */
 static int check_bare_verify(const struct cli *cli, struct ocv_error *err)
 {
     static const char *const words[] = {"false", "true", "0", "1"};
@@ -172,7 +172,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     if (status == OCV_OK && cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
         status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
                                cli->platform_text);
-        char label[64]; /* the platform has it with "-" for "."; a label has no "-" */
+        char label[64]; /* a platform writes "-" for the label's "."; labels have no "-" */
         snprintf(label, sizeof(label), "%s", cli->platform->variant + 2);
         for (char *at = label; (at = strchr(at, '-')) != NULL;)
             *at = '.';

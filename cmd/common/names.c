@@ -16,7 +16,7 @@ struct names_check {
     struct cli *cli;
     struct ocv_error *err;
     bool quiet; /* count only */
-    bool blind; /* there is no index that may know the name */
+    bool blind; /* there is no index that could know the name */
     size_t unknown;
 };
 
@@ -71,7 +71,7 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* An image by its name, and what was to be chosen from. */
+/* An image by name, and the index to choose from. */
 struct named_index {
     const char *text;
     const struct ocv_index *index;
@@ -157,7 +157,7 @@ int names_check_label(const char *text, const struct ocv_index *index, const cha
 
 /* ---- nothing chosen -------------------------------------------------------------------------- */
 
-/* Reason and hint of a rejection into the error. */
+/* Put a rejection's reason and hint into the error. */
 static int explain_choice(const struct named_index *image, const struct ocv_decision *decision,
                           size_t i, const char *what, const char *also, struct ocv_error *err)
 {
@@ -180,7 +180,7 @@ static bool is_platform(enum ocv_reject code)
            code == OCV_REJECT_OS_FEATURES;
 }
 
-/* Of several entries with the label, one for this platform counts. */
+/* Of several entries with the label, the one for this platform counts. */
 static int label_unfit(const struct named_index *image, const struct ocv_decision *decision,
                        const char *label, struct ocv_error *err)
 {
@@ -201,7 +201,7 @@ static int label_unfit(const struct named_index *image, const struct ocv_decisio
     return explain_choice(image, decision, best, what, "--unchecked pulls it anyway", err);
 }
 
-/* Does the entry have a property of this namespace ("ns :: feature")? */
+/* True if the entry has a property of `ns`, which may be "ns :: feature". */
 static bool is_of(const struct named_index *image, const struct ocv_entry *entry,
                   const char *required)
 {
@@ -214,7 +214,7 @@ static bool is_of(const struct named_index *image, const struct ocv_entry *entry
     return false;
 }
 
-/* What fits does not use it; what uses it does not fit. */
+/* Entries that fit do not use the feature; entries that use it do not fit. */
 static int requirement_unmet(const struct named_index *image, const struct ocv_decision *decision,
                              struct ocv_rejection unmet, struct ocv_error *err)
 {
@@ -241,8 +241,8 @@ static int requirement_unmet(const struct named_index *image, const struct ocv_d
     return explain_choice(image, decision, best, what, "", err);
 }
 
-/* "linux/amd64, linux/arm64": what the entries are for; false where another reason than the
- * platform counts. */
+/* "linux/amd64, linux/arm64": the platforms of the entries; false if an entry was rejected for a
+ * reason other than its platform. */
 static bool other_platforms(const struct ocv_decision *decision, char *out, size_t size)
 {
     size_t n = ocv_decision_rejected_count(decision), used = 0;

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define LISTEN_FDS_START 3
-#define PASSED_MAX 64 /* more is nothing that a unit of ours gets */
+#define PASSED_MAX 64 /* our units never get more */
 
-/* `fd`: one to send with it, or -1. */
+/* `fd_to_send`: a descriptor to send along, or -1. */
 static void send_to_manager(const char *state, int fd_to_send)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -76,11 +76,11 @@ int64_t notify_watchdog_ms(void)
 
 /* ---- passed sockets -------------------------------------------------------------------------- */
 
-#define STORED "stored-" /* begins the names of what we had kept */
+#define STORED "stored-" /* prefix of the names of stored descriptors */
 
 void notify_store(int fd, const char *name)
 {
-    char text[128]; /* not watched: a bound socket that does not listen looks hung up */
+    char text[128]; /* not polled: a bound socket that does not listen looks hung up */
     snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=" STORED "%.60s", name);
     if (fd >= 0)
         send_to_manager(text, fd);
@@ -92,7 +92,7 @@ static int64_t count_passed(void)
     return n <= 0 || n > PASSED_MAX || read_number("LISTEN_PID") != getpid() ? 0 : n;
 }
 
-/* The i-th name of LISTEN_FDNAMES is `wanted`, or, where that ends with "-", begins with it. */
+/* True if the i-th name in LISTEN_FDNAMES is `wanted`, or begins with it when it ends with "-". */
 static bool is_named(int64_t i, const char *wanted)
 {
     const char *at = getenv("LISTEN_FDNAMES");

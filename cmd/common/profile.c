@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What this machine supports: of a file, of the node's daemon, or probed. */
+/* What this machine supports: read from a file, asked from the node's daemon, or probed. */
 #include "cmd/common/cli.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
@@ -19,22 +19,22 @@
 #define INTERRUPT_MS 100        /* a signal may come between the look at the flag and the wait */
 #define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
 
-/* What a probe says of itself, before the bytes of the profile. */
+/* Header of a probe's report; the profile's bytes follow. */
 struct probe_report {
     int status;
     struct ocv_error err;
     char note[256]; /* where it comes from, for -v */
 };
 
-/* A probe that runs while the program waits for other things. It has a process of its own: what it
- * maps and what the registry client maps meanwhile would wait for each other in one. */
+/* A probe that runs while the program waits for something else. It is a process, not a thread:
+ * memory mapping by the probe and by the registry client would block each other in one process. */
 struct cli_probe {
     pid_t pid;
     int fd; /* struct probe_report, then the profile */
 };
 
-/* The daemon of this node has probed already, and deeper than there is time for here. Without one,
- * or with an answer that is not a profile, this program probes by itself. */
+/* The node's daemon has probed already, and more deeply than there is time for here. If it is not
+ * running or its answer is not a profile, this program probes by itself. */
 static bool ask_daemon(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
 {
     const char *path = ocv_config_get(cli->config, "socket");
@@ -100,7 +100,7 @@ void cli_profile_begin(struct cli *cli)
     struct cli_probe *probe = malloc(sizeof(*probe));
     if (!probe || pipe2(fds, O_CLOEXEC) < 0) {
         free(probe);
-        return; /* cli_profile probes then, and can say what is wrong */
+        return; /* cli_profile then probes, and reports the error */
     }
     *probe = (struct cli_probe){.pid = fork(), .fd = fds[0]};
     if (probe->pid == 0)
@@ -130,7 +130,7 @@ static bool is_interrupted(const struct cli *cli)
     return cli->interrupted && *cli->interrupted;
 }
 
-/* Until it has something to say, or the user does not want to know. */
+/* Wait for the report, or until the user interrupts. */
 static void await_finding(const struct cli *cli)
 {
     struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
@@ -138,7 +138,7 @@ static void await_finding(const struct cli *cli)
         ;
 }
 
-/* False: it ended early, or what it wrote is not whole. */
+/* False: the probe ended early, or its output is incomplete. */
 static bool read_finding(int fd, struct probe_report *found, struct ocv_buffer *json)
 {
     struct ocv_error err;
@@ -152,7 +152,7 @@ static bool read_finding(int fd, struct probe_report *found, struct ocv_buffer *
            OCV_OK;
 }
 
-/* From the process that began early, or now. */
+/* Reads the report of the probe that was started early, or probes now. */
 static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_error *err)
 {
     struct probe_report found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The client of registries that the options and the configuration describe. */
+/* The registry client, as options and configuration describe it. */
 #include "cmd/common/cli.h"
 
 static void log_line(void *data, const char *line)
@@ -7,7 +7,7 @@ static void log_line(void *data, const char *line)
     cli_say(data, "%s", line);
 }
 
-/* The object that shows it may change during the client's life. */
+/* The progress that shows waits may change during the client's life. */
 static void tell_wait(void *data, const struct ocv_registry_wait *wait)
 {
     const struct cli *cli = data;
@@ -15,8 +15,8 @@ static void tell_wait(void *data, const struct ocv_registry_wait *wait)
         cli->wait(cli->say_data, wait);
 }
 
-/* kubelet's programs, where the machine's configuration names them. Those that this user may not
- * read about are not this user's. */
+/* kubelet's credential providers, if the machine's configuration names them. A user who may not
+ * read their configuration goes without them. */
 static int open_providers(struct cli *cli, struct ocv_error *err)
 {
     const struct ocv_credential_providers_options options = {

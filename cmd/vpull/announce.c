@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is said before the first byte is fetched: the choice, why, and what it costs. */
+/* What is printed before the first byte is fetched: the choice, the reason, and its size. */
 #include "cmd/common/image/explain.h"
 #include "cmd/vpull/pull.h"
 
@@ -8,7 +8,7 @@
 #define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 
-/* Bytes of what a client without variants would take; -1 if that is the same or not known. */
+/* Bytes that a client without variants would fetch; -1 if they are the same or unknown. */
 static int64_t default_bytes(struct pull *pull)
 {
     const struct ocv_entry *other = ocv_decision_default(pull->decision);
@@ -24,8 +24,8 @@ static int64_t default_bytes(struct pull *pull)
     return bytes;
 }
 
-/* What this machine has hardware for and does not get: said where a lesser build is taken, so that
- * users do not have to find out by its speed. */
+/* If the machine has hardware that the chosen build does not use, say so: users should not have to
+ * find out from its speed. */
 static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_error *err)
 {
     size_t i = ocv_decision_missed(pull->decision);
@@ -43,7 +43,7 @@ static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_er
     return status;
 }
 
-/* Of the choice: why it fits, what is odd about it, what was not taken; empty: nothing. */
+/* About the choice: why it fits, what is odd about it, what was passed over. Empty: nothing. */
 struct choice_texts {
     const char *matched, *note, *missed;
 };

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_MAX (4u * 1024 * 1024) /* a larger decision is made here */
+#define ANSWER_MAX (4u * 1024 * 1024) /* a larger decision is made by vpull itself */
 #define TIMEOUT_MS 1000u              /* a daemon that hangs must not hang vpull */
 #define TARGET_MAX 2048u
 
-/* Registry, repository, tag and digest have no character that a query does not take as it is, but
- * "+" in names of algorithms. */
+/* Registry, repository, tag and digest need no escaping in a query, except "+" in algorithm names.
+ */
 static bool write_target(const struct ocv_reference *ref, char target[TARGET_MAX])
 {
     int n =

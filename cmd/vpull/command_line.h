@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/** @file command_line.h  What vpull's command line says. */
+/** @file command_line.h  vpull's command line. */
 #ifndef VPULL_COMMAND_LINE_H
 #define VPULL_COMMAND_LINE_H
 
@@ -13,7 +13,7 @@ struct vpull_settings {
 };
 
 extern const struct cli_command vpull_command;
-/** Read the options; what is wrong with them is printed. Returns the exit code, or -1 to go on. */
+/** Read the options; errors are printed. Returns the exit code, or -1 to go on. */
 int settings_read(struct cli *cli, struct vpull_settings *s, int argc, char **argv);
 
 #endif

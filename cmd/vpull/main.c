@@ -18,7 +18,7 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* One line for people, or one event for programs. */
+/* A line in text modes, an event in JSON. */
 static int fail_image(const struct cli *cli, struct progress *progress, const char *image,
                       const struct ocv_error *err)
 {
@@ -31,7 +31,7 @@ static int fail_image(const struct cli *cli, struct progress *progress, const ch
     return code;
 }
 
-/* A file or a tag holds one image: the second would silently take the first one's place. */
+/* A file or a tag holds one image: a second one would silently replace the first. */
 static int check_target(const struct destination *destination, const char *argument, char **images,
                         struct ocv_error *err)
 {
@@ -48,7 +48,7 @@ struct target {
     char *argument;
 };
 
-/* One image, and what became of it as an exit code. */
+/* Pull one image; returns its exit code. */
 static int pull_one(struct cli *cli, const struct pull_options *options, struct progress *progress,
                     const char *image, const struct target *target)
 {
@@ -59,8 +59,8 @@ static int pull_one(struct cli *cli, const struct pull_options *options, struct 
     return status < 0 ? fail_image(cli, progress, image, &err) : 0;
 }
 
-/* By the index's digest, or without a look at this machine by the manifest's; named as asked for.
- */
+/* Pull by the locked index digest, or with --lock-profile by the locked manifest digest, without a
+ * probe. The result gets the name asked for. */
 static int pull_locked(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
                        const struct lock_image *locked, const struct target *target)
 {
@@ -82,10 +82,10 @@ static int pull_locked(struct cli *cli, const struct vpull_settings *s, struct p
     }
     options.locked = choice ? NULL : locked;
     options.choice = choice;
-    if (locked->n_tags && !choice) /* the set is chosen in again, with what its tags stood for */
+    if (locked->n_tags && !choice) /* choose again in the set, with the digests that its tags had */
         return pull_one(cli, &options, progress, locked->reference, target);
     if (strncmp(locked->reference, "oci:", 4) == 0) {
-        if (!choice) /* a layout's name leads to the index; its digest is compared */
+        if (!choice) /* a layout is opened by name; its index digest is compared */
             return pull_one(cli, &options, progress, locked->reference, target);
         ocv_error_set(&err, OCV_ERR_UNSUPPORTED,
                       "%s: --lock-profile requires an image in a registry", locked->reference);
@@ -125,7 +125,7 @@ static int pull_lock(struct cli *cli, const struct vpull_settings *s, struct pro
     return code;
 }
 
-/* All images are tried; the first failure's code counts. */
+/* Tries all images; the exit code is the first failure's. */
 static int pull_all(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
                     char **images)
 {
@@ -197,7 +197,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal}, before;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* a lost terminal must not leave podman's credentials file behind; nohup stays nohup */
+    /* on SIGHUP too, podman's credentials file must be removed; nohup keeps working */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     case PLUGIN_METADATA:
         plugin_print_metadata(stdout);
         return cli_quit(&cli, 0);
-    case PLUGIN_COMPLETION: /* docker's and cobra's protocol is that of cli_read */
+    case PLUGIN_COMPLETION: /* cli_read speaks the completion protocol of docker and cobra */
         cli.completing = true;
         break;
     case PLUGIN_HOOK:

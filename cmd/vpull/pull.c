@@ -14,7 +14,7 @@
 
 #define TEXT_MAX (64u * 1024)
 #define REJECTIONS_SHOWN 10u
-#define PRINT_REF_TOLD_MS 5000u /* scripts are told of nothing but a long wait */
+#define PRINT_REF_TOLD_MS 5000u /* scripts see a message only after a long wait */
 
 const char *pull_label(const struct pull *pull)
 {
@@ -66,7 +66,7 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     size_t n = ocv_decision_rejected_count(pull->decision);
     int status = names_no_match(pull->cli, pull->image.text, pull->image.reference,
                                 pull->image.index, pull->decision, err);
-    if (pull->options->quiet || status == OCV_ERR_CONFIG) /* a label that there is not */
+    if (pull->options->quiet || status == OCV_ERR_CONFIG) /* the label does not exist */
         return status;
     for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)
         show_rejected(pull, i);
@@ -75,7 +75,7 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
-/* The bytes at the name and the choice in them must be those that were locked. */
+/* The document and the choice must be the locked ones. */
 static int check_locked(const struct pull *pull, struct ocv_error *err)
 {
     const struct lock_image *locked = pull->options->locked;
@@ -95,7 +95,7 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     return OCV_ERR_NO_MATCH;
 }
 
-/* A choice by rule is always shown: nothing in the registry says so. */
+/* Always show a choice by tag rule: nothing in the registry tells of it. */
 static void announce_tag(const struct pull *pull)
 {
     const char *tag = image_tag(&pull->image, pull->entry);
@@ -148,8 +148,7 @@ static int read_child(struct pull *pull, struct ocv_error *err)
                       : child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
 }
 
-/* What docker and podman run: an image that they have is not found by its manifest's digest alone.
- */
+/* The name to give docker or podman: they may not find an image by its manifest digest alone. */
 static char *quiet_name(const struct pull *pull, const struct destination *destination)
 {
     const struct ocv_reference *reference = pull->image.reference;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file pull.h
- * One image on its way: named, resolved, and handed to its destination.
+ * One image: resolve it, then hand it to its destination.
  */
 #ifndef VPULL_PULL_H
 #define VPULL_PULL_H
@@ -12,14 +12,14 @@
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct destination *destination, const char *argument,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** Label of what was chosen, here or for the lock; NULL where it has none. */
+/** Label of the choice, made here or for the lock; NULL if it has none. */
 const char *pull_label(const struct pull *pull);
-/** Of an image without an index: warn when its config names another platform, or when it was named
- * by digest and says of itself that it does not fit. */
+/** For an image without an index: warn if its config names another platform, or if it was given by
+ *  digest and its labels say that it does not fit. */
 int pull_check_lone(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Remember on the node what was resolved; failure only shows with -v. */
+/** Record the choice on the node; a failure shows only with -v. */
 void pull_record(const struct pull *pull);
-/** Show the decision and the bytes to fetch. */
+/** Print the decision and the bytes to fetch. */
 int pull_announce(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the node remembers of a resolution, and what a manifest says of itself when it is named by
- * digest and no index can be asked. */
+/* What the node records of a choice, and checks of a manifest given by digest, for which no index
+ * can be asked. */
 #include "cmd/vpull/pull.h"
 #include "lib/records/records.h"
 
@@ -14,8 +14,8 @@ static const char *record_dir(const struct cli *cli, char *out, size_t size)
     return ocv_record_directory(ocv_config_get(cli->config, "state_dir"), out, size);
 }
 
-/* In which repository engines will find it: of a layout's image, that of the name it is given, else
- * the layout, which is not a repository. */
+/* The repository in which engines will find the image. For an image from a layout: that of its new
+ * name, else the layout, which is not a repository. */
 static char *repository_of(const struct pull *pull)
 {
     ocv_auto(ocv_reference) named = NULL;
@@ -29,7 +29,8 @@ void pull_record(const struct pull *pull)
 {
     char dir[4096];
     struct ocv_error err = {0};
-    const struct ocv_descriptor *tagged = NULL; /* by a rule there is no index but the tag's own */
+    const struct ocv_descriptor *tagged =
+        NULL; /* a tag rule's index is not in the registry; the tag's own may be */
     char *repository = repository_of(pull);
     bool index = pull->image.kind == OCV_DOCUMENT_INDEX;
     if (pull->image.choice)
@@ -52,7 +53,7 @@ static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
     return json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* What is known of the image: by the node's record, else by its config's labels. */
+/* What is known of the image: from the node's record, else from its config's labels. */
 static bool find_said(const struct pull *pull, const json_t *config, struct ocv_record *out)
 {
     char dir[4096];
@@ -65,7 +66,7 @@ static bool find_said(const struct pull *pull, const json_t *config, struct ocv_
     return out->label && out->properties;
 }
 
-/* A single manifest has no platform, only its config does: there is no other entry to choose. */
+/* A single manifest has no platform, only its config does; there is no other entry to choose. */
 static void check_platform(const struct pull *pull, const json_t *config)
 {
     char own[128], wanted[128];
@@ -77,7 +78,7 @@ static void check_platform(const struct pull *pull, const json_t *config)
         pull->cli->platform ? *pull->cli->platform : ocv_profile_platform(pull->cli->profile);
     if (!host.os)
         host.os = "linux";
-    if (host.variant) /* else nothing is known of the host's level */
+    if (host.variant) /* else the host's level is unknown */
         image.variant = variant;
     if (!image.os || !arch || !host.architecture || ocv_platform_match(&host, &image, NULL) >= 0)
         return;

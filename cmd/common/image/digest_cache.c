@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX 2000u /* of a kind */
+#define KEPT_MAX 2000u /* entries of one kind */
 
 /* $XDG_CACHE_HOME/ocivariant/KIND/VERSION */
 static bool directory_name(const char *kind, char *out, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What was found out of a layer or an image, in the user's cache ($XDG_CACHE_HOME/ocivariant/KIND),
- * by digest. What another version found is not asked for. */
+/* Facts about a layer or an image, cached per user by digest ($XDG_CACHE_HOME/ocivariant/KIND).
+ * Entries of another version are not used. */
 #ifndef OCV_DIGEST_CACHE_H
 #define OCV_DIGEST_CACHE_H
 
@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 
-/** Append what was written of `kind` ("content", "configs", "documents") under the digest; false:
- * nothing. A reader has to stand a damaged file. */
+/** Append the entry of `kind` ("content", "configs", "documents") for the digest; false if there is
+ *  none. A reader must cope with a damaged file. */
 bool digest_cache_read(const char *kind, const char *digest, struct ocv_buffer *out);
-/** Failure costs nothing but the next reading. */
+/** A failed write is ignored: the next reader finds the facts again. */
 void digest_cache_write(const char *kind, const char *digest, const struct ocv_buffer *found);
 
 #endif

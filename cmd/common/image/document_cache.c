@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One file per tag: a line "MEDIA-TYPE DIGEST", then the document's bytes. It appears by rename; no
- * fsync, since losing it is harmless and its digest is checked. A writer cleans up: what
- * killed writers left, and the tags that were written longest ago when there are too many. */
+/* One file per tag: a line "MEDIA-TYPE DIGEST", then the document's bytes. It is put in place by
+ * rename, without fsync: a lost file is harmless, and the digest is checked. Each writer removes
+ * temporary files that killed writers left, and the oldest tags when there are too many. */
 #include "cmd/common/image/document_cache.h"
 #include "lib/base/file.h"
 
@@ -28,7 +28,7 @@ static bool make_directory(char *path)
     return mkdir(path, 0700) == 0 || access(path, W_OK) == 0;
 }
 
-/* The directory, and the file for a tag. False: no cache for this user or reference. */
+/* The directory, and the file for a tag. False: this user or this reference has no cache. */
 static bool cache_path(const struct ocv_reference *reference, char *dir, char *file, size_t size)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -46,7 +46,7 @@ static bool cache_path(const struct ocv_reference *reference, char *dir, char *f
     return n > 0 && (size_t)n < size;
 }
 
-/* Cut the head line off `body`. */
+/* Remove the first line from `body`. */
 static bool take_head(struct ocv_descriptor *out, struct ocv_buffer *body)
 {
     char *end = body->data ? memchr(body->data, '\n', body->len) : NULL;
@@ -80,8 +80,8 @@ bool cache_read(const struct ocv_reference *reference, struct ocv_descriptor *ou
     return ok;
 }
 
-/* What killed writers left goes; `*oldest` becomes the tag written longest ago. Returns how many
- * tags there are. */
+/* Remove temporary files of killed writers. `*oldest`: the tag written longest ago. Returns the
+ * number of tags. */
 static size_t look_over(DIR *dir, char oldest[NAME_LENGTH + 1])
 {
     struct timespec first = {.tv_sec = 0};
@@ -114,7 +114,7 @@ static void clean_up(const char *path)
 {
     char oldest[NAME_LENGTH + 1];
     DIR *dir = opendir(path);
-    /* one goes for each that comes; a few more where the limit was once higher */
+    /* one is removed for each one added; a few more in case the limit was lowered */
     for (int i = 0; dir && i < 8 && look_over(dir, oldest) > TAGS_MAX; i++) {
         (void)unlinkat(dirfd(dir), oldest, 0);
         rewinddir(dir);

@@ -56,7 +56,7 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
     return status;
 }
 
-/* What was heard of configurations where tags leave something open. */
+/* Notes of configurations that were read where tags leave something open. */
 static int format_notes(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct ocv_tag_note note;
@@ -130,7 +130,7 @@ static const char *platform_text(const struct ocv_entry *entry, char *out, size_
     return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
 }
 
-/* End the line, and begin another where there is something to know. */
+/* End the line, and add another one if there is a note. */
 static int format_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
                        int width, struct ocv_buffer *out, struct ocv_error *err)
 {

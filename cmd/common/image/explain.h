@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A decision as text for people. */
+/* A decision as text for users. */
 #ifndef OCV_EXPLAIN_H
 #define OCV_EXPLAIN_H
 
 #include "cmd/common/image/image.h"
 
-/** The whole table: what was chosen, the rank of what fits, and why the rest does not. */
+/** The whole table: what was chosen, the rank of each entry that fits, and why the others do
+ *  not. */
 int explain_format(const struct cli *cli, const struct image *image,
                    const struct ocv_decision *decision, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
@@ -14,11 +15,11 @@ int explain_format(const struct cli *cli, const struct image *image,
 int explain_matched(const struct image *image, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** "LABEL" ("LABEL+FEATURE" of a twin in another format), "(default)" for an ordinary image of an
- * index with variants, else "(entry N)", for a table's first column. Returns `out`. */
+/** "LABEL" ("LABEL+FEATURE" for a twin in another format); "(default)" for an ordinary image in an
+ *  index with variants; else "(entry N)". For a table's first column. Returns `out`. */
 const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                          size_t size);
-/** The same of what was chosen, where "ordinary image" tells more than "(entry N)". */
+/** The same for the chosen entry, with "ordinary image" in place of "(entry N)". */
 const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                            size_t size);
 

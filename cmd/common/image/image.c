@@ -24,7 +24,7 @@ bool image_split_layout(const char *text, char **dir, char **tag)
     return true;
 }
 
-/* A document that came without its digest: an index knows its own. */
+/* Compute the digest of a document that came without one; an index has its own. */
 static int name_body(struct image *image, struct ocv_error *err)
 {
     if (image->top.digest[0])
@@ -36,8 +36,8 @@ static int name_body(struct image *image, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Most documents are indexes and the largest are: parse as one first, and only ask what else it may
- * be when that fails. */
+/* Most documents, and the largest ones, are indexes: parse as one first, and look for another type
+ * only if that fails. */
 static int parse_body(struct image *image, struct ocv_error *err)
 {
     const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
@@ -70,7 +70,7 @@ static int open_layout(struct image *image, const char *dir, struct ocv_error *e
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
 }
 
-/* A failure of HEAD that GET would only repeat, after as many retries. */
+/* True if the error of a HEAD would only repeat with GET, after as many retries. */
 static bool is_final(const struct ocv_error *err)
 {
     return err->status == OCV_ERR_INTERRUPTED || err->status == OCV_ERR_DENIED ||
@@ -79,7 +79,7 @@ static bool is_final(const struct ocv_error *err)
             (err->http_status == 0 || err->http_status == 429 || err->http_status >= 500));
 }
 
-/* HEAD when the tag was seen before: `*same` if it is unchanged, and the bytes are here. */
+/* Ask with HEAD if the tag is cached: `*same` if it is unchanged and its bytes are in the cache. */
 static int seen_before(struct cli *cli, struct image *image, bool *same, struct ocv_error *err)
 {
     struct ocv_descriptor now;
@@ -102,8 +102,8 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
     return status;
 }
 
-/* What is read from standard input is one registry's secret: another one that asks for a login, as
- * Docker Hub always does, must not get it. */
+/* Credentials from standard input belong to one registry. Another one that asks for a login, as
+ * Docker Hub always does, must not get them. */
 int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err)
 {
@@ -153,7 +153,7 @@ int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_
     return status == OCV_OK ? parse_body(out, err) : status;
 }
 
-/* What is chosen in is now made of tags. */
+/* Replace the image's index with the one made from tags. */
 static void take_choice(struct image *image)
 {
     image->index = ocv_tag_choice_index(image->choice);
@@ -175,8 +175,8 @@ static int choose_tag(struct cli *cli, struct image *image, struct ocv_error *er
     return status;
 }
 
-/* The second source is asked only where the first has nothing to say. A registry that does not list
- * its tags leaves the image as it is. */
+/* Tag rules are tried only if the index has no variants. If the registry does not list tags, the
+ * image stays as it is. */
 int image_open_by_rule(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
 {
     struct ocv_error failure = {0}, reason = {0};
@@ -204,10 +204,10 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
     return status;
 }
 
-/* A repository whose tags are those of a lock. */
+/* A repository with the tags that a lock fixes. */
 struct locked_source {
     struct rules_source registry;
-    struct ocv_tag_source by; /* what reads by digest */
+    struct ocv_tag_source by; /* reads the tags by digest */
     const struct lock_image *locked;
 };
 
@@ -288,7 +288,7 @@ const char *image_tag(const struct image *image, const struct ocv_entry *entry)
     return image->choice ? ocv_tag_choice_tag(image->choice, entry, NULL) : NULL;
 }
 
-/* "index.json" is a fine name of an image on Docker Hub, and never what was meant. */
+/* "index.json" is a valid image name on Docker Hub, but a user who types it means the file. */
 int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
                       bool by_rule, struct ocv_error *err)
 {
@@ -325,7 +325,7 @@ void image_close(struct image *image)
     ocv_tag_rules_free(image->rules);
 }
 
-/* A profile without a platform (PEP 825 has none) is taken to be of this machine's kind. */
+/* A profile without a platform (PEP 825 has none) gets this machine's platform. */
 static int own_platform(struct ocv_platform **out, struct ocv_error *err)
 {
     struct utsname machine;
@@ -334,7 +334,7 @@ static int own_platform(struct ocv_platform **out, struct ocv_error *err)
     return ocv_platform_parse(machine.machine, out, err);
 }
 
-/* What the image says of itself has won over its name; who asked by the name should know. */
+/* The image's own configuration overrides its name; warn a user who asked by that name. */
 static void warn_contradictions(struct cli *cli, const struct image *image)
 {
     struct ocv_tag_note note;

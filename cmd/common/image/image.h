@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An image as named on the command line: what its name stands for, and the choice inside it. */
+/* An image as given on the command line, and the choice in it. */
 #ifndef OCV_IMAGE_H
 #define OCV_IMAGE_H
 
@@ -15,45 +15,46 @@ struct image {
     struct ocv_descriptor top;       /**< what the name stands for */
     struct ocv_buffer body;          /**< its bytes */
     enum ocv_document_kind kind;
-    const struct ocv_index *index; /**< to choose in: of the body (a lone manifest becomes an index
-                                        of one entry), or of the tags that stand for the name */
-    struct ocv_index *parsed;      /**< of the body; NULL where the tag does not exist */
-    struct ocv_tag_rules *rules;   /**< with a choice among tags, else NULL */
+    const struct ocv_index
+        *index; /**< the index to choose from: the body's (a lone manifest becomes an index
+                     of one entry), or of the tags that stand for the name */
+    struct ocv_index *parsed;    /**< of the body; NULL if the tag does not exist */
+    struct ocv_tag_rules *rules; /**< with a choice among tags, else NULL */
     struct ocv_tag_choice *choice;
 };
 
-/** Split "oci:DIR[:TAG]". Both outputs are owned by the caller; tag may be NULL. False: not oci:.
- */
+/** Split "oci:DIR[:TAG]". The caller owns both outputs; tag may be NULL. False if it is not
+ *  oci:. */
 bool image_split_layout(const char *text, char **dir, char **tag);
-/** Open by name: registry reference or oci:DIR[:TAG]. Fetches the top document. */
+/** Open an image by name, a registry reference or oci:DIR[:TAG], and fetch its top document. */
 int image_open(struct cli *cli, const char *text, struct image *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** Open the set of tags of a lock by the tag rules of this machine; what the tags name by now does
- * not matter. OCV_ERR_DATA: the rules make no set of these tags. */
+/** Open a lock's set of tags with this machine's tag rules, whatever the tags point to now.
+ *  OCV_ERR_DATA: the rules do not make a set of these tags. */
 int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
                       struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same, and where the document has no variants of its own, by the tag rules (unless the
- *  configuration has `tag_rules: off`): the index is then one of the tags that stand for the name,
- *  which need not be a tag itself. */
+/** image_open; a document without variants of its own is replaced by an index made by the tag rules
+ *  (unless the configuration has `tag_rules: off`). That index belongs to one of the tags that the
+ *  name stands for; the name need not be a tag itself. */
 int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag that a rule made this entry of, or NULL. */
 const char *image_tag(const struct image *image, const struct ocv_entry *entry);
-/** From a file of index bytes. */
+/** Open a file that contains an index. */
 int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** A file of --index (may be NULL), or an image by name, by rule or not. Where that fails and a
- * file or directory has the name, a hint says how it is read. */
+/** A file of --index (may be NULL), or an image by name, with or without rules. If that fails and a
+ *  file or directory has that name, a hint says how to read it. */
 int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
                       bool by_rule, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Before a registry is asked: --creds-stdin is for one host alone. */
+/** Call before a registry is asked: --creds-stdin is for one host only. */
 int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 void image_close(struct image *image);
-/** Resolve with the command's options. Needs cli_load; makes cli->profile. By a rule, the index may
- *  be another one afterwards. */
+/** Resolve with the command's options. Needs cli_load; makes cli->profile. A tag rule may replace
+ *  the index. */
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same for a profile of the caller's. */
+/** The same for the caller's profile. */
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** By a rule, the platform of an image is read when it is chosen. Read those of all entries now (of

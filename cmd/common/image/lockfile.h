@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variants.lock: which manifest each of several machines gets of each image, fixed by digests
+/* variants.lock: which manifest of each image each of several machines gets, fixed by digest
  * (schema/lock.schema.json). `variantctl lock` writes it, `vpull --locked` reads it. */
 #ifndef OCV_LOCKFILE_H
 #define OCV_LOCKFILE_H
@@ -18,10 +18,11 @@ struct lock_choice {
     const char *digest;  /**< of the manifest */
     const char *label;   /**< NULL for a non-variant */
 };
-/** A tag of a set that tag rules make, and what it stood for. */
+/** A tag of a set made by tag rules, and the digest it had. */
 struct lock_tag {
     const char *tag;
-    struct ocv_descriptor descriptor; /**< size negative, media type empty: not in the lock */
+    struct ocv_descriptor
+        descriptor; /**< not in the lock if size is negative and the media type is empty */
 };
 struct lock_image {
     const char *reference; /**< as lock_name makes it, or "oci:DIR:TAG" */
@@ -29,7 +30,7 @@ struct lock_image {
                             * tags, of the index made of them, which is stored nowhere */
     struct lock_choice *choices;
     size_t n_choices;
-    struct lock_tag *tags; /**< NULL: its variants are entries of an index */
+    struct lock_tag *tags; /**< NULL: the variants are entries of an index */
     size_t n_tags;
 };
 struct lock {
@@ -38,17 +39,18 @@ struct lock {
     void *root; /* the JSON that owns the texts */
 };
 
-/** Read and check a lock. Malformed: OCV_ERR_DATA, which names the file and the image. */
+/** Read and check a lock. OCV_ERR_DATA if it is malformed; the error names the file and the
+ *  image. */
 int lock_read(const char *path, struct lock *out, struct ocv_error *err) OCV_WARN_UNUSED;
 void lock_free(struct lock *lock);
-/** What a lock calls an image: "docker.io/team/app:1", or "docker.io/team/app@sha256:..." for one
- * that was named by its digest. */
+/** An image's name in a lock: "docker.io/team/app:1", or "docker.io/team/app@sha256:..." if it was
+ *  given by digest. */
 void lock_name(const struct ocv_reference *reference, char *out, size_t size);
 /** The image of that reference ("app" is "docker.io/library/app:latest"), or NULL. */
 const struct lock_image *lock_find(const struct lock *lock, const char *reference);
 /** The choice of that profile name, or NULL. */
 const struct lock_choice *lock_choice(const struct lock_image *image, const char *profile);
-/** Is the manifest one of those that are locked? */
+/** True if the manifest is one of those that the lock allows. */
 bool lock_holds(const struct lock_image *image, const char *digest);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAGS_LOOKED_AT 5000u /* of a repository with more, the first ones */
+#define TAGS_LOOKED_AT 5000u /* the first tags of a repository */
 #define TAGS_SHOWN 6u
 
 struct tag_search {
@@ -29,7 +29,7 @@ static size_t common_prefix(const char *a, const char *b)
     return n;
 }
 
-/* Those that begin as what was asked for come first. */
+/* Tags with the longest common prefix come first. */
 static int by_likeness(const void *a, const void *b, void *wanted)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
@@ -60,7 +60,7 @@ static void show_tags(struct tag_search *look, char *out, size_t size)
                  ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
-/* "registries: {HOST: {mirror_of: docker.io}}" would have rules know the name. */
+/* True if rules would know the name with "registries: {HOST: {mirror_of: docker.io}}". */
 static bool mirrors_a_family(struct cli *cli, const struct ocv_reference *reference)
 {
     char text[600];

@@ -21,7 +21,7 @@ static void shipped_dir(const char *datadir, char out[DIR_MAX])
     snprintf(out, DIR_MAX, "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
 }
 
-/* mirror_of of the configuration. */
+/* Applies mirror_of of the configuration. */
 static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *config,
                        struct ocv_error *err)
 {
@@ -212,7 +212,7 @@ static int source_blob(void *data, const struct ocv_descriptor *blob, struct ocv
     return ocv_registry_get_blob(s->cli->registry, s->reference, blob, body, err);
 }
 
-/* A digest names the same manifest wherever it is. */
+/* A digest names the same manifest everywhere, so any repository's cached configuration serves. */
 static bool recall_config(void *data, const char *digest, struct ocv_buffer *essence)
 {
     (void)data;

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tag rules of this machine, and the choice among a repository's tags by them. */
+/* This machine's tag rules, and the choice among a repository's tags. */
 #ifndef OCV_RULES_H
 #define OCV_RULES_H
 
 #include "cmd/common/cli.h"
 #include "lib/tags/tags.h"
 
-/** Load the shipped rules and over them the administrator's (OCV_PATH_TAG_RULES), which replace by
- *  family name; `only` (may be NULL) leaves out families that cannot know this repository. */
+/** Load the shipped rules, then the administrator's (OCV_PATH_TAG_RULES), which replace families of
+ *  the same name. `only` (may be NULL): skip families that cannot know this repository. */
 int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same with the shipped ones in DATADIR/tags.d; NULL: where they were installed. `config` says
- * which registries stand in for others. */
+/** The same with the shipped rules in DATADIR/tags.d; NULL: where they were installed. `config`
+ *  says which registries mirror others. */
 int rules_load_from(const char *datadir, const struct ocv_config *config,
                     const struct ocv_reference *only, struct ocv_tag_rules **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** rules_load, and over them those of a file or a directory, `extra` (may be NULL). */
+/** rules_load, then the rules of a file or a directory, `extra` (may be NULL). */
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Where `rules` know no family of the repository, add those for tags that publishers write
- *  themselves (tags.d/authoring): for who publishes, never for what is pulled. `*added`: they were.
- */
+/** If no family of `rules` knows the repository, add the rules for publishers' own tags
+ *  (tags.d/authoring). For publishing only, never for pulling. `*added`: they were added. */
 int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                          bool *added, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The list of a repository's tags, sorted by byte. */
+/** A repository's tags, sorted by byte. */
 struct rules_tags {
     char **list;
     size_t n;
@@ -34,8 +33,8 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err) OCV_WARN_UNUSED;
 void rules_tags_free(struct rules_tags *tags);
 
-/** A registry's repository as the source of a choice among its tags; `data` is what it reads with
- * and must outlive it, as must the reference. */
+/** A registry's repository as the source of a choice among its tags. `data`, which it reads with,
+ *  and the reference must outlive it. */
 struct rules_source {
     struct cli *cli;
     const struct ocv_reference *reference;

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* Every function of the library that is called here. */
+/* Every function of the library that programs call. */
 #define CALLS(X)                     \
     X(ocv_registry_new)              \
     X(ocv_registry_free)             \
@@ -31,9 +31,9 @@ static struct {
     CALLS(POINTER)
 } calls;
 
-/* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP). Its constructor takes
- * half a millisecond; with this variable set it is left to the first user (GnuTLS manual,
- * "Initialization"). Only a program with one thread may change its environment. */
+/* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP), and its constructor
+ * takes half a millisecond. With this variable set, initialization is left to the first user
+ * (GnuTLS manual, "Initialization"). Only a program with one thread may change its environment. */
 static void *open_library(bool one_thread)
 {
     static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A block of lines that is drawn over and over, never higher than the terminal. The cursor waits in
- * its first line: a terminal that is made narrower wraps what has become too wide, and moves the
- * cursor with the text that it stands on. For the same reason nothing wraps while it is drawn:
- * what the terminal's width is may be known here later than there. */
+/* A block of lines that is redrawn in place, never higher than the terminal. The cursor rests in
+ * the first line: when a terminal becomes narrower it wraps lines that are too wide, and moves the
+ * cursor with the text under it. Wrapping is off while drawing, because this process may learn the
+ * new width later than the terminal. */
 #include "cmd/common/color.h"
 #include "cmd/common/progress/progress_internal.h"
 
@@ -22,7 +22,7 @@ static void terminal_size(const struct progress *progress, unsigned *rows, unsig
     }
 }
 
-/* Line by line: tmux moves what is cleared at once from the screen's first line on into its
+/* Erased line by line: tmux moves text that is cleared at once from the top of the screen into its
  * history. */
 void bars_erase(struct progress *progress)
 {
@@ -33,7 +33,7 @@ void bars_erase(struct progress *progress)
     progress->drawn = 0;
 }
 
-/* `text` with the part from `mark` on in a colour. */
+/* Draw `text`, coloured from `mark` to its end. */
 static void draw_line(struct progress *progress, FILE *screen, const char *text, const char *mark)
 {
     if (progress->color && mark)
@@ -55,7 +55,7 @@ static void draw_layer(struct progress *progress, FILE *screen, const struct lay
     draw_line(progress, screen, text, line.stalled > 0 ? strstr(text, "stalled") : NULL);
 }
 
-/* More layers than rows: those at work, then those that wait, and one line for the rest. */
+/* More layers than rows: the active ones, then the waiting ones, and one line for the rest. */
 static void draw_some(struct progress *progress, FILE *screen, unsigned room, unsigned columns)
 {
     unsigned left = room - 1;
@@ -116,7 +116,7 @@ void bars_draw(struct progress *progress, bool last)
     terminal_size(progress, &rows, &columns);
     columns = columns < 20 ? 20 : columns;
     progress->drawn = 0;
-    fputs("\r\033[?7l", screen); /* nothing wraps */
+    fputs("\r\033[?7l", screen); /* turns wrapping off */
     draw_layers(progress, screen, last, rows > 1u + status ? rows - 1 - status : 0, columns);
     if (status)
         draw_status(progress, screen, columns);

@@ -94,7 +94,7 @@ static bool is_active(enum layer_state state)
            state == LAYER_UPLOADING;
 }
 
-/* "12.3 MB/27.1 MB  4.10 MB/s  3s left" or what of it is known */
+/* "12.3 MB/27.1 MB  4.10 MB/s  3s left", as far as known */
 static void format_amount(const struct layer_line *line, char *out, size_t size)
 {
     char done[FORMAT_NUMBER_MAX], total[FORMAT_NUMBER_MAX], rate[FORMAT_NUMBER_MAX];

@@ -15,16 +15,16 @@
 const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX]);
 /** "8s", "1m05s", "2h03m", "3d04h". Negative: "?". Returns `out`. */
 const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX]);
-/** How long `bytes` take at `rate` bytes a second, as a duration. */
+/** Time that `bytes` take at `rate` bytes per second, as a duration. */
 const char *format_left(int64_t bytes, double rate, char out[FORMAT_NUMBER_MAX]);
-/** The part of a digest that people compare: the first 12 characters of its encoded part. */
+/** The part of a digest that people compare: the first 12 hexadecimal digits. */
 const char *format_short_digest(const char *digest, char out[16]);
 
-/** State of one layer. Texts are the engine's own words where it has them. */
+/** State of one layer. Texts are the engine's own where it has any. */
 enum layer_state {
     LAYER_WAITING,
     LAYER_DOWNLOADING,
-    LAYER_DOWNLOADED, /**< its bytes are here; it waits to be extracted */
+    LAYER_DOWNLOADED, /**< all bytes have arrived; waits to be extracted */
     LAYER_EXTRACTING,
     LAYER_LOADING,
     LAYER_UPLOADING,
@@ -42,7 +42,7 @@ struct layer_line {
     int64_t size;    /**< negative: unknown */
     double rate;     /**< bytes a second, 0: unknown */
     int64_t seconds; /**< in this state */
-    int64_t stalled; /**< seconds without a byte, 0: bytes come */
+    int64_t stalled; /**< seconds without a byte, 0: not stalled */
 };
 /** One line of at most `width` columns, without newline, into `out` (truncated to `size`). */
 void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Progress without a terminal: a line when something ends, and every few seconds one that says how
- * far the whole is, so that a log of an hour shows that something happened. */
+/* Progress without a terminal: a line when something ends, and a line with the total every few
+ * seconds, so that the log of an hour shows that the pull is alive. */
 #include "cmd/common/progress/progress_internal.h"
 
 #include <string.h>
@@ -17,11 +17,11 @@ void lines_finished(struct progress *progress, const struct layer *layer)
     fflush(progress->stream);
 }
 
-/* Layers whose bytes are on their way, all together. */
+/* Totals of the layers being transferred. */
 struct layer_totals {
     int64_t done, size;
     double rate;
-    int64_t stalled; /* the least of them, -1: none is on its way */
+    int64_t stalled; /* the shortest stall; -1: no layer is being transferred */
     bool open;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Everything printed besides the layers: lines, events, the current step and what is waited for. */
+/* Everything printed besides the layers: lines, events, the current step and waits. */
 #include "cmd/common/color.h"
 #include "cmd/common/progress/progress_internal.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_FIRST_NS (2 * SECOND_NS) /* the time that something takes is shown from here on */
+#define TIME_FIRST_NS (2 * SECOND_NS) /* elapsed time is shown from here on */
 
 static bool is_text(const struct progress *progress)
 {
@@ -73,7 +73,7 @@ void progress_log(struct progress *progress, const char *program, const char *li
     progress_event(progress, "log", json_pack("{s:s}", "message", line));
 }
 
-/* ---- what has no layers --------------------------------------------------------------------- */
+/* ---- steps without layers -------------------------------------------------------------------- */
 
 void progress_status(struct progress *progress, const char *event, const char *image,
                      const char *format, ...)
@@ -145,7 +145,7 @@ static void tell_retry(struct progress *progress, const struct ocv_registry_wait
                              (int)wait->attempts));
 }
 
-/* At most once in a while: a stream of these would not be read. */
+/* Rate-limited: nobody reads a stream of these. */
 static void tell_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
                          int64_t now)
 {

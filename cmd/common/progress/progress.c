@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The layers and what is done with them now; at most ten redraws a second. */
+/* The layers and the current work on them; at most ten redraws per second. */
 #include "cmd/common/progress/progress_internal.h"
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define REDRAW_NS (SECOND_NS / 10)
-#define RATE_WINDOW_NS (SECOND_NS / 2) /* the rate is renewed twice a second */
-#define RATE_FIRST_NS (2 * SECOND_NS)  /* and shown when there is so much to take it from */
+#define RATE_WINDOW_NS (SECOND_NS / 2) /* the rate is updated twice a second */
+#define RATE_FIRST_NS (2 * SECOND_NS)  /* and shown once it covers this much time */
 #define STALLED_NS (3 * SECOND_NS)
 
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
@@ -87,7 +87,7 @@ struct layer_line progress_line(const struct layer *layer, int64_t now)
                                               : 0};
 }
 
-/* ---- layers ------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 static void layer_event(struct progress *progress, const struct layer *layer)
 {
@@ -130,7 +130,7 @@ size_t progress_add(struct progress *progress, const char *id, int64_t size)
     return progress->n++;
 }
 
-/* A rate over the last half second, smoothed so that "time left" does not jump. */
+/* The rate over the last half second, smoothed so that "time left" does not jump. */
 static void measure_speed(struct layer *layer, int64_t now)
 {
     int64_t passed = now - layer->rate_at;
@@ -190,7 +190,7 @@ void progress_tick(struct progress *progress)
 static void change_state(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
 {
     if (layer->state != state) {
-        /* the rate of another kind of work says nothing about this one */
+        /* the rate of other work does not apply to this one */
         layer->rate = 0;
         layer->rate_at = layer->since = layer->changed_at = now;
         layer->rate_done = done;
@@ -205,7 +205,7 @@ static void change_state(struct layer *layer, enum layer_state state, int64_t do
     measure_speed(layer, now);
 }
 
-/* Every change is an event, an end is worth a line. */
+/* Every change is an event; an end is also a line. */
 static void tell_state(struct progress *progress, struct layer *layer, enum layer_state before)
 {
     bool ended = progress_is_finished(layer) || layer->state == LAYER_DOWNLOADED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file progress.h
- * What the user sees while an image comes: bars on a terminal, lines elsewhere, JSON on request.
- * Everything goes to one stream, that of JSON is best standard output. One thread.
+ * What the user sees while an image is pulled: bars on a terminal, lines elsewhere, JSON on
+ * request. All output goes to one stream; for JSON that should be standard output. For one thread.
  */
 #ifndef OCV_PROGRESS_H
 #define OCV_PROGRESS_H
@@ -27,10 +27,10 @@ struct progress;
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err);
 void progress_free(struct progress *progress);
-/** Colours on or off (off before). */
+/** Turn colours on or off (initially off). */
 void progress_color(struct progress *progress, bool on);
 
-/** A line for people: above the bars, in plain and bar mode. */
+/** A line for the user, in plain and bar mode; above the bars. */
 void progress_message(struct progress *progress, const char *format, ...) OCV_PRINTF(2, 3);
 /** A JSON event; nothing in the other modes. Takes the object; NULL is ignored. */
 void progress_event(struct progress *progress, const char *event, json_t *object);
@@ -42,37 +42,38 @@ void progress_warn(struct progress *progress, const char *program, const char *f
 /** "PROGRAM: ..." of -v as a line, in quiet mode too, or as an event. */
 void progress_log(struct progress *progress, const char *program, const char *line);
 
-/** What is done now that has no layers, "app:1: resolving": a line below the bars that stays until
- *  the next one, or until progress_finish. In plain mode a line now, and again every few seconds
- *  with the time it takes; in JSON an event of that name with the image and the text as its
- * "message". */
+/** The current step when there are no layers, "app:1: resolving": a line below the bars that stays
+ *  until the next step or progress_finish. In plain mode it is a line now, and again every few
+ *  seconds with the elapsed time; in JSON an event of that name with the image, and the text as
+ *  "message". */
 void progress_status(struct progress *progress, const char *event, const char *image,
                      const char *format, ...) OCV_PRINTF(4, 5);
-/** That is done. */
+/** That step is done. */
 void progress_status_end(struct progress *progress);
-/** To be said, once, in `ms` milliseconds, in every mode, unless progress_late_end comes before. */
+/** A message to print once, in every mode, in `ms` milliseconds, unless progress_late_end is called
+ *  first. */
 void progress_late(struct progress *progress, unsigned ms, const char *format, ...)
     OCV_PRINTF(3, 4);
 void progress_late_end(struct progress *progress);
-/** Time passes: draw what depends on it. To be called several times a second. */
+/** Draw whatever depends on the time. Call it several times a second. */
 void progress_tick(struct progress *progress);
-/** The registry client waits; counts as progress_tick, too. */
+/** The registry client waits. Also does the work of progress_tick. */
 void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait);
 
-/** Add a layer; `id` is a digest or an engine's short id, `size` negative when unknown. Returns its
- *  number; the same id again returns the same number. SIZE_MAX without memory. */
+/** Add a layer. `id` is a digest or an engine's short id; `size` is negative if unknown. Returns
+ *  its number, the same one for the same id; SIZE_MAX without memory. */
 size_t progress_add(struct progress *progress, const char *id, int64_t size);
-/** Number of the layer whose short id this is, or SIZE_MAX. */
+/** Number of the layer with this short id, or SIZE_MAX. */
 size_t progress_find(const struct progress *progress, const char *id);
-/** Layer `i` has `done` bytes, or with a negative number is worked on without telling how far; a
- *  negative `size` leaves the size as it is. Numbers out of range are ignored. */
+/** Layer `i` has `done` bytes; negative: in progress, amount unknown. A negative `size` keeps the
+ *  size. Numbers out of range are ignored. */
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size);
-/** Its first `done` bytes are left from an earlier run: a line, or an event. */
+/** The first `done` bytes are from an earlier run: prints a line, or an event. */
 void progress_resumed(struct progress *progress, size_t i, int64_t done);
-/** Give every layer that is not finished this state: the engine said "done" for the whole. */
+/** Set the state of every unfinished layer: the engine reported that the whole is done. */
 void progress_settle(struct progress *progress, enum layer_state state);
-/** Draw the last state and forget the layers (the image is through, or failed). */
+/** Draw the last state and forget the layers: the image is done, or failed. */
 void progress_finish(struct progress *progress);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files of progress share: progress.c keeps the layers, messages.c says
- * what is not of them, bars.c draws them on a terminal,
- * lines.c writes them line by line. */
+/* Shared by the files of progress: progress.c keeps the layers, messages.c prints everything
+ * besides them, bars.c draws them on a terminal, lines.c prints them as lines. */
 #ifndef OCV_PROGRESS_INTERNAL_H
 #define OCV_PROGRESS_INTERNAL_H
 
@@ -9,24 +8,24 @@
 
 #define PROGRESS_LINE_MAX 512
 #define SECOND_NS 1000000000LL
-#define PLAIN_NS (5 * SECOND_NS) /* without a terminal: a line of the whole so often */
+#define PLAIN_NS (5 * SECOND_NS) /* without a terminal: interval of the line with the total */
 
 struct layer {
     char *id;
     char short_id[16];
     enum layer_state state;
     int64_t done, size;
-    int64_t since;      /* the state */
-    int64_t changed_at; /* the state, or `done` */
-    int64_t data_at;    /* `done` changed first in this state, 0: not yet */
+    int64_t since;      /* of the state */
+    int64_t changed_at; /* last change of the state or of `done` */
+    int64_t data_at;    /* first change of `done` in this state; 0: none yet */
     double rate;
-    int64_t rate_at, rate_done; /* where the rate was last taken */
+    int64_t rate_at, rate_done; /* last measurement of the rate */
     bool dirty;                 /* JSON: changed since the last event */
 };
 
 struct progress {
     enum progress_mode mode;
-    const char *program; /* of who is attached */
+    const char *program; /* name of the attached program */
     bool color;
     FILE *stream;
     int64_t (*clock)(void);
@@ -35,29 +34,29 @@ struct progress {
     unsigned drawn;                 /* lines of the block on the screen */
     int64_t last;                   /* time of the last redraw or line */
     char status[PROGRESS_LINE_MAX]; /* empty: none */
-    char late[PROGRESS_LINE_MAX];   /* what is to be said at `late_at`, or empty */
+    char late[PROGRESS_LINE_MAX];   /* message to print at `late_at`, or empty */
     int64_t late_at;
     char waiting[PROGRESS_LINE_MAX]; /* "waiting for registry.example", or empty */
     char try[48];                    /* " (try 2 of 3)" */
     int64_t status_since, waiting_since;
-    int64_t waiting_told; /* the last line or event about it */
+    int64_t waiting_told; /* time of the last line or event about it */
 };
 
 bool progress_is_active(const struct layer *layer);
 bool progress_is_finished(const struct layer *layer);
-/** The layer as it is shown now. */
+/** The layer as shown now. */
 struct layer_line progress_line(const struct layer *layer, int64_t now);
 /** "app:1: resolving: waiting for registry.example for 7 s (try 1 of 3)". */
 void progress_status_text(const struct progress *progress, int64_t now, char *out, size_t size);
 
-/** Take the block from the screen. */
+/** Erase the block from the screen. */
 void bars_erase(struct progress *progress);
-/** Draw it; `last`: all layers, also more than the terminal has lines, and no status. */
+/** Draw it. `last`: all layers, even if they exceed the terminal, and no status. */
 void bars_draw(struct progress *progress, bool last);
 
-/** A layer is through, or its bytes are here. */
+/** A layer is finished, or all its bytes have arrived. */
 void lines_finished(struct progress *progress, const struct layer *layer);
-/** How far everything is. */
+/** Print the overall progress. */
 void lines_total(struct progress *progress, int64_t now);
 
 #endif

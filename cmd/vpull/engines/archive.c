@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --to docker-archive:FILE, and the temporary layout that destinations use which take a whole
- * archive. */
+/* --to docker-archive:FILE, and the temporary layout for destinations that take a whole archive. */
 #include "cmd/vpull/engines/archive.h"
 
 #include <errno.h>
@@ -46,8 +45,8 @@ static int open_directory(const char *dir)
     return -1;
 }
 
-/* The name can be guessed, so it must be a directory of this user alone, never a link. If the name
- * is taken by anything else, this pull uses a random name, and cannot be resumed. */
+/* The name can be guessed, so it must be a directory of this user only, not a link. If anything
+ * else has that name, this pull uses a random name and cannot be resumed. */
 static int open_private(struct staging *out, struct ocv_error *err)
 {
     size_t n = strlen(out->dir);
@@ -63,7 +62,7 @@ static int open_private(struct staging *out, struct ocv_error *err)
     return fd;
 }
 
-/* Take the directory for this process. Its previous owner may have removed it meanwhile. */
+/* Lock the directory for this process. Its previous owner may have removed it meanwhile. */
 static int lock_directory(struct pull *pull, struct staging *out, struct ocv_error *err)
 {
     bool said = false;
@@ -124,7 +123,7 @@ int staging_write(const struct pull *pull, const struct staging *staging, int fd
                                     pull->name ? 1 : 0, fd, err);
 }
 
-/* The archive appears by rename, whole or not at all. */
+/* Write beside the target and rename: the archive appears complete or not at all. */
 static int write_file(const struct pull *pull, const struct staging *staging, const char *path,
                       struct ocv_error *err)
 {
@@ -142,7 +141,8 @@ static int write_file(const struct pull *pull, const struct staging *staging, co
     return status;
 }
 
-/* What is there and no file (a pipe, a device) is written through, never replaced. */
+/* An existing target that is not a regular file (a pipe, a device) is written to, never replaced.
+ */
 static int open_special(const char *path, int *fd, struct ocv_error *err)
 {
     struct stat st;
@@ -158,7 +158,7 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
 {
     struct staging staging;
     char real[PATH_MAX];
-    const char *path = realpath(argument, real) ? real : argument; /* a link stays a link */
+    const char *path = realpath(argument, real) ? real : argument; /* keeps a symbolic link */
     int special, status = open_special(argument, &special, err);
     if (status < 0)
         return status;

@@ -10,21 +10,20 @@
 
 struct staging {
     char dir[4096];
-    int lock;    /* the directory, flocked: one vpull at a time stages one image in one place */
-    bool unique; /* named at random, since its usual name was taken: not to be resumed */
+    int lock;    /* the directory, with flock: one vpull at a time stages an image there */
+    bool unique; /* random name, since the usual one was taken: cannot be resumed */
     struct ocv_layout *layout;
 };
 
 /** Fetch the chosen image into a private directory beside the file `near` (same file system), or in
- * TMPDIR (/var/tmp) when NULL. The directory is named after the image, so that the next vpull
- * resumes an interrupted fetch. Call staging_remove in every case. */
+ *  TMPDIR (/var/tmp) if NULL. The directory is named after the image, so that the next vpull can
+ *  resume an interrupted fetch. Call staging_remove in every case. */
 int staging_fetch(struct pull *pull, const char *near, struct staging *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Write it as a docker-archive tar under the result's name. */
+/** Write a docker-archive tar under the result's name. */
 int staging_write(const struct pull *pull, const struct staging *staging, int fd,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Remove the directory, or keep it for a resume where `status` says that the fetch was cut short.
- */
+/** Remove the directory, or keep it for a resume if `status` says that the fetch was cut short. */
 void staging_remove(struct staging *staging, int status);
 
 #endif

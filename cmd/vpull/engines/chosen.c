@@ -17,7 +17,7 @@ char *pull_digest_reference(const struct pull *pull)
 struct transfer {
     struct pull *pull;
     size_t *rows; /* blob -> progress row; SIZE_MAX: not shown (the config) */
-    bool *begun;  /* blob -> something was said of it */
+    bool *begun;  /* blob -> its progress has been reported */
     bool fetched;
 };
 

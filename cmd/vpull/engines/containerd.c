@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to containerd (ctr) and --to nerdctl: vpull fetches, the client imports the archive. ctr could
- * pull itself, but would need the user's credentials and certificates as arguments, which every
- * user can read. The archive keeps the manifest's digest. */
+ * pull, but would need the user's credentials and certificates as arguments, which every user can
+ * read. The archive keeps the manifest's digest. */
 #include "cmd/vpull/engines/engine.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool nerdctl_available(struct cli *cli, const struct pull_options *option
     return is_reachable("nerdctl");
 }
 
-/* Both clients say it when they begin: "unpacking registry.example/app:1 (sha256:...)...". */
+/* Both clients print this first: "unpacking registry.example/app:1 (sha256:...)...". */
 static void show_line(void *data, const char *text)
 {
     struct pull *pull = data;
@@ -50,7 +50,7 @@ static void show_line(void *data, const char *text)
         progress_message(pull->progress, "%s", text);
 }
 
-/* An image without a name cannot be found again in containerd: the digest reference serves. */
+/* containerd needs a name to find an image again, so an unnamed one gets its digest reference. */
 static int ensure_name(struct pull *pull, struct ocv_error *err)
 {
     if (pull->name)
@@ -66,7 +66,7 @@ static int import_archive(struct pull *pull, const char *const *argv, struct ocv
 {
     if (!subprocess_available(argv[0]))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
-    /* checked before gigabytes are fetched for nothing */
+    /* fail before gigabytes are fetched */
     if (access(containerd_socket(), R_OK | W_OK) != 0) {
         ocv_error_set(err, OCV_ERR_ENGINE, "containerd does not answer: %s: %s",
                       containerd_socket(), strerror(errno));
@@ -94,7 +94,8 @@ static void check_line(void *data, const char *text)
         check->complete = true;
 }
 
-/* Is the chosen image there under its name, whole and unpacked? Then nothing need be fetched. */
+/* True if the chosen image is there under its name, complete and unpacked, so nothing need be
+ * fetched. */
 static bool already_there(struct pull *pull, const char *ns)
 {
     struct content_check check = {.digest = pull->entry->digest};
@@ -120,7 +121,7 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
     pull->cached = status == OCV_OK && is_reachable("ctr") && already_there(pull, ns);
     if (status == OCV_OK && !pull->cached)
         status = import_archive(pull, import_argv, err);
-    /* so that the CRI plugin (kubelet) sees the image */
+    /* makes the image visible to the CRI plugin (kubelet) */
     const char *label_argv[] = {"ctr",         "--address", containerd_socket(),
                                 "--namespace", ns,          "images",
                                 "label",       pull->name,  "io.cri-containerd.image=managed",

@@ -9,7 +9,7 @@
 
 #define ASKING_TOLD_MS 400 /* the first words come within half a second */
 
-/* In the order in which they are tried when the user names none. */
+/* Tried in this order when the user names none. */
 static const struct destination *const destinations[] = {
     &destination_docker,     &destination_podman, &destination_nerdctl,
     &destination_containerd, &destination_oci,    &destination_archive};
@@ -97,7 +97,7 @@ static int data_directory(char **argument, struct ocv_error *err)
     return *argument ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* Tell the user which engine is slow to answer; else the terminal would stay blank. */
+/* Tell the user which engine is slow to answer, so that the terminal does not stay blank. */
 static bool engine_answers(const struct destination *destination, struct cli *cli,
                            const struct pull_options *options, struct progress *progress)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file destination.h
- * Where an image goes: one file per destination, one table.
+ * Destinations of an image: one file for each, one table.
  */
 #ifndef VPULL_DESTINATION_H
 #define VPULL_DESTINATION_H
@@ -12,10 +12,10 @@
 
 struct destination {
     const char *name;     /**< as in --to */
-    const char *argument; /**< what follows as "NAME:ARGUMENT", for help; NULL: nothing */
-    /** Does the engine answer? NULL: never a default. */
+    const char *argument; /**< text after "NAME:", for the help; NULL: none */
+    /** True if the engine answers. NULL: never a default. */
     bool (*available)(struct cli *cli, const struct pull_options *options);
-    /** Bring the chosen image there and name it. `where` (may stay empty) tells the user. */
+    /** Bring the chosen image there and name it. `where` (may stay empty): text for the user. */
     int (*pull)(struct pull *pull, const char *argument, char *where, size_t size,
                 struct ocv_error *err);
 };
@@ -26,7 +26,7 @@ extern const struct destination destination_docker, destination_podman, destinat
 /** All destinations as --to takes them: "docker, ..., oci:DIR[:TAG]". */
 void destination_forms(char *out, size_t size);
 
-/** The hooks of struct cli_command for the help and for completing DESTINATION. */
+/** Hooks of struct cli_command: for the help, and to complete DESTINATION. */
 void destination_print(void);
 bool destination_complete(struct ocv_completion *c, const char *kind);
 

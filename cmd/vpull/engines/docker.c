@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --to docker: the engine pulls by digest itself (Engine API images/create), then the result is
- * tagged. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
+/* --to docker: the engine pulls by digest itself (Engine API images/create), then vpull tags the
+ * result. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
 #include "cmd/vpull/engines/docker_host.h"
 
 #include "lib/base/format/url.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define API "/v1.24"     /* the oldest with everything used here, since 1.12 */
-#define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
+#define API "/v1.24"     /* oldest version with all calls used here (Docker 1.12) */
+#define API_NEW "/v1.44" /* oldest version that Docker 29 and later accept */
 #define PING_MS 3000u
 
 static int ping_daemon(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
@@ -20,8 +20,8 @@ static int ping_daemon(struct cli *cli, const struct endpoint *endpoint, struct 
     return status < 0 ? status : engine_call(cli, endpoint, &call, err);
 }
 
-/* Paths begin with a version from here on. It is asked for first: what is half sent cannot be sent
- * again to another path. */
+/* Prefix the following paths with a version. It is asked for first, since a half-sent request
+ * cannot be repeated on another path. */
 static void choose_version(struct cli *cli, struct endpoint *endpoint)
 {
     struct ocv_error err = {0};
@@ -72,7 +72,7 @@ static bool layer_id(const char *id)
     return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
 }
 
-/* Bytes; engines with containerd's store count the seconds of an extraction instead. */
+/* Bytes. Engines with containerd's store report the seconds of an extraction instead. */
 static int64_t bytes_done(const json_t *detail)
 {
     return json_object_get(detail, "units")
@@ -120,7 +120,7 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
     return status;
 }
 
-/* A pull may fail after the answer began with 200; the texts are the engine's. */
+/* A pull may fail after the engine has answered 200; the text is the engine's. */
 static int stream_failed(const char *failure, struct ocv_error *err)
 {
     bool denied = strstr(failure, "unauthorized") || strstr(failure, "access denied") ||
@@ -135,7 +135,7 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
     struct engine_call call = *plain;
     call.line = stream_line;
     call.data = &stream;
-    /* docker names layers by the same digits, but says their sizes late */
+    /* docker shortens layer digests the same way, but reports their sizes late */
     for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest) && !call.upload; i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
@@ -207,7 +207,7 @@ static int tag_image(struct pull *pull, const struct endpoint *endpoint, struct 
     return status < 0 ? status : engine_call(pull->cli, endpoint, &call, err);
 }
 
-/* Where the engine runs elsewhere, this machine's devices say nothing about that one. */
+/* On a remote engine, this machine's devices say nothing about that host. */
 static void warn_of_distance(struct pull *pull, const struct endpoint *endpoint)
 {
     const char *host = strstr(endpoint->base, "://");

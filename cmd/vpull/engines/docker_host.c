@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which Docker Engine is meant, by the rules of docker's own client: --context, --host,
- * DOCKER_HOST, DOCKER_CONTEXT, the configuration's current context, the default socket. Contexts
- * are read from docker's files, so that no docker client need be installed. */
+/* Finds the Docker Engine by the rules of docker's own client: --context, --host, DOCKER_HOST,
+ * DOCKER_CONTEXT, the configuration's current context, the default socket. Contexts are read from
+ * docker's files, so no docker client need be installed. */
 #include "cmd/vpull/engines/docker_host.h"
 
 #include "lib/base/format/json.h"
@@ -23,7 +23,7 @@ static void config_dir(const struct plugin_globals *globals, char *out, size_t s
         snprintf(out, size, "%s/.docker", home ? home : "");
 }
 
-/* A JSON file of docker's; NULL when it is missing or not JSON. */
+/* One of docker's JSON files; NULL if it is missing or not JSON. */
 static json_t *load_json(const char *path)
 {
     ocv_auto_buffer text;
@@ -33,7 +33,7 @@ static json_t *load_json(const char *path)
     return json_loadb(text.data, text.len, 0, NULL);
 }
 
-/* The context that is in force, or empty for none. */
+/* The current context; empty: none. */
 static void context_name(const struct plugin_globals *globals, const char *dir, char *out,
                          size_t size)
 {

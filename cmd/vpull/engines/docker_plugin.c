@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* docker's global options (cli/flags/options.go); those without a place in the result are skipped
- */
+/* docker's global options (cli/flags/options.go); those without a field are skipped. */
 struct global_option {
     const char *name;
     char letter;
@@ -101,7 +100,7 @@ static bool called_as_plugin(const char *program)
 }
 
 /* docker passes its global options before the word `vpull`. When docker-vpull is run by hand the
- * word may be missing; then all options are vpull's. */
+ * word may be missing; all options are vpull's then. */
 static void find_command(int argc, char **argv, struct plugin_args *out)
 {
     struct plugin_globals globals = {0};

@@ -11,15 +11,15 @@
 #include <stdio.h>
 
 enum plugin_call {
-    PLUGIN_NONE,       /**< not called as plugin: an ordinary program */
-    PLUGIN_METADATA,   /**< docker asks what this is */
+    PLUGIN_NONE,       /**< an ordinary program, not called as a plugin */
+    PLUGIN_METADATA,   /**< docker asks for the plugin's metadata */
     PLUGIN_COMPLETION, /**< cobra's completion protocol */
     PLUGIN_HOOK,       /**< docker asks for a hint after one of its own commands failed */
     PLUGIN_HELP,       /**< docker help vpull */
     PLUGIN_RUN,        /**< docker [GLOBAL] vpull ARGS, or docker-vpull ARGS */
 };
 
-/** docker's global options that say which engine is meant. Borrowed from argv; NULL: not given. */
+/** docker's global options that select an engine. Borrowed from argv; NULL if not given. */
 struct plugin_globals {
     const char *config;
     const char *context;
@@ -31,7 +31,7 @@ struct plugin_globals {
 
 struct plugin_args {
     enum plugin_call call;
-    int first; /**< index in argv of the first argument of our own */
+    int first; /**< index in argv of vpull's first argument */
     struct plugin_globals globals;
 };
 
@@ -39,11 +39,11 @@ struct plugin_args {
 void plugin_parse(int argc, char **argv, struct plugin_args *out);
 /** The metadata docker wants on stdout. */
 void plugin_print_metadata(FILE *stream);
-/** Answer a hook call: `json` is docker's description of the failed command. Prints a hint when an
+/** Answer a hook call; `json` is docker's description of the failed command. Prints a hint if an
  *  image had no entry for this machine, else nothing. */
 void plugin_print_hook(FILE *stream, const char *json);
-/** docker closes the socket it names in the environment when the command is to stop: `*flag` is
- *  set then. Nothing happens where docker names none. */
+/** docker closes the socket named in the environment to stop the command: `*flag` is set then. Does
+ *  nothing if docker names none. */
 void plugin_watch(volatile int *flag);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define DEFAULT_SOCKET "/var/run/docker.sock"
 
-/* docker's own defaults: localhost, and 2375, with TLS 2376. */
+/* docker's defaults: localhost, port 2375, or 2376 with TLS. */
 static void tcp_base(const char *address, bool tls, struct endpoint *out)
 {
     size_t host = strcspn(address, "/");
@@ -210,7 +210,7 @@ static int run_fed(struct pull *pull, const struct staging *staging, const char 
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
     }
     int status = subprocess_run(argv, ends[0], line, pull, pull->cli, err);
-    close(ends[0]); /* a client that gave up leaves the feeder with a broken pipe */
+    close(ends[0]); /* the feeder then gets a broken pipe when the client gives up */
     pthread_join(thread, NULL);
     if (status == OCV_OK && feeder.status < 0 && err)
         *err = feeder.err;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file engine.h
- * What the engine destinations share: requests to an HTTP API, credentials handed on, small
- * encodings.
+ * Shared by the engine destinations: requests to an HTTP API, credentials, small encodings.
  */
 #ifndef VPULL_ENGINE_H
 #define VPULL_ENGINE_H
@@ -24,13 +23,14 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out,
 struct engine_call {
     const char *method, *path; /**< path with query, from "/" */
     const char *header;        /**< one more header, or NULL */
-    int upload_fd;             /**< body from this file when `upload` is set */
+    int upload_fd;             /**< body, if `upload` is set */
     bool upload;
     unsigned timeout_ms;
-    /** Each line of a streamed answer with status 200; NULL: the body is kept in `answer`. */
+    /** Called for each line of a streamed answer with status 200; NULL: the body goes to
+     *  `answer`. */
     int (*line)(void *data, const char *text);
     void *data;
-    struct ocv_buffer *answer; /**< the body of an error, or of the whole answer; may be NULL */
+    struct ocv_buffer *answer; /**< body of an error, or the whole answer; may be NULL */
 };
 /** Perform it. A status of 400 or more becomes OCV_ERR_ENGINE with the engine's message. */
 int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct engine_call *call,
@@ -38,12 +38,12 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
 
 /** Base64 with - and _ of `len` bytes; NULL without memory. The caller frees it. */
 char *engine_base64_url(const void *data, size_t len);
-/** An archive of the chosen image in a temporary file, for engines that cannot reach where it
- * lives. The caller closes `*fd`; the file has no name any more. */
+/** An archive of the chosen image in an unlinked temporary file, for engines that cannot reach its
+ *  source. The caller closes `*fd`. */
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Run a client with such an archive as its standard input, without a file between: fetch, then
- * write while it reads. `line` gets `pull` and each line of its output. `name`: of the engine, for
- * what is shown. */
+/** Fetch, then run a client and write such an archive to its standard input, without a file
+ *  between. `line` gets `pull` and each line of the client's output. `name`: the engine's, for
+ *  messages. */
 int engine_feed(struct pull *pull, const char *name, const char *const *argv,
                 void (*line)(void *data, const char *text), struct ocv_error *err) OCV_WARN_UNUSED;
 

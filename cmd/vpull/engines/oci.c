@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tag in the layout: as said, else the tag asked for, else the variant's label. */
+/* The tag in the layout: the given one, else the tag asked for, else the variant's label. */
 static const char *layout_tag(const struct pull *pull, const char *tag)
 {
     const char *colon = pull->name ? strrchr(pull->name, ':') : NULL;

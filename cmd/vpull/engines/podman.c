@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --to podman: its command line, which knows the user's storage, rootless or not, and a remote
- * service by CONTAINER_HOST. Pulls by digest, then tags. It is given a terminal, because only there
- * it tells how far each layer is: its API counts once a second, and before podman 4.4 takes no word
- * about TLS. */
+/* --to podman, by its command line: that knows the user's storage, rootless or not, and a remote
+ * service in CONTAINER_HOST. It pulls by digest, then tags. It gets a terminal, because it reports
+ * the progress of layers only to one. Its API reports once a second, and has no TLS option before
+ * podman 4.4. */
 #include "cmd/vpull/engines/engine.h"
 #include "cmd/vpull/engines/podman_line.h"
 #include "lib/base/format/base64.h"
@@ -20,7 +20,7 @@ static bool is_available(struct cli *cli, const struct pull_options *options)
     return subprocess_available("podman");
 }
 
-/* Credentials in a file of their own, since argv is for everyone to read. */
+/* Credentials go into a private file, since every user can read argv. */
 static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
 {
     ocv_auto_buffer json;
@@ -59,7 +59,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     return status;
 }
 
-/* podman must be told what vpull knows by itself: loopback and --insecure. */
+/* vpull treats loopback and --insecure hosts as insecure; podman must be told. */
 static bool is_insecure(const struct pull *pull)
 {
     const char *host = pull->image.reference->host;
@@ -78,7 +78,7 @@ static void show_line(void *data, const char *text)
         progress_message(pull->progress, "%s", text);
 }
 
-/* A bar moves, or something is said. Only layers of this image have a row. */
+/* Called when a bar moves or a line is printed. Only layers of this image have a row. */
 static void show_progress(void *data, const char *text)
 {
     struct pull *pull = data;

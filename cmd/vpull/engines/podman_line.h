@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/** @file podman_line.h  What podman's progress bars say, as numbers. Pure. */
+/** @file podman_line.h  Parses podman's progress bars. Pure. */
 #ifndef VPULL_PODMAN_LINE_H
 #define VPULL_PODMAN_LINE_H
 
@@ -10,7 +10,7 @@ struct podman_line {
     enum layer_state state;
     int64_t done; /**< bytes; negative: not known */
 };
-/** Read "Copying blob ID ..." of podman 3 to 5, bars included. False: about something else. */
+/** Read a line "Copying blob ID ..." of podman 3 to 5, including bars. False: another line. */
 bool podman_line_parse(const char *text, struct podman_line *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Running an engine's client: its output line by line, its last error line as the failure, and an
- * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
- * get one of their own as standard error. */
+/* Runs an engine's client. Its output is read line by line, its last error line becomes the error
+ * message, and it is stopped when the user interrupts. Some clients show progress only on a
+ * terminal; those get a pseudo terminal as standard error. */
 #include "cmd/vpull/engines/subprocess.h"
 #include "lib/base/system/spawn.h"
 
@@ -34,10 +34,10 @@ struct output_stream {
     char *last; /* keeps the last line; may be NULL */
     char text[LINE_MAX_BYTES];
     size_t len;
-    enum { PLAIN, ESCAPED, SEQUENCE } state; /* within a terminal's control sequence */
+    enum { PLAIN, ESCAPED, SEQUENCE } state; /* position in a terminal control sequence */
 };
 
-/* True for a byte of text; "ESC [ parameters letter" and "ESC byte" are not. */
+/* True for a byte of text, false within "ESC [ parameters letter" and "ESC byte". */
 static bool is_text(struct output_stream *s, char c)
 {
     bool text = s->state == PLAIN && c != ESCAPE;
@@ -60,7 +60,7 @@ static void end_line(struct output_stream *s)
     s->len = 0;
 }
 
-/* Take bytes, hand out whole lines; \r ends one too, as progress bars use it. */
+/* Take bytes, pass on whole lines. \r also ends a line, as progress bars use it. */
 static void feed_lines(struct output_stream *s, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -104,7 +104,7 @@ static bool drain_streams(struct output_stream streams[2], const struct cli *cli
             ssize_t n = read(fds[i].fd, bytes, sizeof(bytes));
             if (n > 0)
                 feed_lines(&streams[i], bytes, (size_t)n);
-            else if (n == 0 || errno != EINTR) /* EIO: the terminal's other side was closed */
+            else if (n == 0 || errno != EINTR) /* EIO: the other side of the terminal was closed */
                 fds[i].fd = -1;
         }
     }
@@ -113,7 +113,7 @@ static bool drain_streams(struct output_stream streams[2], const struct cli *cli
     return true;
 }
 
-/* Ask it to end; a client that does not is killed, since the user is waiting. */
+/* Ask it to end, then kill it: the user is waiting. */
 static void stop_process(pid_t pid)
 {
     int code = 0;
@@ -128,8 +128,8 @@ static void stop_process(pid_t pid)
         ;
 }
 
-/* Its streams have ended, and it is about to; or it goes on with the terminal's interrupts ignored.
- * False when interrupted. */
+/* Both streams have ended, so the process normally exits soon; but it may go on running with
+ * interrupts ignored. False when interrupted. */
 static bool await_end(pid_t pid, int *code, const struct cli *cli)
 {
     int step = 1;

@@ -5,14 +5,14 @@
 
 #include "cmd/common/cli.h"
 
-/** Run a program with `stdin_fd` as standard input (-1: /dev/null), its output read line by line
- *  (`line` may be NULL) and the last line of its errors in `err`. What `cli` has for interrupts and
- * ticks is used. */
+/** Run a program with `stdin_fd` as standard input (-1: /dev/null). Its output is read line by line
+ *  (`line` may be NULL); the last line of its errors goes to `err`. Uses `cli`'s interrupt flag and
+ *  tick. */
 int subprocess_run(const char *const *argv, int stdin_fd,
                    void (*line)(void *data, const char *text), void *data, const struct cli *cli,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same with a terminal as its standard error, for clients that show their progress to one
- * only: its lines, without control sequences, go to `line`. */
+/** The same with a terminal as standard error, for clients that show progress only there. The
+ *  terminal's lines go to `line`, without control sequences. */
 int subprocess_run_terminal(const char *const *argv, void (*line)(void *data, const char *text),
                             void *data, const struct cli *cli,
                             struct ocv_error *err) OCV_WARN_UNUSED;
