@@ -7,6 +7,7 @@
 # A newer version may be installed over an older one. /opt/ocivariant/uninstall.sh removes all of it.
 # --root: into a tree, such as that of an image; nothing is started.
 set -eu
+umask 022 # what is here is for all users
 
 root=
 case ${1:-} in

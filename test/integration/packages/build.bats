@@ -204,3 +204,15 @@ C
     [ ! -e "$root/usr/libexec/ocivariant" ]
     [ -d "$root/usr/bin" ]
 }
+
+@test "install.sh of the archive: what one user installs, all users can run" {
+    local from=$BATS_TEST_TMPDIR/from to=$BATS_TEST_TMPDIR/to
+    mkdir -p "$from/opt/ocivariant/bin" "$from/opt/ocivariant/share/ocivariant" "$to"
+    cp "$OCV_TOP"/contrib/static/*install.sh "$from"
+    install -m 755 /bin/true "$from/opt/ocivariant/bin/vpull"
+    install -m 644 /dev/null "$from/opt/ocivariant/share/ocivariant/config.yaml"
+    (umask 077 && "$from/install.sh" --root "$to")
+    [ -x "$to/opt/ocivariant/bin/vpull" ]
+    [ -z "$(find "$to" -mindepth 1 ! -type l ! -perm -o=r)" ]
+    [ -z "$(find "$to" -mindepth 1 -type d ! -perm -o=x)" ]
+}
