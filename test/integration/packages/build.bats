@@ -216,3 +216,14 @@ C
     [ -z "$(find "$to" -mindepth 1 ! -type l ! -perm -o=r)" ]
     [ -z "$(find "$to" -mindepth 1 -type d ! -perm -o=x)" ]
 }
+
+@test "what RPM packages are built with is what Debian packages are built with" {
+    local name
+    local -A names=([libcurl4-openssl]=libcurl [libssl]=libcrypto [libsqlite3]=sqlite3 [libyaml]=yaml-0.1
+        [libjansson]=jansson [zlib1g]=zlib)
+    sed -n '/^Build-Depends:/,/^[^ ]*:/s/^ \(.*\)-dev,$/\1/p' "$OCV_TOP/contrib/debian/control" | while read -r name; do
+        echo "${names[$name]:-$name}"
+    done | sort >"$BATS_TEST_TMPDIR/debian"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/debian")" -gt 10 ]
+    diff "$BATS_TEST_TMPDIR/debian" <(sed -n 's/^BuildRequires: *pkgconfig(\(.*\))$/\1/p' "$OCV_TOP/contrib/rpm/ocivariant.spec" | sort)
+}
