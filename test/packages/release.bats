@@ -44,10 +44,13 @@ release() { "$STATE/source/contrib/release" "$@"; }
     echo >>"$STATE/changed/ocivariant-$(cat "$OCV_TOP/VERSION").tar.gz"
     run -1 release --check --public-key "$STATE/openssl.pub" "$STATE/changed"
     [[ $output == *"not as it was released"* ]]
-    cp -r "$STATE/openssl-1" "$STATE/added"
-    touch "$STATE/added/more"
-    run -1 release --check --public-key "$STATE/openssl.pub" "$STATE/added"
-    [[ $output == *"more is not part of the release"* ]]
+    local name
+    for name in more ocivariant SHA256SUMS.sh; do
+        cp -r "$STATE/openssl-1" "$STATE/added-$name"
+        touch "$STATE/added-$name/$name"
+        run -1 release --check --public-key "$STATE/openssl.pub" "$STATE/added-$name"
+        [[ $output == *"$name is not part of the release"* ]]
+    done
     openssl genpkey -algorithm ed25519 | openssl pkey -pubout -out "$STATE/other.pub"
     run -1 release --check --public-key "$STATE/other.pub" "$STATE/openssl-1"
     [[ $output == *"not signed by"* ]]
