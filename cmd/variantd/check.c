@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantd --check: what a start would read, and no socket. Root reads every file: whether the
- * service can, which is another user, is asked of the kernel as that user. */
+/* variantd --check: reads everything that a start would read, without opening a socket. Root can
+ * read every file, but the service runs as another user, so the kernel is asked as that user. */
 #include "cmd/variantd/instance/unknown_names.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/exit_code.h"
@@ -21,7 +21,7 @@
 #define ASK_MS 1000u
 #define HEALTH_MAX (256u * 1024)
 #define GROUPS_MAX 64
-#define SERVICE_USER "ocivariant" /* of the unit and of the packages */
+#define SERVICE_USER "ocivariant" /* in the unit file and the packages */
 
 /* ---- who runs it ----------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ struct service {
     gid_t gid, groups[GROUPS_MAX];
     int n_groups;
     char name[64];
-    bool unit; /* installed: it does not see homes */
+    bool unit; /* run by systemd, which hides home directories */
 };
 
 static bool unit_installed(void)
@@ -40,7 +40,7 @@ static bool unit_installed(void)
            access("/lib/systemd/system/variantd.service", F_OK) == 0;
 }
 
-/* The user of the daemon that runs. False: none does, or it is root's. */
+/* The user of the running daemon. False: none is running, or root runs it. */
 static bool running_user(const struct settings *settings, uid_t *out)
 {
     ocv_auto_buffer text;
@@ -57,7 +57,7 @@ static bool running_user(const struct settings *settings, uid_t *out)
     return told && *out != 0;
 }
 
-/* False: unknown, or root. */
+/* False: the service's user is unknown, or root. */
 static bool find_service(const struct settings *settings, struct service *out)
 {
     *out = (struct service){.unit = unit_installed()};
@@ -79,7 +79,7 @@ static bool find_service(const struct settings *settings, struct service *out)
     return true;
 }
 
-/* 0, or why that user cannot read it. */
+/* 0, or the errno with which that user fails to read it. */
 static int fault_of(const struct service *who, const char *path)
 {
     int code = 0;
@@ -97,9 +97,9 @@ static int fault_of(const struct service *who, const char *path)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
 }
 
-/* ---- what it has to read --------------------------------------------------------------------- */
+/* ---- files to read --------------------------------------------------------------------------- */
 
-/* What ProtectHome= hides, by systemd.exec(5). */
+/* Paths that ProtectHome= hides, see systemd.exec(5). */
 static bool is_below_home(const char *path)
 {
     static const char *const hidden[] = {"/home", "/root", "/run/user"};
@@ -169,7 +169,7 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     return status;
 }
 
-/* ---- who has to answer ----------------------------------------------------------------------- */
+/* ---- registries ------------------------------------------------------------------------------ */
 
 static const char *origin_of(const struct settings *s, const char *host, char *out, size_t size)
 {
@@ -181,7 +181,8 @@ static const char *origin_of(const struct settings *s, const char *host, char *o
     return out;
 }
 
-/* The network of this moment is no part of a configuration: what does not answer is a warning. */
+/* The network's state is not part of the configuration: a registry that does not answer is only a
+ * warning. */
 static void warn_of_registries(const struct daemon *d, const struct settings *s)
 {
     struct clients *clients = NULL;
@@ -208,7 +209,7 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
     free(list);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- result ---------------------------------------------------------------------------------- */
 
 static void say_result(const struct daemon *d, const char *file, size_t registries, int code)
 {
@@ -220,7 +221,7 @@ static void say_result(const struct daemon *d, const char *file, size_t registri
             there ? "" : "defaults: no file ", file, code ? "not " : "");
 }
 
-/* Names that a start only warns of count. */
+/* Unknown names, which are only a warning at a start, are errors here. */
 int daemon_check(struct daemon *d)
 {
     struct ocv_error err = {0};

@@ -189,7 +189,7 @@ int daemon_read_settings(struct daemon *d, struct settings **out, struct ocv_err
 {
     int status = cli_load(&d->cli, err);
     struct ocv_config *config = d->cli.config;
-    d->cli.config = NULL; /* the settings' from here on */
+    d->cli.config = NULL; /* the settings own it now */
     if (status < 0) {
         ocv_config_free(config);
         return status;
@@ -199,6 +199,6 @@ int daemon_read_settings(struct daemon *d, struct settings **out, struct ocv_err
     d->flags.layouts = d->layouts.texts;
     d->flags.n_layouts = d->layouts.n;
     d->flags.profile_file = d->cli.profile_file;
-    d->flags.datadir = getenv("OCV_DATADIR"); /* where files are, not what is in them */
+    d->flags.datadir = getenv("OCV_DATADIR"); /* says where data files are, not what they contain */
     return settings_make(config, &d->flags, out, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantd: the node's profile service and resolving registry mirror. The main thread starts
- * everything, then waits for signals and looks after idle connections and the watchdog. */
+ * everything, then handles signals, idle connections and the watchdog. */
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/announce.h"
 #include "cmd/variantd/variantd.h"
@@ -11,9 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define END_S 5 /* what is cut does not take longer */
+#define END_S 5 /* after the deadline, requests that were cut end within this time */
 
-/* Ten thousand idle clients must not use up the descriptors. */
+/* Ten thousand idle clients must not use up all descriptors. */
 static void raise_limits(void)
 {
     struct rlimit limit;
@@ -23,16 +23,16 @@ static void raise_limits(void)
     }
 }
 
-/* A burst of blobs must not leave its marks: what many threads took from few heaps can be given
- * back, and buffers of transfers have pages of their own, which go when they are freed. */
+/* Keep memory use low after a burst of blobs: memory that many threads took from few heaps can be
+ * returned, and transfer buffers get their own mappings, which are unmapped when freed. */
 static void tame_malloc(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
     (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
-/* A registry that floods holds its thread inside libcurl, where nothing reaches it. Nothing that is
- * lost so would be there after a kill. */
+/* A registry that floods us keeps a thread inside libcurl, where it cannot be interrupted. Exiting
+ * loses no more than a kill would. */
 static void *end_anyway(void *code)
 {
     sleep(END_S);
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     int code = daemon_read_options(&d, argc, argv);
     if (code >= 0)
         return cli_quit(&d.cli, code);
-    /* blocked before there are threads: only the main thread takes them */
+    /* blocked before threads start: only the main thread receives them */
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGINT);

@@ -18,7 +18,7 @@ static void set_port(struct sockaddr_storage *address, unsigned port)
         ((struct sockaddr_in6 *)address)->sin6_port = htons((uint16_t)port);
 }
 
-/* The port that a client on loopback will come from; 0: it cannot be known. */
+/* The port from which a client on loopback will connect; 0: unknown. */
 static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t len)
 {
     set_port(address, 0);
@@ -30,8 +30,8 @@ static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t 
 }
 
 /* Every thread of the pool accepts connections, so any answer shows that the pool works; a new
- * connection each time tests accepting, too. A peer that answers without having accepted our
- * connection is another program. */
+ * connection each time also tests accepting. If the peer answers but our listener has not accepted
+ * the connection, another program has the address. */
 enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port)
 {
     static const char request[] =
@@ -51,7 +51,7 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
     unsigned from = bind_client(fd, &client, len);
     server_expect(server, from);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect's, too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* also limits connect */
     bool ok = connect(fd, (struct sockaddr *)&address, len) == 0 &&
               send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == sizeof(request) - 1;
     size_t n = ok ? (size_t)(recv(fd, head, 12, MSG_WAITALL) + 1) : 0;

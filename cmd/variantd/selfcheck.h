@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does the daemon still answer? Asked from outside, as a client would. */
+/* Checks that the daemon still answers, by asking it as a client. */
 #ifndef VARIANTD_SELFCHECK_H
 #define VARIANTD_SELFCHECK_H
 
@@ -13,11 +13,10 @@ enum selfcheck {
     SELFCHECK_DEAD,
 };
 
-/** GET /v2/ on the mirror's port and /v1/healthz on the socket, each within SELFCHECK_MS. Where a
- *  crowd of clients is before us and moves, its end need not be waited for: clients cannot make the
- *  daemon look as if it hung. */
+/** GET /v2/ on the mirror's port and /v1/healthz on the socket, each within SELFCHECK_MS. A moving
+ *  queue of clients counts as an answer: clients must not be able to make the daemon look hung. */
 enum selfcheck selfcheck(struct server *server);
-/** The mirror's part of it, at an address and a port. */
+/** Only the mirror's part, at an address and a port. */
 enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the main thread does while the daemon serves: signals, idle connections, the watchdog, and
- * the end. */
+/* The main thread while the daemon serves: signals, idle connections, the watchdog, and the stop.
+ */
 #include "cmd/common/notify.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/fit/image_fit.h"
@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define TICK_MS 1000
-#define LOOK_MS 60000  /* after our own port, where no watchdog asks more often */
-#define DRAIN_MS 20000 /* what still runs after this is cut: systemd would kill us soon */
+#define LOOK_MS 60000  /* interval of checking our own port without a watchdog */
+#define DRAIN_MS 20000 /* longer requests are cut off: systemd would kill the daemon soon */
 
 static bool texts_differ(const char *a, const char *b)
 {
@@ -24,7 +24,8 @@ static bool texts_differ(const char *a, const char *b)
 
 #define CHANGED_MAX 1024u
 
-/* "choose shadow -> on, registries, credentials /etc/a.json": what is a word is shown. */
+/* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word are
+ * shown. */
 static int tell_change(const struct ocv_config *old, const struct ocv_config *now, const char *key,
                        struct ocv_buffer *out)
 {
@@ -78,7 +79,7 @@ static void reload_configuration(struct daemon *d)
     notify_send("READY=1");
 }
 
-/* The node is another one than the records were checked for: which images no longer fit? */
+/* Check the records again if the node has changed since: which images no longer fit? */
 static void verify_images(struct daemon *d)
 {
     const struct instance *instance = server_instance(d->server);
@@ -91,7 +92,7 @@ static void verify_images(struct daemon *d)
     metrics_unknown_names(d->metrics, unknown_names_count(instance));
 }
 
-/* Announce to Kubernetes when the node's profile has changed. */
+/* Announce to Kubernetes if the node's profile has changed. */
 static void announce_node(struct daemon *d)
 {
     const struct instance *instance = server_instance(d->server);
@@ -137,11 +138,11 @@ static int drain_requests(struct daemon *d, const sigset_t *signals, const char 
              cause, n, n == 1 ? "connection" : "connections", busy, DRAIN_MS / 1000);
     notify_send("STOPPING=1");
     notify_store(server_drain(d->server),
-                 MIRROR_SOCKET); /* no other program gets it before the next start */
+                 MIRROR_SOCKET); /* keeps the port from other programs until the next start */
     while (!server_idle(d->server) && ocv_clock_ms() < until) {
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
-            break; /* asked twice */
+            break; /* a second signal */
         server_tick(d->server);
     }
     (void)server_connections(d->server, &busy);
@@ -178,7 +179,7 @@ int daemon_serve(struct daemon *d, const sigset_t *signals)
     announce_addresses(d);
     notify_send("READY=1");
     announce_node(d);
-    verify_images(d); /* a driver is seldom changed without a restart */
+    verify_images(d); /* drivers are often changed while the daemon is down */
     for (;;) {
         int64_t wait = d->watchdog_ms && d->watchdog_ms < TICK_MS ? d->watchdog_ms : TICK_MS;
         const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
@@ -186,7 +187,7 @@ int daemon_serve(struct daemon *d, const sigset_t *signals)
         if (signal == SIGTERM || signal == SIGINT)
             return drain_requests(d, signals, signal == SIGTERM ? "SIGTERM" : "SIGINT");
         if (signal == SIGHUP) {
-            d->watchdog_due = 0; /* a probe takes its time where libraries hang */
+            d->watchdog_due = 0; /* probing takes long if a library hangs */
             check_itself(d);
             reload_configuration(d);
         }

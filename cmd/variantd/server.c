@@ -18,19 +18,19 @@
 #include <unistd.h>
 
 #define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) + 1)
-#define THREADS_MAX 4 /* a mirror's answers are short; the rest of the node has work to do */
+#define THREADS_MAX 4 /* answers are short, and the node needs its CPUs for other work */
 
 struct server {
     struct current current;
     struct httpd *mirror, *api, *tcp_metrics;
     struct connections mirror_peers, api_peers, metrics_peers;
-    int held;                          /* the mirror's socket, too */
+    int held;                          /* the mirror's socket, also kept after closing */
     char socket_path[SOCKET_PATH_MAX]; /* of the API; empty for a passed one without a path */
-    bool own_socket;                   /* to remove at the end */
+    bool own_socket;                   /* remove it at the end */
     atomic_bool draining;
 };
 
-/* What a request of the mirror carries from its first call to its end. */
+/* State of a mirror request from its first call to its last. */
 struct http_request {
     struct instance *instance;
     void *inner;
@@ -78,8 +78,8 @@ static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-/* A body on a read is of no use, and where two programs disagree about its end, requests can be
- * smuggled: such a connection ends here. */
+/* A request that reads has no use for a body, and if two programs disagree about where it ends,
+ * requests can be smuggled: close such a connection. */
 static bool has_body(struct MHD_Connection *connection)
 {
     struct body_framing framing = {0};
@@ -159,8 +159,8 @@ static unsigned count_threads(void)
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
-/* Idle clients must leave files to be opened for registries: a listener takes a part of those that
- * may be open at most. */
+/* Idle clients must leave descriptors for registry connections, so each listener gets only a part
+ * of the limit. */
 static unsigned share_of_places(unsigned most, unsigned sixteenths)
 {
     struct rlimit files;
@@ -190,7 +190,7 @@ static int start_mirror(struct server *server, const struct listening *given, st
     return status < 0 ? ocv_error_prefix(err, "%s", mirror->address) : OCV_OK;
 }
 
-/* One that was passed may lie elsewhere than the configuration says. */
+/* A socket that was passed may have another path than the configuration. */
 static void find_path(struct server *server, int fd)
 {
     struct sockaddr_un address = {0};
@@ -286,7 +286,7 @@ int server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
     httpd_quiesce(server->mirror);
-    listen_hold(server->held); /* new clients are refused and go upstream themselves */
+    listen_hold(server->held); /* new clients are refused and go to the registry themselves */
     server_tick(server);
     return server->held;
 }

@@ -38,7 +38,7 @@ static void discard_old_records(const struct settings *settings)
                  n, settings->records);
 }
 
-/* Hooks, verify and the review after a driver's change know what was recorded, and no more. */
+/* Hooks, verify and the review after a driver's change know only what is recorded. */
 static void warn_of_records(const struct settings *settings)
 {
     int fault = settings_records_fault(settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The daemon as a whole: what it was told, and what of it runs. main.c has the order of things. */
+/* The daemon's state: its options and its running parts. main.c has the order of operations. */
 #ifndef VARIANTD_H
 #define VARIANTD_H
 
@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-/** What the service manager calls the socket that it keeps for us. */
+/** Name of the stored mirror socket at the service manager. */
 #define MIRROR_SOCKET "mirror"
 
 struct daemon {
@@ -21,13 +21,13 @@ struct daemon {
     const char *report;               /* --setup-report */
     bool announce;                    /* --announce kubernetes */
     struct announcer *announcer;      /* or NULL */
-    const struct instance *announced; /* what was told last */
+    const struct instance *announced; /* the last one announced */
     uint64_t announced_generation;
     struct metrics *metrics;
     struct server *server;
     int64_t watchdog_ms, watchdog_due;
-    bool foreign;                    /* another program answers in our place */
-    const struct instance *verified; /* the records were checked for this one */
+    bool foreign;                    /* another program answers at our address */
+    const struct instance *verified; /* the instance for which records were checked last */
     uint64_t verified_generation;
 };
 
@@ -35,25 +35,26 @@ struct daemon {
 
 /** Returns an exit code, or -1 to go on. */
 int daemon_read_options(struct daemon *d, int argc, char **argv);
-/** Configuration files and flags, read again. */
+/** Read configuration files and flags again. */
 int daemon_read_settings(struct daemon *d, struct settings **out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- start.c --------------------------------------------------------------------------------- */
 
-/** Everything up to a server that answers. */
+/** Start everything, up to a server that answers. */
 int daemon_start(struct daemon *d, struct ocv_error *err) OCV_WARN_UNUSED;
-/** A node that serves no variants says so. */
+/** Log it if this node serves no variants. */
 void daemon_log_choose(const struct ocv_config *config);
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 
-/** What a start would read, and no socket: as `nginx -t`. Returns the exit code. */
+/** Read everything that a start would read, without opening a socket, like `nginx -t`. Returns the
+ *  exit code. */
 int daemon_check(struct daemon *d);
 
 /* ---- serve.c --------------------------------------------------------------------------------- */
 
-/** Until a signal ends it; `signals` are blocked. Returns the exit code. */
+/** Serve until a signal ends it; `signals` are blocked. Returns the exit code. */
 int daemon_serve(struct daemon *d, const sigset_t *signals);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every user of the node may read: a profile has nothing that sysfs does not show. What the
- * daemon's credentials can read is shown to root and the group `ocivariant` only. */
+/* Every user of the node may read the profile: it has nothing that sysfs does not show. What only
+ * the daemon's credentials can read is for root and the group `ocivariant`. */
 #include "cmd/variantd/api/api.h"
 
 #include "cmd/variantd/api/api_peer.h"
@@ -20,18 +20,18 @@
 #define RESOLVE_STACK (512u * 1024)
 #define STALL_S 30u
 
-/* One request. Only /v1/resolve lives longer than its first call. */
+/* One request. Only /v1/resolve outlives its first call. */
 struct call {
     struct current *current;
     struct MHD_Connection *connection;
     struct httpd_suspended suspended;
     char *reference, *digest, *label, *properties, *config, *devices, *given;
     bool verdict;    /* /v1/verdict */
-    bool registries; /* /v1/registries; else /v1/resolve */
+    bool registries; /* /v1/registries; neither: /v1/resolve */
     bool trusted;
     uid_t user;
     bool held;        /* the image is on the node */
-    atomic_bool done; /* by the thread; read when the connection is resumed */
+    atomic_bool done; /* set by the thread, read when the connection is resumed */
     unsigned status;
     struct ocv_buffer body;
 };
@@ -90,7 +90,7 @@ static unsigned http_status(int status)
     case OCV_ERR_CONFIG:
         return MHD_HTTP_BAD_REQUEST;
     case OCV_ERR_NOT_FOUND:
-    case OCV_ERR_DENIED: /* whether it exists is not shown, either */
+    case OCV_ERR_DENIED: /* does not reveal whether the image exists */
         return MHD_HTTP_NOT_FOUND;
     case OCV_ERR_NOMEM:
         return MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -131,7 +131,7 @@ static void *resolve_on_thread(void *data)
         error_json(err.message, err.hint, &call->body);
     }
     atomic_store(&call->done, true);
-    httpd_resume(&call->suspended); /* `call` may be gone from here on */
+    httpd_resume(&call->suspended); /* may free `call` */
     api_thread_give(trusted, user);
     return NULL;
 }
@@ -140,7 +140,7 @@ static enum MHD_Result start_resolve(struct call *call)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    /* counted first: a stop waits for those that are counted, and for no others */
+    /* counted before the thread starts: a stop waits for counted threads only */
     bool taken = api_thread_take(call->trusted, call->user);
     if (!taken || atomic_load(&call->current->stopping)) {
         if (taken)
@@ -177,7 +177,7 @@ static void free_call(struct call *call)
     free(call);
 }
 
-/* A copy of an argument; NULL where it is not given or empty. */
+/* A copy of an argument; NULL if it is missing or empty. */
 static bool copy_argument(struct MHD_Connection *connection, const char *name, char **out)
 {
     const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
@@ -187,7 +187,7 @@ static bool copy_argument(struct MHD_Connection *connection, const char *name, c
     return *out != NULL;
 }
 
-/* What stayed escaped in it (httpd.c) is a NUL. */
+/* An escape that httpd.c did not decode is a NUL. */
 static enum MHD_Result look_for_nul(void *found, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
 {
@@ -251,14 +251,14 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     return start_resolve(call);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- the other paths ------------------------------------------------------------------------- */
 
 static void put_snapshot(void *data)
 {
     node_put(data);
 }
 
-/* The response keeps the snapshot until its last byte is sent. */
+/* The response holds the snapshot until its last byte is sent. */
 static enum MHD_Result handle_profile(struct current *current, struct MHD_Connection *connection)
 {
     struct instance *instance = current_borrow(current);
@@ -271,13 +271,13 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
     return queue_answer(connection, MHD_HTTP_OK, "application/json", response);
 }
 
-/* Metrics that are open to the network do not show the names of registries. */
+/* Metrics that are open to the network do not name the registries. */
 static int format_registries(const struct settings *settings, struct ocv_buffer *out)
 {
     int status = ocv_buffer_printf(out, NULL, ",\"registries\":[");
     for (size_t i = 0; status == OCV_OK && i < settings->n_upstreams; i++)
         status = ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
-                                   settings->upstreams[i].name); /* nothing to escape */
+                                   settings->upstreams[i].name); /* needs no escaping */
     return status < 0 ? status : ocv_buffer_append(out, "]", 1, NULL);
 }
 
@@ -345,7 +345,8 @@ static enum MHD_Result route_request(struct current *current, struct MHD_Connect
              : "there are /metrics and /v1/healthz");
 }
 
-/* A decision about thousands of entries has megabytes, and its client may not read them. */
+/* Frees the memory that was reserved for the body: a decision about thousands of entries has
+ * megabytes, and a client may be slow to read it. */
 static void give_body(void *data)
 {
     struct ocv_buffer *body = data;
@@ -371,7 +372,7 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
     return queue_answer(connection, call->status, "application/json", response);
 }
 
-/* An address opened to the network for /metrics alone accepts any Host header. */
+/* An address that serves only /metrics to the network accepts any Host header. */
 static bool is_foreign(struct current *current, struct MHD_Connection *connection)
 {
     struct instance *instance = current_borrow(current);
@@ -388,7 +389,7 @@ static enum MHD_Result handle_request(struct current *current, struct MHD_Connec
     if (!call)
         connections_busy(connection);
     if (upload)
-        return MHD_NO; /* nothing here takes a body */
+        return MHD_NO; /* no path takes a request body */
     if (!call && full && is_foreign(current, connection))
         return foreign_refuse(connection, current->metrics, "api");
     if (!call)
@@ -438,7 +439,7 @@ int api_start(struct current *current, int fd, bool full, struct connections *pe
 
 void api_stop(struct httpd *httpd)
 {
-    /* suspended connections must be resumed before the end: each resolve has a deadline */
+    /* suspended connections must be resumed before the daemon stops; each resolve has a deadline */
     while (httpd && api_threads_run())
         usleep(10000);
     httpd_free(httpd);

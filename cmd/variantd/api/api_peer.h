@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** May the peer on the unix socket know what the daemon's credentials can read? Root, the daemon's
- *  own user and the group `ocivariant` may. `*user`: who it is, -1 where that cannot be told. */
+/** True if the peer on the unix socket may know what the daemon's credentials can read: root, the
+ *  daemon's own user and the group `ocivariant`. `*user`: the peer's user, -1 if unknown. */
 bool api_trusted(struct MHD_Connection *connection, uid_t *user);
 
 #endif

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#define USERS_MAX 64u /* those of one number modulo this count as one */
+#define USERS_MAX 64u /* users that are equal modulo this share a count */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t of_trusted, of_others, of_user[USERS_MAX];

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#define LOOK_MS 100 /* `stop` is looked at this often */
+#define LOOK_MS 100 /* interval at which `stop` is checked */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, reading = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;

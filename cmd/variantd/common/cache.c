@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A hash table in shards, each with its lock and its list by age. The seed is random: clients
- * choose the keys, and must not be able to choose where they land. */
+/* A hash table in shards, each with its lock and its list by age. The seed is random, since clients
+ * choose the keys and must not be able to choose the buckets. */
 #include "cmd/variantd/common/cache.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ void key_begin(struct key *key)
 static bool add_to_key(struct key *key, const void *bytes, size_t len)
 {
     if (len > sizeof(key->bytes) - key->len) {
-        key->len = sizeof(key->bytes) + 1; /* stays too long */
+        key->len = sizeof(key->bytes) + 1; /* makes the key too long, so unusable */
         return false;
     }
     memcpy(key->bytes + key->len, bytes, len);
@@ -78,7 +78,7 @@ bool key_add(struct key *key, const char *text)
 {
     if (key->len > sizeof(key->bytes))
         return false;
-    if (!text) /* a text that begins alike has that byte twice */
+    if (!text) /* a text that begins with this byte has it doubled */
         return add_to_key(key, "\1", 2);
     return (*text != '\1' || add_to_key(key, "\1", 1)) && add_to_key(key, text, strlen(text) + 1);
 }

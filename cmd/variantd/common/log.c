@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* a longer line is cut: clients choose the text of some */
+#define LINE_MAX_BYTES 4096 /* longer lines are cut: clients choose some of the text */
 
-/* Written once by log_setup before there are threads. */
+/* Written once by log_setup, before threads start. */
 static struct {
     bool json, verbose, access, journal, timed;
 } settings;
 
-/* A program that a service starts inherits JOURNAL_STREAM, so compare the stream that it names
- * (systemd.exec(5)) with ours. */
+/* A program started by a service inherits JOURNAL_STREAM, so compare the stream that it names
+ * (systemd.exec(5)) with stderr. */
 static bool is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -49,7 +49,7 @@ bool log_wants_requests(void)
 
 static void write_line(const char *line, size_t len)
 {
-    /* a log that cannot be written is not a reason to stop serving */
+    /* a failed write to the log is not a reason to stop serving */
     ssize_t written = write(STDERR_FILENO, line, len);
     (void)written;
 }
@@ -67,7 +67,7 @@ static void format_timestamp(char out[40])
     snprintf(out + len, 40 - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Takes `object` over. */
+/* Takes over `object`. */
 static void write_json(json_t *object)
 {
     char *text =
@@ -76,7 +76,7 @@ static void write_json(json_t *object)
     json_decref(object);
     size_t len = text ? strlen(text) : 0;
     if (text) {
-        text[len] = '\n'; /* in place of the final NUL */
+        text[len] = '\n'; /* replaces the final NUL */
         write_line(text, len + 1);
     }
     free(text);
@@ -102,7 +102,7 @@ void log_clean(char *text)
     ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
 }
 
-/* `now` is empty before there is a log: such lines are for the user who typed the command. */
+/* `now` is empty before the log is set up: such lines go to the user at the terminal. */
 static void write_text(enum log_level level, const char *now, const char *text)
 {
     char line[LINE_MAX_BYTES + 64];
@@ -134,8 +134,8 @@ void log_line(enum log_level level, const char *format, ...)
         write_text(level, now, text);
 }
 
-/* A quoted field: what a client sent, without quotes, backslashes and control characters, and as
- * UTF-8, since a line that cannot be encoded as JSON would be missing from the log. */
+/* The value of a quoted field: client text without quotes, backslashes and control characters, in
+ * UTF-8. A line that cannot be encoded as JSON would be missing from the log. */
 static const char *clean_field(const char *text, char *out, size_t size)
 {
     size_t n = 0;
@@ -146,7 +146,7 @@ static const char *clean_field(const char *text, char *out, size_t size)
     return out;
 }
 
-/* A kubelet asks every few seconds whether the mirror answers, which would be most of the log. */
+/* A kubelet asks every few seconds whether the mirror answers, which would fill the log. */
 static bool is_probe(const struct log_request *r)
 {
     static const char agent[] = "kube-probe/";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines on stderr, for journald: plain text, each with the time, with a syslog level prefix where
- * stderr is the journal, or one JSON object a line. One write(2) a line, so that threads never mix.
- */
+/* Log lines on stderr. As text each line has the time, or a syslog priority prefix if stderr is the
+ * journal; as JSON each line is an object. One write(2) per line, so threads never mix lines. */
 #ifndef VARIANTD_LOG_H
 #define VARIANTD_LOG_H
 
@@ -14,11 +13,11 @@ enum log_level {
     LOG_LEVEL_DEBUG = 7
 };
 
-/** Set once before threads start. Lines before have no time: they go to the terminal of whoever
- * started the program. */
+/** Call once before threads start. Earlier lines have no time: they go to the user at the
+ *  terminal. */
 void log_setup(bool json, bool verbose, bool access);
-/** Control characters of a text from outside must not make lines or move a terminal's cursor, nor
- *  bytes that are not UTF-8 become '?'. */
+/** Replace control characters, which could start new lines or move a terminal's cursor, and bytes
+ *  that are not UTF-8, by '?'. */
 void log_clean(char *text);
 void log_line(enum log_level level, const char *format, ...) OCV_PRINTF(2, 3);
 
@@ -26,7 +25,7 @@ void log_line(enum log_level level, const char *format, ...) OCV_PRINTF(2, 3);
 struct log_request {
     const char *peer;   /**< "127.0.0.1" or "unix" */
     const char *method; /**< as sent */
-    const char *url;    /**< without query secrets: nothing of ours carries one */
+    const char *url;    /**< has no secrets in its query */
     const char *user_agent;
     unsigned status;
     enum outcome outcome;
@@ -34,7 +33,7 @@ struct log_request {
     int64_t bytes, us;
 };
 void log_request(const struct log_request *request);
-/** Is there an access log? Saves the work of filling a request. */
+/** True if there is an access log; without one a request need not be filled in. */
 bool log_wants_requests(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters are relaxed atomics. Names from outside (labels, registries) are kept in small tables of
- * bounded size, so that clients cannot make the page grow without limit. A table only grows, and a
- * name is complete before it is counted in, so raising an existing counter takes no lock. */
+/* Counters are relaxed atomics. Names from outside (labels, registries) are kept in small bounded
+ * tables, so that clients cannot make the page grow without limit. Tables only grow, and an entry
+ * is complete before its count becomes visible, so raising an existing counter takes no lock. */
 #include "cmd/variantd/common/metrics_internal.h"
 
 #include <stdlib.h>
@@ -82,11 +82,11 @@ static void copy_name(char out[NAME_BYTES], const char *text)
     out[n] = '\0';
 }
 
-/* With the lock held, which keeps other new names out. */
+/* Call with the lock held, so that no other name is added. */
 static struct named_counter *add_named(struct family *f, const char *first, const char *second)
 {
     size_t n = atomic_load_explicit(&f->n, memory_order_relaxed);
-    if (n > NAMES_MAX) /* the last one counts for all that found no place */
+    if (n > NAMES_MAX) /* the last counter takes all further names */
         return &f->items[NAMES_MAX];
     bool full = n == NAMES_MAX;
     copy_name(f->items[n].first, full ? "other" : first);
@@ -101,7 +101,7 @@ static void raise_named_by(struct metrics *m, struct family *f, const char *firs
     struct named_counter *item = find_named(f, first, second);
     if (!item) {
         pthread_mutex_lock(&m->lock);
-        item = find_named(f, first, second); /* another thread may have been quicker */
+        item = find_named(f, first, second); /* another thread may have added it */
         if (!item)
             item = add_named(f, first, second);
         pthread_mutex_unlock(&m->lock);

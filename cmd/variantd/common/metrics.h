@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4).
- * schema/daemon-metrics.yaml lists their names and the outcomes of a request. */
+ * schema/daemon-metrics.yaml lists their names and the outcomes of requests. */
 #ifndef VARIANTD_METRICS_H
 #define VARIANTD_METRICS_H
 
@@ -14,35 +14,37 @@ struct metrics;
 int metrics_new(struct metrics **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void metrics_free(struct metrics *metrics);
 const char *metrics_outcome_name(enum outcome outcome);
-/** One request has ended after `us` microseconds having sent `bytes` of body. */
+/** A request has ended after `us` microseconds and `bytes` of body. */
 void metrics_request(struct metrics *metrics, enum outcome outcome, int64_t us, int64_t bytes);
-/** A variant was announced. Labels are bounded: past 256 they count as "other". */
+/** A variant was announced. The number of labels is bounded: after 256, new ones count as
+ *  "other". */
 void metrics_chosen(struct metrics *metrics, const char *label);
-/** What `n` requests under `choose: shadow` would have got; `label` of a variant, else empty. */
+/** What `n` requests under `choose: shadow` would have been answered with; `label` of the variant,
+ *  or empty. */
 void metrics_shadow(struct metrics *metrics, enum outcome outcome, const char *label, uint64_t n);
 /** An upstream request failed; `kind`: "network", "denied", "data", "mismatch", "http_5xx", ... */
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
-/** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */
+/** An upstream request was sent ("head", "get", "blob"), or saved by a cache ("remembered"). */
 void metrics_upstream(struct metrics *metrics, const char *what);
-/** A very slow client of a blob was disconnected because others waited for its place. */
+/** A very slow reader of a blob was disconnected because others waited for its worker. */
 void metrics_slow_reader(struct metrics *metrics);
 /** The node was probed at `now_ms` (monotonic) in `took_ms`. */
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
-/** The profile of a reload is another one; its probe was counted when it was made. */
+/** A reload changed the profile; its probe has been counted already. */
 void metrics_profile_changed(struct metrics *metrics);
-/** A request that a browser made for another site's page; `where`: "mirror" or "api". */
+/** A browser sent this request for a page of another site; `where`: "mirror" or "api". */
 void metrics_foreign(struct metrics *metrics, const char *where);
-/** So many recorded images do not fit the node as it is now. */
+/** Number of recorded images that do not fit the node in its present state. */
 void metrics_misfits(struct metrics *metrics, uint64_t n);
 /** Another program answers at the mirror's address, or no longer does. */
 void metrics_usurped(struct metrics *metrics, bool usurped);
-/** No engine of this node asks the mirror, says the report of the set-up. */
+/** The set-up report says that no engine of this node asks the mirror. */
 void metrics_not_configured(struct metrics *metrics, bool missing);
-/** So many images here are not the best that this node could have. */
+/** Number of local images that are not the best for this node. */
 void metrics_lesser(struct metrics *metrics, uint64_t n);
-/** So many names of the configuration are not known on this node. */
+/** Number of names in the configuration that are unknown on this node. */
 void metrics_unknown_names(struct metrics *metrics, uint64_t n);
-/** The configuration was read, at the start or again: is it valid, so that it is in force now? */
+/** The configuration was read, at the start or on a reload. `valid`: it is in force now. */
 void metrics_config_read(struct metrics *metrics, bool valid);
 /** A credential provider was run; `how`: "ok", "failed", "timeout". */
 void metrics_credential_provider(struct metrics *metrics, const char *provider, const char *how);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the metrics are made of: raised in metrics.c, printed in metrics_page.c. */
+/* Shared by metrics.c, which raises counters, and metrics_page.c, which prints them. */
 #ifndef VARIANTD_METRICS_INTERNAL_H
 #define VARIANTD_METRICS_INTERNAL_H
 
@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define NAMES_MAX 256 /* distinct values of a label; the rest counts as "other" */
+#define NAMES_MAX 256 /* distinct values of a label; further ones count as "other" */
 #define NAME_BYTES 128
 #define LATENCY_BUCKETS 17
 
-/* Upper bounds of the histogram, microseconds and as Prometheus prints them. */
+/* Upper bounds of the histogram, in microseconds and as Prometheus prints them. */
 struct latency_bucket {
     int64_t us;
     const char *le;
@@ -40,8 +40,8 @@ struct metrics {
     atomic_uint_fast64_t not_configured;
     atomic_uint_fast64_t config_valid;
     atomic_int_fast64_t config_read_ms; /* Unix time */
-    int64_t started_ms;                 /* likewise, never changed */
-    pthread_mutex_t lock;               /* new names of what follows */
+    int64_t started_ms;                 /* the same, never changed */
+    pthread_mutex_t lock;               /* for adding names to the tables below */
     struct family chosen, shadow, errors, upstream, failures, foreign, credentials;
 };
 

@@ -20,10 +20,10 @@ static uint64_t count_files(void)
         n += entry->d_name[0] != '.';
     if (dir)
         closedir(dir);
-    return n > 0 ? n - 1 : 0; /* without the directory's own */
+    return n > 0 ? n - 1 : 0; /* without the entry of the directory itself */
 }
 
-/* Two numbers of pages come first: all, and those in memory (proc(5)). */
+/* The first two numbers are pages: all, and those in memory (proc(5)). */
 static void look_at_memory(struct process *out)
 {
     char line[128], *end;

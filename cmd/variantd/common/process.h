@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the kernel knows of this process, as Prometheus' client libraries tell it. */
+/* The kernel's numbers about this process that Prometheus client libraries report. */
 #ifndef VARIANTD_PROCESS_H
 #define VARIANTD_PROCESS_H
 
@@ -11,7 +11,7 @@ struct process {
     uint64_t virtual_bytes, virtual_max_bytes, resident_bytes;
 };
 
-/** What cannot be found out is 0. */
+/** A number that cannot be read is 0. */
 void process_look(struct process *out);
 
 #endif

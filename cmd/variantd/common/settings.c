@@ -78,7 +78,7 @@ static char *segment_of(const char *name)
     return out;
 }
 
-/* Is it a registry's name as references have it? */
+/* True for a registry's name as references have it. */
 static bool host_ok(const char *name)
 {
     char text[512];
@@ -158,7 +158,7 @@ static int duration_setting(const struct settings *s, const char *key, const cha
 
 /* ---- registries and layouts ------------------------------------------------------------------ */
 
-/* "HOST[=URL]": the URL joins the configuration, where the registry client looks. */
+/* "HOST[=URL]": the URL goes into the configuration, where the registry client finds it. */
 static int add_registry(struct settings *s, const char *text, struct ocv_error *err)
 {
     char name[300];
@@ -175,12 +175,12 @@ static int add_registry(struct settings *s, const char *text, struct ocv_error *
     return status < 0 ? ocv_error_prefix(err, "--registry") : OCV_OK;
 }
 
-/* A layout whose images have full names determines its registries itself. */
+/* A layout whose images have full names names its registries itself. */
 struct layout_names {
     struct settings *settings;
     const char *layout;
     struct ocv_error *err;
-    size_t bare; /* images that have a tag and no full name */
+    size_t bare; /* images with a tag but no full name */
 };
 
 static int name_layout(void *data, const char *tag, const char *image_name,
@@ -195,8 +195,8 @@ static int name_layout(void *data, const char *tag, const char *image_name,
     return OCV_OK;
 }
 
-/* Every --layout replaces the registries that its images name, else those of --registry. Usually
- * there is one layout and one registry. */
+/* A layout replaces the registries that its images name; if they name none, those of --registry.
+ * Usually there is one layout and one registry. */
 static int add_layout(struct settings *s, const char *dir, const char *const *registries,
                       size_t n_registries, struct ocv_error *err)
 {
@@ -271,7 +271,7 @@ static int read_values(struct settings *s, struct ocv_error *err)
     return status;
 }
 
-/* A file's mistakes are told with their line. */
+/* Name the line of a fault in a file. */
 static int config_fault(const struct settings *s, const char *key, struct ocv_error *err,
                         const char *what, const char *more)
 {
@@ -336,7 +336,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
         settings_free(s);
         return status;
     }
-    /* a path that names no registry is understood only where one can be meant */
+    /* a path without a registry is valid only if there is a default registry */
     const struct upstream *hub = settings_upstream(s, "docker.io");
     s->default_upstream = s->n_upstreams == 1 ? s->upstreams : hub;
     *out = s;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that the settings name, looked at before anything depends on them: a registry's
- * certificates are read when it is asked first, and a pull is no time to learn of a misspelt path.
- */
+/* Checks the files that the settings name at the start. A registry's certificates are otherwise
+ * read when it is first asked, and a pull is too late to find a misspelt path. */
 #include "cmd/variantd/common/settings_make.h"
 #include "lib/base/file.h"
 
@@ -31,7 +30,7 @@ static int check_credentials(const struct settings *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Read again by those who use it. */
+/* Only a check: the files are read again when they are used. */
 static int check_providers(const struct settings *s, struct ocv_error *err)
 {
     ocv_auto(ocv_credential_providers) providers = NULL;
@@ -99,7 +98,8 @@ int settings_check_files(const struct settings *s, struct ocv_error *err)
 
 /* ---- the directory of records ---------------------------------------------------------------- */
 
-/* Directories are made when the first choice is recorded: the nearest one that is there counts. */
+/* Missing directories are made when the first choice is recorded, so the nearest existing one is
+ * checked. */
 int settings_records_fault(const struct settings *s)
 {
     char path[4096];

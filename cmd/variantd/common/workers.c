@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#define STACK_BYTES (256u * 1024) /* TLS, JSON of 4 MiB and buffers of a few KiB fit */
-#define IDLE_S 10                 /* a thread without work ends after it */
+#define STACK_BYTES (256u * 1024) /* enough for TLS, JSON of 4 MiB and buffers of a few KiB */
+#define IDLE_S 10                 /* a thread that is idle for so long ends */
 
-/* Jobs at work: all, for each registry, for each client, and for both. */
+/* Running jobs: all, per registry, per client, and per registry and client. */
 struct job_counts {
     size_t all, upstream[WORKERS_UPSTREAMS_MAX], client[WORKERS_CLIENTS_MAX];
     uint16_t both[WORKERS_UPSTREAMS_MAX][WORKERS_CLIENTS_MAX];
@@ -20,13 +20,13 @@ struct job_counts {
 
 struct workers {
     pthread_mutex_t lock;
-    pthread_cond_t more; /* a job may be ready, or the end has come */
+    pthread_cond_t more; /* a job may be ready, or the workers are being freed */
     pthread_cond_t gone; /* a thread has ended */
     struct job *first, **last;
     size_t queued, queued_for[WORKERS_CLIENTS_MAX], running, threads, idle;
     struct job_counts at_work[WORK_COUNT];
     bool stopping;
-    pthread_t ended; /* the thread that ended last, to be joined by the next one */
+    pthread_t ended; /* the thread that ended last; the next one to end joins it */
     bool any_ended;
     void (*quiet)(void *data);
     void *data;
@@ -54,7 +54,8 @@ int workers_new(void (*quiet)(void *data), void *data, struct workers **out, str
     return OCV_OK;
 }
 
-/* Of `all` at work some are `mine`: may there be one more, within half of what the rest leave? */
+/* `mine` of `all` running jobs are its own: may it have one more and stay within half of what the
+ * others leave? */
 static bool within_half(size_t mine, size_t all, size_t limit)
 {
     return 2 * mine < limit - (all - mine);
@@ -72,7 +73,7 @@ static bool may_run(const struct workers *w, const struct job *job)
             within_half(s->both[job->upstream][job->client] + 1u, for_it + 1, each));
 }
 
-/* The oldest job that may run now, taken off the queue. */
+/* The oldest job that may run now, removed from the queue. */
 static struct job *take_job(struct workers *w)
 {
     for (struct job **at = &w->first; *at; at = &(*at)->next) {
@@ -101,8 +102,8 @@ static void count_job(struct workers *w, const struct job *job, int by)
     s->both[job->upstream][job->client] = (uint16_t)(s->both[job->upstream][job->client] + by);
 }
 
-/* `job` is gone after it ran: what is counted is copied before. Several may have waited for what
- * one leaves, and for room that others share. */
+/* A job frees itself, so its counts are copied first. More than one queued job may be able to run
+ * now, so another idle thread is woken. */
 static void work_on(struct workers *w, struct job *job)
 {
     const struct job counted = *job;
@@ -137,7 +138,7 @@ static void *main_of_thread(void *data)
     }
     if (w->threads == 1 && w->quiet)
         w->quiet(w->data);
-    if (--w->threads == 0) /* a burst is over: give back what it took */
+    if (--w->threads == 0) /* a burst is over: return its memory */
         malloc_trim(0);
     pthread_t previous = w->ended;
     bool join = w->any_ended;
@@ -230,7 +231,7 @@ void workers_free(struct workers *w)
     while (w->threads)
         pthread_cond_wait(&w->gone, &w->lock);
     pthread_mutex_unlock(&w->lock);
-    if (w->any_ended) /* it has joined the one before, and so on */
+    if (w->any_ended) /* it has joined the one that ended before it, and so on */
         pthread_join(w->ended, NULL);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->more);

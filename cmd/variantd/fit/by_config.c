@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ordinary images, by what their configuration asks for (NVIDIA_REQUIRE_*): a hook hands it over
- * with the GPUs that the container gets. Where a tag rule knows that a family's builds run on no
- * driver older than their own, what is else a warning is a misfit. */
+/* Ordinary images: checks the requirements in their configuration (NVIDIA_REQUIRE_*), which a hook
+ * sends together with the container's GPUs. If a tag rule knows that a family's builds need at
+ * least the driver they were made for, an unmet requirement is a misfit instead of a warning. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "lib/content/config_fit.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Does this node have what the rules say of a tag with such a configuration? */
+/* True if this node lacks what the rules say a tag with such a configuration needs. */
 static bool rules_refuse(const struct instance *instance, const char *reference,
                          const struct ocv_image_config *config, char *reason, size_t size)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In the order of what is nearest: the properties that were given, the node's own record of what it
- * chose, the indexes it has kept, the index at the reference, the image's own labels. A registry is
- * asked only where the node's own memory says nothing, or to tell what would fit instead.
+/* Sources are tried from the nearest on: given properties, the node's own record of its choice,
+ * indexes kept in the cache, the index at the reference, the image's own labels. A registry is
+ * asked only if the node knows nothing, or to find what would fit instead.
  *
  * A fact counts only for the repository in which it was learnt: anyone who can publish somewhere
  * can list another publisher's digest with properties of their choice. Only an index identified by
- * its own digest counts everywhere. Where no repository is known, entries that were not chosen are
+ * its own digest counts everywhere. If the repository is unknown, entries that were not chosen are
  * ignored.
  *
  * A client that may not see what the daemon's credentials can read learns only "fits" or "misfit"
@@ -28,7 +28,7 @@ static bool has_verdict(const struct fit_answer *answer, const char *verdict)
     return answer->verdict && strcmp(answer->verdict, verdict) == 0;
 }
 
-/* It runs; but would this node get something else? */
+/* The image runs; check whether this node would get a better one. */
 static void weigh_entry(const struct mirror_entry *entry, const char *digest,
                         struct fit_answer *out)
 {
@@ -42,14 +42,15 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
     snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
 }
 
-/* An engine that asked the registry itself takes the default entry. */
+/* An engine that asks the registry directly takes the default entry. */
 static void take_default(const struct mirror_entry *entry, struct fit_answer *out)
 {
     out->verdict = "fits";
     weigh_entry(entry, entry->default_digest, out);
 }
 
-/* What an index says of the digest. Of an answer that is there, only what would fit is wanted. */
+/* What an index says about the digest. If the answer is known already, only the better entry is
+ * taken from it. */
 static void take_entry(const struct instance *instance, const struct fit_question *q,
                        const struct mirror_entry *entry, const char *where, struct fit_answer *out)
 {
@@ -80,13 +81,13 @@ static void take_entry(const struct instance *instance, const struct fit_questio
     }
 }
 
-/* By an index that was resolved here. True if one knows the digest. */
+/* By the indexes resolved here. True if one of them has the digest. */
 static bool fit_by_kept_index(const struct instance *instance, const struct fit_question *q,
                               const char *repository, struct fit_answer *out)
 {
     struct ocv_record_index kept;
     struct mirror_entry entry = {0};
-    budget_read_begin(SIZE_MAX); /* each may be as large as they come */
+    budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
     bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
                      OCV_OK &&
                  (q->trusted || !kept.secret) &&
@@ -116,7 +117,7 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
     mirror_entry_free(&entry);
 }
 
-/* By the config's labels of the image itself: a hint, since images inherit them. */
+/* By the image's own labels: only a hint, since images inherit labels. */
 static void fit_by_labels(const struct instance *instance, const struct fit_question *q,
                           const char *reference, struct fit_answer *out)
 {
@@ -130,8 +131,8 @@ static void fit_by_labels(const struct instance *instance, const struct fit_ques
     mirror_entry_free(&entry);
 }
 
-/* The names of the reference, as far as it has them: "NAME:TAG", and "NAME@DIGEST" where the digest
- * is the one in question. */
+/* The names that a reference has: "NAME:TAG", and "NAME@DIGEST" if the digest is the one asked
+ * about. */
 struct reference_names {
     char tagged[1024], pinned[1024];
 };
@@ -148,7 +149,7 @@ static void find_names(const char *text, const char *digest, struct reference_na
         snprintf(out->pinned, sizeof(out->pinned), "%s@%s", reference->name, digest);
 }
 
-/* The node knows nothing: ask the registry. */
+/* The node has no record: ask the registry. */
 static void fit_by_upstream(const struct instance *instance, const struct fit_question *q,
                             const char *reference, struct fit_answer *out)
 {
@@ -159,7 +160,7 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
         if (has_verdict(out, "fits") || has_verdict(out, "lesser") || has_verdict(out, "misfit") ||
             has_verdict(out, "index"))
             return;
-        *out = (struct fit_answer){0}; /* that tag leads elsewhere now */
+        *out = (struct fit_answer){0}; /* the tag names another image now */
     }
     fit_in_index(instance, q, reference, out);
     if (!names.pinned[0])
@@ -195,7 +196,7 @@ static void find_answer(const struct instance *instance, const struct fit_questi
         fit_by_upstream(instance, q, reference, out);
     if (kept || !has_verdict(out, "misfit") || out->fit[0])
         return;
-    if (reference) /* what would fit */
+    if (reference) /* to find what would fit */
         fit_in_index(instance, q, reference, out);
     /* pinned, or under its own tag: use the name that was resolved */
     if (!out->fit[0] && recorded[0] && reference != recorded)
@@ -223,7 +224,7 @@ static void log_trouble(const struct fit_question *q, const struct fit_answer *a
     log_line(LOG_LEVEL_WARNING, "%s", line);
 }
 
-/* What runs is not what is wanted where it lacks what the configuration requires. */
+/* An image that runs is not wanted if it lacks what the configuration requires. */
 static void apply_required(const struct instance *instance, const struct fit_question *q,
                            struct fit_answer *out)
 {
@@ -243,8 +244,7 @@ static void apply_required(const struct instance *instance, const struct fit_que
              unmet);
 }
 
-/* Remember that the image is on the node, as reported by a trusted client. True if that was not
- * known. */
+/* Record that the image is on the node, as reported by a trusted client. True if that is new. */
 static bool report_once(const struct fit_question *q, const struct ocv_reference *reference,
                         const struct fit_answer *answer)
 {
@@ -253,7 +253,7 @@ static bool report_once(const struct fit_question *q, const struct ocv_reference
         (!lesser && !none && !has_verdict(answer, "fits")))
         return false;
     if (answer->choose != OCV_CHOOSE_ON)
-        lesser = none = false; /* the default entry is what this node is meant to have */
+        lesser = none = false; /* the node is meant to use the default entry */
     return local_images_report(reference, q->digest,
                                lesser ? HERE_LESSER
                                : none ? HERE_ORDINARY
@@ -276,8 +276,9 @@ static int take_strictest(void *data, const struct ocv_record *record)
     return OCV_OK;
 }
 
-/* An image without a name may be of any repository that the node's records have its digest in: the
- * strictest of their settings holds, so that one in shadow never lifts another's refusal. */
+/* An image without a name may come from any repository for which the node has a record of its
+ * digest. The strictest of their settings applies, so `shadow` in one never lifts a refusal in
+ * another. */
 static enum ocv_choose find_choose(const struct instance *instance, const struct fit_question *q)
 {
     struct strictest_choice all = {.settings = instance->settings};
@@ -299,10 +300,10 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a digest", q->digest);
     if (q->reference && ocv_reference_parse(q->reference, &reference, NULL) < 0)
         reference = NULL;
-    if (reference && !q->digest && !q->properties) /* who pins one means that one */
+    if (reference && !q->digest && !q->properties) /* a pinned image is wanted as it is */
         q->digest = reference->digest;
     enum ocv_choose choose = find_choose(instance, q);
-    if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen, so nothing is checked */
+    if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen here, so nothing is checked */
         answer.verdict = "none";
         snprintf(answer.reason, sizeof(answer.reason), "choose is off for it");
     } else {
@@ -310,13 +311,13 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         apply_required(instance, q, &answer);
     }
     answer.choose = choose;
-    if (answer.each_pod) /* what fits the node is not what fits a pod */
+    if (answer.each_pod) /* each pod gets its own build, so the node as a whole is no measure */
         answer.fit[0] = '\0';
     if (!answer.verdict) {
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
-    log_clean(answer.label); /* outside text, which may be cut within a character */
+    log_clean(answer.label); /* text from outside, which may be cut within a character */
     log_clean(answer.reason);
     log_trouble(q, &answer, report_once(q, reference, &answer));
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",

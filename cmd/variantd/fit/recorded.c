@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What this node remembers of its decisions, and what it makes of it after the profile has changed.
- */
+/* Checks this node's records of its choices after the profile has changed. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
@@ -44,7 +43,7 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
     return status;
 }
 
-/* What all that know a digest say of it. */
+/* All claims about one digest. */
 struct recorded_claims {
     const struct instance *instance;
     const struct fit_question *question;
@@ -97,7 +96,7 @@ bool fit_by_record(const struct instance *instance, const char *repository,
     if (status < 0 || said.n == 0)
         return false;
     if (!repository && !said.differ) {
-        budget_read_begin(SIZE_MAX); /* each may be as large as they come */
+        budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
         status = ocv_record_index_walk(records, NULL, digest, hear_index, &said, NULL);
         budget_read_end(SIZE_MAX);
     }
@@ -110,7 +109,7 @@ bool fit_by_record(const struct instance *instance, const char *repository,
     return true;
 }
 
-/* What is checked after the profile has changed. */
+/* A review of all records after a change of the profile. */
 struct record_review {
     const struct instance *instance;
     uint64_t misfits;

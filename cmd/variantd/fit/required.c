@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the configuration requires of a repository's images (`require`): one that does not use it is
- * not what the administrator wants to run, though it would. */
+/* The configuration's requirements for a repository's images (`require`). An image that does not
+ * use them runs, but is not what the administrator wants. */
 #include "cmd/variantd/fit/image_fit_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Is the property what is required: "ns", "ns :: feature" or all of it? */
+/* True if the property is within `required`: "ns", "ns :: feature" or a whole property. */
 static bool is_it(const struct ocv_property *p, const char *required)
 {
     char text[512];
@@ -18,7 +18,7 @@ static bool is_it(const struct ocv_property *p, const char *required)
     return strncmp(text, required, n) == 0 && (n == (size_t)ns || n == feature || n == (size_t)len);
 }
 
-/* Does this node have the property? Of several values of a feature, it has one. */
+/* True if this node has the property, or one of a feature's several values. */
 static bool has_property(const struct instance *instance, const char *reference, const char *given,
                          const char *property)
 {
@@ -45,7 +45,7 @@ static bool uses_namespace(const struct instance *instance, const char *referenc
     }
     return ns && value &&
            has_property(instance, reference, given,
-                        required); /* the devices that serve it have it */
+                        required); /* the devices that serve it have the property */
 }
 
 const char *fit_unmet(const struct instance *instance, const char *reference, const char *given,

@@ -14,7 +14,7 @@ struct watched_connection {
     struct watched_connection *next, **link;
     int fd;
     atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
-    int client;                /* -1: not asked for yet */
+    int client;                /* -1: not determined yet */
 };
 
 void connections_init(struct connections *p, size_t max)
@@ -62,7 +62,7 @@ static struct watched_connection *add_connection(struct connections *p,
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct watched_connection *peer = calloc(1, sizeof(*peer));
     if (!peer)
-        return NULL; /* it is served, and not watched */
+        return NULL; /* it is served, but not watched */
     peer->fd = info ? info->connect_fd : -1;
     peer->client = -1;
     atomic_init(&peer->since, ocv_clock_ms());
@@ -144,8 +144,8 @@ static bool is_crowded(const struct connections *p)
     return p->n > p->max - p->max / 8;
 }
 
-/* libmicrohttpd closes what is shut. Under the lock a descriptor cannot be closed and used again.
- */
+/* libmicrohttpd closes a socket after its shutdown. The lock keeps the descriptor from being closed
+ * and reused meanwhile. */
 void connections_tick(struct connections *p, bool all)
 {
     int64_t now = ocv_clock_ms();

@@ -13,8 +13,7 @@ struct name_search {
     bool foreign;
 };
 
-/* Browsers say where a page is from that has something fetched: an address that was typed has none.
- */
+/* True if the browser fetches this for a page of another site; a typed address has no site. */
 static bool from_elsewhere(const char *site)
 {
     return strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;

@@ -9,7 +9,7 @@
 #define DIGITS_MAX 18
 #define BYTES "bytes="
 
-/* Does the parameter list say q=0 (or 0.000)? */
+/* True if the parameter list has q=0 (or 0.000). */
 static bool is_refused(const char *parameters, size_t len)
 {
     static const char space[] = " \t;";
@@ -61,7 +61,7 @@ bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *en
     if (!header_range_single(value))
         return false;
     const char *p = value + strlen(BYTES);
-    if (*p == '-') { /* so many from the end */
+    if (*p == '-') { /* the last N bytes */
         p++;
         if (!read_digits(&p, &first) || first == 0)
             return false;
@@ -74,7 +74,7 @@ bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *en
     return !*p && first < size && first <= *end;
 }
 
-#define HOST_MAX 256 /* a name has 253 characters, and may end with a dot */
+#define HOST_MAX 256 /* a name has at most 253 characters, plus a final dot */
 
 static bool is_address(const char *host)
 {
@@ -82,7 +82,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1;
 }
 
-/* "[::1]", "[fe80::1%eth0]" as no client sends it */
+/* "[::1]", but not "[fe80::1%eth0]", which no client sends */
 static bool is_bracketed(char *host, size_t len)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
@@ -100,7 +100,7 @@ bool header_host_is_ours(const char *value, const char *const *names, size_t n)
     bool port = colon && strspn(colon + 1, "0123456789") == strlen(colon + 1);
     size_t len = port ? (size_t)(colon - value) : strlen(value);
     if (len == 0 || len >= sizeof(host))
-        return len == 0 && !colon; /* empty: a client that does not say */
+        return len == 0 && !colon; /* empty: the client sends no name */
     memcpy(host, value, len);
     host[len] = '\0';
     for (size_t i = 0; i < n; i++)

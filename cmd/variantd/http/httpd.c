@@ -27,15 +27,15 @@ enum order { ORDER_SERVE, ORDER_QUIESCE, ORDER_STOP };
 
 struct httpd_loop {
     struct MHD_Daemon *daemon;
-    int epoll, socket, wake; /* the daemon's; ours */
+    int epoll, socket, wake; /* the daemon's epoll and socket; our eventfd */
     pthread_t thread;
     bool running, quiesced;
     atomic_int order;
-    sem_t quiet; /* the socket is closed */
+    sem_t quiet; /* posted when the socket is closed */
     unsigned in_vain;
     pthread_mutex_t lock;
-    struct httpd_suspended *resumed; /* by others, and not yet by the thread */
-    struct tls_hello hello;          /* the thread's alone */
+    struct httpd_suspended *resumed; /* by other threads; this thread has not handled them yet */
+    struct tls_hello hello;          /* used by the thread only */
     MHD_NotifyConnectionCallback notify;
     void *notify_cls;
 };
@@ -63,7 +63,7 @@ void httpd_resume(struct httpd_suspended *suspended)
     bool first = !loop->resumed;
     suspended->next = loop->resumed;
     loop->resumed = suspended;
-    if (first) /* under the lock: afterwards the loop may be gone */
+    if (first) /* under the lock: the loop may be freed after it */
         (void)eventfd_write(loop->wake, 1);
     pthread_mutex_unlock(&loop->lock);
 }
@@ -83,7 +83,7 @@ static void resume_all(struct httpd_loop *loop)
 
 /* ---- a thread -------------------------------------------------------------------------------- */
 
-/* How long nothing has to be done if nothing happens, as poll() takes it. */
+/* Time until something must be done without an event, in poll()'s format. */
 static int poll_timeout(struct MHD_Daemon *daemon)
 {
     MHD_UNSIGNED_LONG_LONG ms;
@@ -97,8 +97,8 @@ static unsigned count_connections(struct MHD_Daemon *daemon)
     return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
 }
 
-/* Do what there is to do. Where connections were at their limit, the socket is listened to again at
- * the start of a run only, so the one that ends some is not the last. */
+/* Do all work that is ready. After the connection limit was reached, MHD listens again only at the
+ * start of a run, so another run must follow one that closed connections. */
 static void run_daemon_once(struct httpd_loop *loop)
 {
     unsigned before;
@@ -131,7 +131,7 @@ static void stop_listening(struct httpd_loop *loop)
 static void *run_loop(void *data)
 {
     struct httpd_loop *loop = data;
-    sigset_t pipe; /* libmicrohttpd is told so, and can use sendfile */
+    sigset_t pipe; /* tells libmicrohttpd that SIGPIPE is blocked, so that it may use sendfile */
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
@@ -141,7 +141,7 @@ static void *run_loop(void *data)
                             {.fd = loop->wake, .events = POLLIN}};
     for (;;) {
         eventfd_t orders;
-        (void)poll(wait, 2, poll_timeout(loop->daemon)); /* whatever it says, there is a look */
+        (void)poll(wait, 2, poll_timeout(loop->daemon)); /* all is checked below anyway */
         if (wait[1].revents)
             (void)eventfd_read(loop->wake, &orders);
         int order = atomic_load(&loop->order);
@@ -172,8 +172,8 @@ static void OCV_PRINTF(2, 0) ignore_log(void *cls, const char *format, va_list a
     log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
-/* A NUL would cut what is read as a string, and stays as it was sent: no path, no name and no
- * argument has a percent sign. */
+/* A NUL would cut a string short, so it stays escaped: no path, name or argument contains a percent
+ * sign. */
 static size_t keep_escaped(void *cls, struct MHD_Connection *connection, char *text)
 {
     static const char escape[] = {'%', '0', '0'};
@@ -206,8 +206,8 @@ static void track_connection(void *cls, struct MHD_Connection *connection, void 
         loop->notify(loop->notify_cls, connection, context, code);
 }
 
-/* Where it fails, libmicrohttpd 1.0 has closed the socket, and 0.9 has not: it stays as it is, for
- * who cannot serve ends. */
+/* On failure libmicrohttpd 1.0 has closed the socket, and 0.9 has not. It is left open: a program
+ * that cannot serve ends. */
 static struct MHD_Daemon *new_daemon(int fd, struct httpd_loop *loop,
                                      const struct httpd_calls *calls,
                                      const struct httpd_limits *limits, unsigned share)

@@ -14,20 +14,20 @@
 
 #define HTTPD_THREADS_MAX 16u
 
-#define HTTPD_HEAD_MAX (32u * 1024) /**< request line and headers together: 431 past it */
-#define HTTPD_STALL_S 120u          /**< in the middle of an answer that the client does not read */
+#define HTTPD_HEAD_MAX (32u * 1024) /**< request line and headers together; 431 beyond it */
+#define HTTPD_STALL_S 120u          /**< while the client does not read an answer */
 
 struct httpd;
 struct httpd_loop;
 
-/** A suspended connection; the memory belongs to the caller that suspends it. */
+/** A suspended connection; the caller that suspends it owns the memory. */
 struct httpd_suspended {
     struct MHD_Connection *connection;
     struct httpd_loop *loop;
     struct httpd_suspended *next;
 };
 
-/** What it asks; called from its threads. `cls` goes to all of them. */
+/** Callbacks, called from the threads. `cls` is passed to all of them. */
 struct httpd_calls {
     MHD_AccessHandlerCallback handle;
     MHD_RequestCompletedCallback completed;
@@ -35,29 +35,29 @@ struct httpd_calls {
     void *cls, *notify_cls;
 };
 
-/** What each connection may take. */
+/** Limits per connection. */
 struct httpd_limits {
     unsigned threads;     /**< 1 to HTTPD_THREADS_MAX */
     unsigned connections; /**< at once, of all threads, each of which has its share; further ones
                              wait in the backlog */
-    unsigned timeout_s;   /**< without a byte */
-    size_t head;          /**< bytes of a request's line and headers */
+    unsigned timeout_s;   /**< allowed without a byte */
+    size_t head;          /**< limit of request line and headers */
 };
 
-/** Serve `fd`, a listening socket, which is taken over in any case. OCV_ERR_IO. */
+/** Serve `fd`, a listening socket, which is taken over even on failure. OCV_ERR_IO. */
 int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits *limits,
               struct httpd **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Close the listening socket. Where no other descriptor of it is left, new clients are refused
- * from the return of this call on. By one thread. A thread that is busy for more than two seconds
- * does it when it is not. */
+/** Close the listening socket. If no other descriptor of it is open, new clients are refused once
+ *  this returns. Call from one thread. A thread that is busy for more than two seconds closes its
+ *  part later. */
 void httpd_quiesce(struct httpd *httpd);
-/** End all connections, and free; NULL is allowed. All have been resumed, and none is suspended any
- *  more. */
+/** End all connections and free; NULL is allowed. No connection may be suspended any more. */
 void httpd_free(struct httpd *httpd);
 
-/** Suspend a connection, in a call from its thread. `suspended` must stay until it is resumed. */
+/** Suspend a connection, from a callback in its thread. `suspended` must stay until it is
+ *  resumed. */
 void httpd_suspend(struct MHD_Connection *connection, struct httpd_suspended *suspended);
-/** Resume it, once, from any thread. The request may have ended before this returns. */
+/** Resume it, once, from any thread. The request may end before this returns. */
 void httpd_resume(struct httpd_suspended *suspended);
 
 #endif

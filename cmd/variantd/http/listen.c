@@ -39,8 +39,8 @@ static unsigned port_of(const struct sockaddr_storage *address)
                                          : ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
 }
 
-/* One that the service manager has kept, if it is of this address: no other program had it in
- * between. */
+/* True if the service manager stored a socket for this address: no other program could take the
+ * address in between. */
 static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t len)
 {
     struct sockaddr_storage address = {0};
@@ -49,7 +49,7 @@ static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t le
            memcmp(&address, where, len) == 0;
 }
 
-/* Every engine that was set up asks the program that listens there. */
+/* All configured engines ask whatever program listens there. */
 static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *where,
                     struct ocv_error *err)
 {
@@ -79,7 +79,7 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
     int fd = again ? kept : socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return fail_and_close(fd, address, err);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* accepted ones inherit it */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* accepted sockets inherit it */
     /* over connections of before that still wait for their end; in a socket that was kept only once
      * it listens, or others could bind to the same address until then */
     if (!again)
@@ -100,7 +100,7 @@ void listen_hold(int fd)
     shutdown(fd, SHUT_RD); /* a port that accepts without being served would make clients wait */
 }
 
-/* The first port that every user may bind to. */
+/* The first port that any user may bind to. */
 static unsigned first_free_port(void)
 {
     char text[16] = "";
@@ -133,7 +133,7 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 
 /* ---- unix ------------------------------------------------------------------------------------ */
 
-/* A user who may write to the directory can replace our socket. */
+/* A user who may write to the directory can replace the socket. */
 static void warn_of_directory(const char *path)
 {
     char directory[OCV_UNIX_PATH_MAX + 1];

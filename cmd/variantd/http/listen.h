@@ -8,23 +8,23 @@
 /** A listening TCP socket. */
 struct listening {
     int fd;
-    const char *address; /**< as it was asked for */
-    unsigned port;       /**< the real one */
+    const char *address; /**< as requested */
+    unsigned port;       /**< the actual one */
 };
 
-/** For "ADDRESS:PORT", which is kept. `kept`: a socket of listen_hold's from before, or -1; it is
- *  taken over, and used where it has that address. */
+/** Listen on "ADDRESS:PORT"; the text is kept. `kept`: a socket held earlier by listen_hold, or -1.
+ *  It is taken over, and used if it has that address. */
 int listen_tcp(const char *address, int kept, struct listening *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** The mirror's, with the other default where the first one needs a right that is missing. Warns
- *  where other users could take its place. */
+/** The mirror's socket. Tries the other default address if permission for the first is missing.
+ *  Warns if other users could take its place. */
 int listen_mirror(const struct settings *settings, int kept, struct listening *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Accept no more connections, but keep the address until the last descriptor of
- *  it is closed. */
+/** Stop accepting connections, but keep the address until the socket's last descriptor is
+ *  closed. */
 void listen_hold(int fd);
-/** A listening unix socket, mode 0666 (every user may read a profile). A stale socket is replaced;
- * one that accepts connections belongs to another daemon: OCV_ERR_IO. */
+/** A listening unix socket with mode 0666 (every user may read a profile). A stale socket is
+ *  replaced; OCV_ERR_IO if another daemon accepts connections on it. */
 int listen_unix(const char *path, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -58,7 +58,7 @@ bool peer_user(int fd, uid_t *out)
     int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (diag < 0)
         return false;
-    /* the kernel has answered when send returns */
+    /* the answer is ready when send returns */
     ssize_t n =
         send(diag, &q, sizeof(q), 0) == (ssize_t)sizeof(q) ? recv(diag, text, sizeof(text), 0) : -1;
     close(diag);

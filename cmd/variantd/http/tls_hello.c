@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define RECORD_HANDSHAKE 0x16   /* RFC 8446, 5.1: ContentType; no method of HTTP begins with it */
-#define GREETING_MAX (4 * 4096) /* of a greeting, read before the answer: unread bytes reset it */
+#define RECORD_HANDSHAKE 0x16   /* RFC 8446, 5.1: ContentType; no HTTP method begins with it */
+#define GREETING_MAX (4 * 4096) /* read before the answer: unread bytes reset the connection */
 
 static void refuse_tls(int fd)
 {
@@ -31,7 +31,7 @@ static void refuse_tls(int fd)
     log_line(LOG_LEVEL_DEBUG, "a client began with TLS: 400");
 }
 
-/* It has said something, or nothing more can come. */
+/* True if the client has sent something, or nothing more can come. */
 static bool has_begun(int fd)
 {
     unsigned char first;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every request holds the instance that it began with, so that a reload never frees settings that
- * it reads. */
+/* Every request holds the instance it began with, so a reload never frees settings in use. */
 #include "cmd/variantd/instance/current.h"
 
 #include <stdlib.h>

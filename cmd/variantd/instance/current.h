@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The instance that serves now, and those that were replaced while requests still use them. */
+/* The serving instance, and replaced ones that requests still use. */
 #ifndef VARIANTD_CURRENT_H
 #define VARIANTD_CURRENT_H
 
@@ -9,10 +9,9 @@
 
 struct current {
     struct metrics *metrics;
-    char
-        *address; /**< of the mirror, as configured, without its port where the system chose that */
+    char *address; /**< of the mirror, as configured; without a port if the system chose it */
     unsigned port;
-    atomic_bool stopping; /**< the end has come: nothing may be suspended any more */
+    atomic_bool stopping; /**< stopping: nothing may be suspended any more */
     pthread_rwlock_t lock;
     struct instance *instance;
     pthread_mutex_t retired_lock;
@@ -20,20 +19,20 @@ struct current {
     atomic_uint_fast64_t running; /**< requests */
 };
 
-/** Takes `instance` over. */
+/** Takes over `instance`. */
 void current_init(struct current *current, struct instance *instance, struct metrics *metrics);
-/** The instance with its count of requests raised, and back. Any thread. */
+/** Take a reference to the instance; current_return drops it. Any thread. */
 struct instance *current_borrow(struct current *current);
 void current_return(struct current *current, struct instance *instance);
-/** Requests that begin from now on use `instance`, which is taken over. */
+/** New requests use `instance`, which is taken over. */
 void current_replace(struct current *current, struct instance *instance);
-/** Free the replaced ones that no request uses. */
+/** Free replaced instances that no request uses. */
 void current_free_retired(struct current *current);
-/** Has every request ended? */
+/** True if every request has ended. */
 bool current_idle(const struct current *current);
-/** Suspend nothing any more. */
+/** From now on no request is suspended. */
 void current_stop(struct current *current);
-/** No request is left; workers may be, and are waited for. */
+/** Call when no request is left; waits for running workers. */
 void current_free(struct current *current);
 
 #endif

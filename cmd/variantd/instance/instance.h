@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What one configuration makes of the daemon: settings, node and mirror. A reload makes another
- * one; requests that run keep theirs to the end. */
+/* What the daemon makes of one configuration: settings, node and mirror. A reload makes another
+ * instance; running requests keep theirs. */
 #ifndef VARIANTD_INSTANCE_H
 #define VARIANTD_INSTANCE_H
 
@@ -16,13 +16,13 @@ struct instance {
     struct instance *next;        /**< in the list of retired ones */
 };
 
-/** Takes `settings` over, also on failure. `last`: the one that it replaces, or NULL. */
+/** Takes over `settings`, even on failure. `last`: the instance to be replaced, or NULL. */
 int instance_new(struct settings *settings, struct metrics *metrics, const struct instance *last,
                  struct instance **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Say in the log what the fresh one's probe found otherwise. */
+/** Log the differences that the new instance's probe found. */
 void instance_log_changes(const struct instance *old, const struct instance *fresh,
                           struct metrics *metrics);
-/** No request may be running. */
+/** Call without running requests. */
 void instance_free(struct instance *instance);
 
 #endif

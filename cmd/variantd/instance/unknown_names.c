@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What a walk over the names looks for. */
+/* State of a walk over the names. */
 struct name_report {
     bool log; /* and count; else: a flag's */
     uint64_t n;
@@ -32,14 +32,14 @@ static int walk_names(const struct instance *instance, struct name_report *w)
     const struct ocv_probe_options options = {.datadir = instance->settings->datadir,
                                               .no_environment = true};
     const char *providers[INSTALLED_MAX];
-    ocv_auto(ocv_profile) plain = NULL; /* the node's is with overrides */
+    ocv_auto(ocv_profile) plain = NULL; /* the node's profile has overrides applied */
     ocv_auto_buffer text;
     ocv_buffer_init(&text, INSTALLED_TEXT_MAX);
     const struct snapshot *snapshot = node_get(instance->node);
     int status = ocv_profile_parse(snapshot->json.data, snapshot->json.len, &plain, NULL);
     node_put(snapshot);
     if (status < 0)
-        return OCV_OK; /* no memory: another time */
+        return OCV_OK; /* out of memory: try another time */
     const struct ocv_name_sources sources = {.profile = plain,
                                              .providers = providers,
                                              .n_providers =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Responses: headers, error bodies, what may be given again, and the log of it all. */
+/* Responses: headers, error bodies, cached answers, and the access log. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
@@ -33,14 +33,14 @@ static ssize_t no_body(void *cls, uint64_t position, char *out, size_t max)
     (void)position;
     (void)out;
     (void)max;
-    return MHD_CONTENT_READER_END_WITH_ERROR; /* a HEAD never asks for it */
+    return MHD_CONTENT_READER_END_WITH_ERROR; /* not called for a HEAD */
 }
 
 struct MHD_Response *answer_head(int64_t size)
 {
     struct MHD_Response *response = MHD_create_response_from_callback(
         size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, 1024, no_body, NULL, NULL);
-    /* or it would be chunked, and libmicrohttpd sends the end of the chunks of a HEAD, too */
+    /* without this libmicrohttpd would use chunks, and send their end even after a HEAD */
     if (response && size < 0 &&
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) !=
             MHD_YES) {
@@ -187,7 +187,8 @@ static void free_ready(struct refcounted *item)
     free(ready);
 }
 
-/* Everything of a request that its answer depends on; Accept is looked at apart. */
+/* Everything in a request that determines its answer, except Accept, which is checked separately.
+ */
 static void ready_key(const char *url, const char *ns, bool head, struct key *key)
 {
     key_begin(key);
@@ -224,7 +225,7 @@ bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, cons
     return true;
 }
 
-/* Takes the response over. */
+/* Takes over the response. */
 static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
                        const struct lookup_result *v)
 {
@@ -279,7 +280,7 @@ enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_resul
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
-    /* a large one has its room, which all its clients share */
+    /* memory for a large document is reserved once for all its clients */
     if (!r->head && !document->room && !budget_acquire(document->body.len))
         return answer_busy(r);
     struct MHD_Response *response = child_body(r, v, document);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A child is announced only after upstream has shown it, with the type and size that the index
- * says: containerd does not fall back from a wrong announcement. */
+/* A child is announced only after upstream has shown that it exists, with the type and size in the
+ * index: containerd does not fall back after a wrong announcement. */
 #include "cmd/variantd/mirror/lookup.h"
 #include "lib/base/clock.h"
 
@@ -70,7 +70,7 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
     if (status == OCV_OK && !body) {
         metrics_upstream(l->mirror->metrics, "head");
         status = upstream_head(&l->from, &reference, NULL, &head, err);
-        /* a head that does not tell all, or none, or a file server's type: the bytes will */
+        /* a HEAD that is unsupported or incomplete, or has a file server's type: fetch the bytes */
         body = status == OCV_ERR_UNSUPPORTED ||
                (status == OCV_OK && (strcmp(head.descriptor.media_type, wanted->media_type) != 0 ||
                                      head.descriptor.size < 0));
@@ -112,7 +112,7 @@ static struct lookup_result *missing_child(struct lookup *l, const struct ocv_de
     return v;
 }
 
-/* The chosen child, seen to be there, or why not. */
+/* The chosen child if upstream has it, else the reason why not. */
 struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_descriptor *wanted,
                                          bool body)
 {

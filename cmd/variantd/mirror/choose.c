@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the bytes at a name to what this node gets. */
+/* From the document at a name to this node's choice. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
@@ -15,7 +15,8 @@ bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *r
     return rules_name(mirror, reference);
 }
 
-/* The document, if it is an index with annotations; with `host`, if it differs in levels there. */
+/* The document if it is an index with annotations; with `host`, also if it has entries for several
+ * CPU levels of that host. */
 static int find_in(const struct document *document, const struct ocv_platform *host,
                    struct ocv_index **index, struct ocv_error *err)
 {
@@ -73,7 +74,7 @@ static void take_entry(struct mirror_choice *choice, const struct ocv_index *ind
         ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
 }
 
-/* Said once for a choice, not for each pull. */
+/* Logged once per choice, not per pull. */
 static int log_note(const struct ocv_reference *reference, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, struct ocv_error *err)
 {
@@ -98,7 +99,7 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    /* what is not served is not on the node either */
+    /* only served choices are on the node, so only they are recorded */
     if (ocv_index_has_variants(index) &&
         settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
         choice_note(choice, mirror, from, reference, index, entry);
@@ -130,7 +131,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     size_t len = document ? document->body.len : 0;
     budget_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);
-    /* (3) Nothing, but for the processor's level. */
+    /* (3) No variants, but perhaps entries for CPU levels. */
     const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
     if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
         status = find_in(document, &host, &index, &err);

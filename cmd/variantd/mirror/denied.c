@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Registries that deny access. The client sees 404 and pulls the image without a choice; only the
- * log tells. */
+/* Registries that deny access. The client gets 404 and pulls the image without a choice; only the
+ * log shows why. */
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 

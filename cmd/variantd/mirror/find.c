@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For /v1/verdict: what a digest is, by the index at a name, by an index that was kept, or by what
- * the image's own configuration says of it. */
+/* For /v1/verdict: describes a digest by the index at a name, by a cached index, or by the image's
+ * own configuration. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/records/records.h"
@@ -66,7 +66,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
 
 /* ---- an image that stands alone -------------------------------------------------------------- */
 
-#define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times as much */
+#define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times that */
 
 /* The two labels of an image configuration. */
 static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out,
@@ -87,7 +87,7 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
     return status;
 }
 
-/* Empty where it is not an image. */
+/* Leaves `out` empty if it is not an image. */
 static int find_config(const struct document *document, struct ocv_descriptor *out,
                        struct ocv_error *err)
 {
@@ -132,7 +132,7 @@ int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirro
     const struct upstream *upstream = NULL;
     struct source from;
     int status = name_parse(m, text, &reference, &upstream, err);
-    if (status < 0 || upstream->layout) /* labels are for registries: a layout has the indexes */
+    if (status < 0 || upstream->layout) /* a layout has its indexes, and needs no labels */
         return status;
     status = source_open(m, upstream, trusted, &from, err);
     if (status < 0)

@@ -14,7 +14,7 @@ struct flight {
     struct lookup_target question;
     atomic_bool want_body;
     struct mirror_request *waiters;
-    uint64_t unattended; /* requests of `choose: shadow`, which do not wait */
+    uint64_t unattended; /* requests under `choose: shadow`, which do not wait */
     size_t bucket;
 };
 
@@ -50,8 +50,8 @@ static void take_off(struct flight *f)
     *at = f->next;
 }
 
-/* The answer is not needed if all clients were late or hung up while it was in the queue.
- * Then later requests ask again. */
+/* The answer is not needed if all clients timed out or hung up while the job was queued. Later
+ * requests then ask again. */
 static bool is_wanted(struct flight *f)
 {
     pthread_mutex_lock(&f->mirror->lock);
@@ -137,7 +137,7 @@ static struct flight *make_flight(struct mirror *m, const struct lookup_target *
     return NULL;
 }
 
-/* The one that asks already, or another. With the lock held. */
+/* The running look-up of that question, or a new one. Call with the lock held. */
 static struct flight *find_or_start(struct mirror *m, const struct lookup_target *q,
                                     unsigned client)
 {
@@ -145,7 +145,7 @@ static struct flight *find_or_start(struct mirror *m, const struct lookup_target
     struct flight *f = m->flights[bucket];
     while (f && !same_question(&f->question, q))
         f = f->next;
-    if (f && !client) /* it shall not wait in another's share */
+    if (f && !client) /* a trusted client must not wait within another client's share */
         workers_favour(m->workers, &f->job);
     if (!f && !m->stopping && (f = make_flight(m, q, bucket))) {
         f->job.client = client;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a tag is on this node: ask upstream what it points to, know or find out what that index
- * means here, and see that the chosen child exists before it is announced. Every step that was done
- * before is remembered under the identity that did it. */
+/* Looks up a tag for this node: ask upstream for the tag's digest, find or make the choice in that
+ * index, and check that the chosen child exists before announcing it. Each step's result is cached
+ * under the identity that obtained it. */
 #include "cmd/variantd/mirror/lookup.h"
 #include "lib/base/clock.h"
 
@@ -71,14 +71,14 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     return tag;
 }
 
-/* Known well enough not to ask? */
+/* True if the cached tag is recent enough not to ask upstream. */
 static bool is_fresh(const struct mirror *mirror, struct tag *tag)
 {
     return tag && mirror->settings->tag_ttl_ms > 0 &&
            ocv_clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
 }
 
-/* A HEAD answer without a digest: the tag's document is fetched to compute it. */
+/* If the HEAD answer has no digest, fetch the tag's document to compute it. */
 static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
 {
     struct head head = {0};
@@ -129,7 +129,7 @@ static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
     return cache_find(l->mirror->choices, &key);
 }
 
-/* GET by tag: should upstream have been changed since the HEAD, these bytes are one chain. */
+/* GET by tag: if upstream has changed since the HEAD, these bytes are still consistent. */
 static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct mirror_choice **out,
                         struct ocv_error *err)
 {
@@ -205,7 +205,8 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
     return v;
 }
 
-/* What is at the tag; of its size, what its bytes said: a head may be wrong. */
+/* Report the tag's own document; its size comes from the bytes where they were read, since a HEAD
+ * may be wrong. */
 static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
 {
     struct bounds size;
@@ -217,8 +218,8 @@ static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_resu
     v->top.size = known && size.checked ? size.most : -1;
 }
 
-/* A choice is recorded only when its child was seen upstream; otherwise it is forgotten, so that
- * the next request chooses again: the child may exist by then. */
+/* Record a choice only after its child was seen upstream. Otherwise forget it, so that the next
+ * request chooses again: the child may exist by then. */
 static void settle_choice(struct lookup *l, struct mirror_choice *choice, const struct tag *tag,
                           const struct lookup_result *v)
 {
@@ -239,7 +240,7 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
     struct lookup_result *v;
     int status = find_tag(l, &tag, &err);
     if (status == OCV_ERR_NOT_FOUND && variants_by_rule(l->mirror, l->q->reference))
-        status = OCV_OK; /* a tag that only a rule knows */
+        status = OCV_OK; /* only a tag rule knows this tag */
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
     v = choice ? result_of_choice(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);

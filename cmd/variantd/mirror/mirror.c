@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One request from its first call to its last. libmicrohttpd calls once when the head is there,
- * again when the body would be, and again after every time that the request slept. */
+/* A request from its first call to its last. libmicrohttpd calls once after the head, again where a
+ * body would be, and after each resumption. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of what is remembered. */
+/* Limits of the caches. */
 #define CHOICES_MAX 4096u
 #define CHOICES_BYTES (4u * 1024 * 1024)
 #define TAGS_MAX 8192u
@@ -22,7 +22,7 @@
 #define CONFIGS_MAX 4096u
 #define CONFIGS_BYTES (4u * 1024 * 1024)
 
-static int marker; /* what a request is before it needs anything: its address is the state */
+static int marker; /* its address marks a request that has no state yet */
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -156,8 +156,8 @@ static enum MHD_Result pass_through(struct mirror_request *r)
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
 }
 
-/* A tag is passed through unless variants are chosen in its repository. What `shadow` would have
- * served is looked up separately; the answer does not wait for it. */
+/* A tag is passed through unless variants are chosen in its repository. Under `shadow` the choice
+ * is looked up separately, and the answer does not wait for it. */
 static enum MHD_Result begin_tag(struct mirror_request *r)
 {
     enum ocv_choose choose = settings_choose(r->mirror->settings, r->route.reference);
@@ -171,7 +171,7 @@ static enum MHD_Result begin_tag(struct mirror_request *r)
     return pass_through(r);
 }
 
-/* The route says it all, or something must be asked. */
+/* Answer at once if the route suffices, else ask upstream. */
 static enum MHD_Result begin_request(struct mirror_request *r)
 {
     bool resolver = r->route.view == VIEW_RESOLVER;
@@ -201,12 +201,12 @@ static enum MHD_Result begin_request(struct mirror_request *r)
     }
 }
 
-/* A proxy passes the chosen image on by its digest, since the tag may have moved. */
+/* A proxy passes the chosen image through by its digest, since the tag may have moved. */
 static enum MHD_Result pass_chosen(struct mirror_request *r, const struct lookup_result *v)
 {
     bool known = *v->top.media_type && v->top.size >= 0;
     if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
-        r->passed_as = v->outcome; /* the client gets what is there, and the log says so */
+        r->passed_as = v->outcome; /* the client gets upstream's answer; the log has this outcome */
     if (!*v->top.digest)
         return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
     if (r->head && known && accepts(r->connection, v->top.media_type))
@@ -217,7 +217,7 @@ static enum MHD_Result pass_chosen(struct mirror_request *r, const struct lookup
     return chosen->digest ? pass_through(r) : answer_busy(r);
 }
 
-/* A tag's look-up has ended. */
+/* A tag's look-up is done. */
 static enum MHD_Result answer_lookup(struct mirror_request *r)
 {
     const struct lookup_result *v = r->result;
@@ -226,7 +226,7 @@ static enum MHD_Result answer_lookup(struct mirror_request *r)
         const struct lookup_result *tag = r->first ? r->first : v;
         if (r->head || v->document)
             return answer_child(r, tag, v->document);
-        /* a HEAD has looked it up, and only this GET needs the bytes */
+        /* a HEAD did the look-up; only this GET needs the bytes */
         if (r->first)
             return answer_busy(r);
         r->first = r->result;
@@ -267,7 +267,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
         *request = &marker;
         return MHD_YES;
     }
-    if (*upload_size) /* a body is not expected */
+    if (*upload_size) /* no body is expected */
         return MHD_NO;
     if (*request && *request != &marker)
         return answer_or_wait(*request);
@@ -291,7 +291,7 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
     *request = NULL;
     if (!r || (void *)r == &marker)
         return;
-    passthrough_leave(r); /* logs how much was sent */
+    passthrough_leave(r); /* logs the number of bytes sent */
     struct log_request line = {
         .status = r->status,
         .outcome = why == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->outcome : OUTCOME_CLIENT_GONE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a look-up ends, and what a failed request upstream makes of it. */
+/* Outcomes of a look-up, and of failed upstream requests. */
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
                                              const struct ocv_reference *reference,
                                              const struct ocv_error *err)
 {
-    if (err->status == OCV_ERR_NOMEM) { /* ours, not the registry's */
+    if (err->status == OCV_ERR_NOMEM) { /* the daemon's failure, not the registry's */
         log_line(LOG_LEVEL_WARNING, "%s", err->message);
         return lookup_result_busy();
     }
@@ -73,7 +73,7 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
         log_line(LOG_LEVEL_WARNING, "%s%s%s", err->message, *err->hint ? "; " : "", err->hint);
     if (missing)
         return lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
-    if (denied) /* no challenge: clients must not send us a password */
+    if (denied) /* no challenge: clients must not send us passwords */
         return lookup_result_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
         return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Handing through what a proxy is asked for. Documents are fetched whole and checked before the
- * first byte leaves; of a larger blob the worker sends the bytes itself, as they come. A worker and
- * a request share the pass; either may leave first. */
+/* Passing through the proxy's other requests. Documents are fetched completely and checked before
+ * the first byte is sent; a larger blob is sent by the worker itself as it arrives. The worker and
+ * the request share the pass; either may leave first. */
 #include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/connections.h"
@@ -53,7 +53,7 @@ static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* NAME=VALUE, escaped, for the few that are passed upstream. False: no memory. */
+/* Add NAME=VALUE, escaped, for the few arguments passed upstream. False: no memory. */
 static bool add_query(struct passthrough *p, struct MHD_Connection *connection, const char *name)
 {
     const char *value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
@@ -69,7 +69,7 @@ static bool read_headers(struct passthrough *p, const struct mirror_request *r)
     struct header_list all = {.text = p->accept, .max = sizeof(p->accept)};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, join_accept, &all);
     const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
-    /* several ranges, or another unit: the whole is a right answer, too */
+    /* for several ranges or another unit the whole blob is a valid answer */
     if (p->kind == ROUTE_BLOB && range && header_range_single(range))
         snprintf(p->range, sizeof(p->range), "%s", range);
     if (p->kind == ROUTE_TAGS)
@@ -86,8 +86,8 @@ static enum identity identity_of(const struct mirror_request *r)
                                                                : IDENTITY_ANONYMOUS;
 }
 
-/* The answer to HEAD of a document is made from the document's bytes, which are therefore
- * fetched. */
+/* The HEAD of a document needs the document's bytes for its headers; others only upstream's head.
+ */
 static bool head_will_do(const struct passthrough *p)
 {
     bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
@@ -109,7 +109,7 @@ static struct passthrough *make_passthrough(struct mirror_request *r)
     p->kind = r->route.kind;
     p->identity = identity_of(r);
     p->upstream = r->route.upstream;
-    p->reference = r->route.reference; /* the request needs it no more */
+    p->reference = r->route.reference; /* the request no longer needs it */
     r->route.reference = NULL;
     p->no_body = r->head;
     if (p->reference->digest)
@@ -137,7 +137,7 @@ bool passthrough_start(struct mirror_request *r)
     if (!p)
         return false;
     pthread_mutex_lock(&m->lock);
-    refcounted_ref(&p->item); /* the worker's */
+    refcounted_ref(&p->item); /* the worker's reference */
     bool started = !m->stopping && workers_submit(m->workers, &p->job);
     if (started) {
         p->next = m->passes;
@@ -183,8 +183,8 @@ static void make_way(struct passthrough *p, size_t *waiting)
     stream_cut(p->stream);
 }
 
-/* As many as wait, first for the same registry; who was cut goes on elsewhere, or asks for the
- * rest. */
+/* Disconnects as many readers as jobs wait, first for the same registry. A client that was cut off
+ * tries another mirror, or asks for the rest. */
 void passthrough_make_way(struct mirror *m)
 {
     size_t waiting[WORKERS_UPSTREAMS_MAX], left = 0;
@@ -197,7 +197,7 @@ void passthrough_make_way(struct mirror *m)
     for (size_t i = 0; i < WORKERS_UPSTREAMS_MAX; i++)
         left += waiting[i];
     if (workers_running(m->workers, WORK_BLOB) < WORKERS_BLOB_EACH)
-        return; /* it is not for what all have together that they wait */
+        return; /* the limit for all registries is not what they wait for */
     for (struct passthrough *p = m->passes; p; p = p->next)
         if (p->slow)
             make_way(p, &left);
@@ -212,7 +212,7 @@ void passthrough_stop_all(struct mirror *m)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* The next page is asked for here again: same path, upstream's query, our `ns`. */
+/* The next page is asked for here: same path, upstream's query, our `ns`. */
 static bool add_link(struct MHD_Response *response, const struct mirror_request *r,
                      const char *link)
 {
@@ -278,7 +278,7 @@ static struct MHD_Response *make_response(struct mirror_request *r, struct passt
     return response;
 }
 
-/* What is not there, in the distribution specification's words. */
+/* The distribution specification's code for what is missing. */
 static const char *code_of(const struct passthrough *p)
 {
     bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER (128u * 1024) /* of a blob, received at once; fits a processor's cache */
-#define SMALL (64 * 1024)    /* smaller blobs get no connection of their own */
+#define BUFFER (128u * 1024) /* one read of a blob; fits in the cache of a CPU */
+#define SMALL (64 * 1024)    /* smaller blobs share a connection */
 
 /* Wake the request; false if it has left. */
 static bool on_arrival(struct passthrough *p)
@@ -31,10 +31,11 @@ bool passthrough_streams(const struct passthrough *p)
     return p->kind == ROUTE_BLOB && !p->no_body;
 }
 
-/* What this client takes its time with. False: there is too much of it, and the result says so. */
+/* Reserve memory for bytes that wait for this client. False: the budget is used up, and `no` says
+ * so. */
 static bool acquire_budget(struct passthrough *p, size_t bytes)
 {
-    if (p->held == bytes) /* on its way already */
+    if (p->held == bytes) /* reserved already while it arrived */
         return true;
     if (budget_acquire(bytes))
         p->held = bytes;
@@ -43,13 +44,15 @@ static bool acquire_budget(struct passthrough *p, size_t bytes)
     return p->held == bytes;
 }
 
-/* It is read, and checked, as a whole before its head is given, and its connection stays open. */
+/* Small bodies are read and checked completely before the head is sent, and their upstream
+ * connection is kept. */
 static bool fits_in_memory(const struct ocv_stream_head *head)
 {
     return head->size >= 0 && head->size <= SMALL;
 }
 
-/* To a client that takes the end of the connection for the end of the body nothing can be cut. */
+/* A client that takes the end of the connection for the end of the body cannot notice a truncated
+ * one. */
 static bool is_endless(struct passthrough *p, const struct ocv_stream_head *head)
 {
     if (head->size >= 0 || p->chunks)
@@ -59,8 +62,7 @@ static bool is_endless(struct passthrough *p, const struct ocv_stream_head *head
     return true;
 }
 
-/* A head says what it likes; what is known here is right. False: they differ, and which of them is
- * right is not known. */
+/* A head may be wrong, while known sizes are right. False: they contradict each other. */
 static bool check_document(struct passthrough *p)
 {
     struct ocv_stream_head *head = &p->head;
@@ -175,7 +177,7 @@ static int open_blob(struct passthrough *p, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* A file may have been damaged: a whole blob is hashed on its way, as from a registry. */
+/* A file may be damaged: a whole blob is hashed while it is sent, as with a registry. */
 static int push_file(struct passthrough *p, struct ocv_hasher *hasher, char *bytes,
                      struct ocv_error *err)
 {
@@ -266,14 +268,14 @@ static int pass_answer(struct passthrough *p, struct ocv_error *err)
     pthread_mutex_lock(&p->mirror->lock);
     bool wanted = p->request && request_wanted(p->request);
     pthread_mutex_unlock(&p->mirror->lock);
-    if (!wanted) { /* it has stood in the queue for too long */
+    if (!wanted) { /* the job was queued for too long */
         p->no = lookup_result_busy();
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "the client has gone");
     }
     return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
 }
 
-/* From a document that was checked; a HEAD needs no more of it. */
+/* From a checked document; a HEAD needs nothing else from it. */
 static void learn_sizes(struct passthrough *p)
 {
     if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
@@ -301,11 +303,11 @@ void passthrough_run(struct job *job)
         }
         if (status == OCV_OK && p->body.len)
             learn_sizes(p);
-        if (status < 0 && err.http_status == 416 && p->range[0]) /* else it was we who asked so */
+        if (status < 0 && err.http_status == 416 && p->range[0]) /* else the range was ours */
             p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)
             p->no = lookup_result_of_error(p->mirror, p->upstream, p->identity, p->reference, &err);
-        if (status < 0 && !p->no) /* no memory, twice */
+        if (status < 0 && !p->no) /* out of memory, twice */
             p->head.status = 0;
         (void)on_arrival(p);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is recorded of a choice, for hooks and verify. */
+/* Records choices for hooks and verify. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/records/records.h"
@@ -8,7 +8,7 @@
 
 static void log_failure(int status, const struct ocv_error *err)
 {
-    static atomic_bool told; /* one directory, one reason */
+    static atomic_bool told; /* a failure of the directory is logged once */
     if (status < 0 && !atomic_exchange(&told, true))
         log_line(LOG_LEVEL_WARNING, "choices are not recorded: %s", err->message);
 }

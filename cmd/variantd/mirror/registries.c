@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /v1/registries: do they answer, and what of them can be served? */
+/* /v1/registries: do they answer, and what can be served from them? */
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "cmd/variantd/upstream/reach.h"
 
@@ -14,7 +14,7 @@ static const char *login_of(const struct reach *reach)
     return !reach->login ? "none" : reach->status == OCV_ERR_DENIED ? "refused" : "accepted";
 }
 
-/* Names that clients asked for and that were refused; shown only to trusted clients. */
+/* Names that clients asked for and that the registry refused; for trusted clients only. */
 static json_t *refused_json(struct mirror *m, size_t i, bool trusted)
 {
     struct denied sum = {0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /v1/resolve: the decision about a reference, with every reason. */
+/* /v1/resolve: the decision about a reference, with all reasons. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* An ordinary image is decided about, too: as its index, or as an index of one. */
+/* An ordinary image is decided about too: by its index, or by an index made of it alone. */
 static int plain_index(const struct document *document, struct ocv_index **out,
                        struct ocv_error *err)
 {

@@ -6,7 +6,7 @@
 
 #define URL_MAX 1024 /* a name has 255 characters at most, a digest 135 */
 
-/* Cut the prefix that says how to answer; false if no "/v2" follows. */
+/* Remove the prefix that selects the view; false unless "/v2" follows. */
 static bool take_view(const struct settings *settings, const char **url, const char *ns,
                       enum view *view)
 {
@@ -38,7 +38,8 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len > n && memcmp(text + len - n, end, n) == 0;
 }
 
-/* Split "NAME/manifests/OBJECT" and its kin: the length of NAME and where OBJECT begins. */
+/* Split "NAME/manifests/OBJECT" and similar paths: returns the length of NAME and where OBJECT
+ * begins. */
 static enum route_kind split_path(const char *path, size_t *name_len, const char **object)
 {
     static const struct {
@@ -64,7 +65,7 @@ static enum route_kind split_path(const char *path, size_t *name_len, const char
     return ROUTE_NO_SUCH;
 }
 
-/* The registry: `ns`, else the first component of the path, else the default one. */
+/* The registry: `ns`, else the first part of the path, else the default one. */
 static const struct upstream *find_upstream(const struct settings *settings, const char *ns,
                                             const char **name, size_t *len)
 {
@@ -83,7 +84,8 @@ static const struct upstream *find_upstream(const struct settings *settings, con
     return settings->default_upstream;
 }
 
-/* The library's parser decides what a name is; here only its defaults are kept out. */
+/* The library's parser checks the name; this function prevents its defaults (registry, "library/",
+ * tag) from being applied. */
 static enum route_kind make_reference(struct route *out, enum route_kind kind, const char *name,
                                       size_t len, const char *object)
 {
@@ -92,7 +94,7 @@ static enum route_kind make_reference(struct route *out, enum route_kind kind, c
     const char *end = kind == ROUTE_TAGS ? "latest" : object;
     if (digest ? !ocv_digest_wellformed(object) : !ocv_reference_tag_valid(end))
         return ROUTE_BAD_NAME;
-    for (size_t i = 0; i < len; i++) /* these would begin a tag or a digest */
+    for (size_t i = 0; i < len; i++) /* these characters would begin a tag or a digest */
         if (name[i] == ':' || name[i] == '@')
             return ROUTE_BAD_NAME;
     snprintf(text, sizeof(text), "%s/%.*s%c%s", out->upstream->name, (int)len, name,

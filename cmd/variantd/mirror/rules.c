@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tag rules, the second source of variants: the tags that stand for a name, read under the identity
- * of the look-up that asks. */
+/* Tag rules, the second source of variants. The tags that a name stands for are read under the
+ * identity of the look-up. */
 #include "cmd/common/image/rules.h"
 
 #include "cmd/variantd/common/budget.h"
@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ESSENCE_MAX (64u * 1024) /* of a configuration; one that says more says nothing */
+#define ESSENCE_MAX (64u * 1024) /* kept of a configuration; a larger one counts as empty */
 
-/* What a choice among tags is read from. */
+/* Source of a choice among tags. */
 struct tag_question {
     const struct mirror *mirror;
     const struct source *from;
     const struct ocv_reference *reference;
-    size_t read; /* configurations, of this registry */
+    size_t read; /* configurations read from this registry */
 };
 
-/* What was read of an image's configuration. */
+/* What is kept of an image's configuration. */
 struct config {
     struct refcounted item;
     struct ocv_buffer essence;
@@ -48,7 +48,7 @@ static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
     return status;
 }
 
-/* A registry that gives no digest, or has no HEAD, is asked for the bytes. */
+/* A registry without HEAD, or without digests in its answers, is asked for the bytes. */
 static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct tag_question *a = data;
@@ -68,7 +68,7 @@ static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, str
     return status;
 }
 
-/* Its tree is made once, in turn with those of other documents; what is kept of it is small. */
+/* Configurations are parsed one at a time with other documents; only a small part is kept. */
 static int take_essence(const struct ocv_buffer *config, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
@@ -98,9 +98,9 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     return status < 0 ? status : take_essence(&config, body, err);
 }
 
-/* ---- configurations that were read ----------------------------------------------------------- */
+/* ---- cached configurations ------------------------------------------------------------------- */
 
-/* Details of a private image go only to clients that may read it. */
+/* The key has the identity: details of a private image are only for clients that may read it. */
 static void config_key(const struct tag_question *a, const char *digest, struct key *key)
 {
     key_begin(key);
@@ -142,7 +142,7 @@ static void keep_config(void *data, const char *digest, const struct ocv_buffer 
     refcounted_unref(config);
 }
 
-/* Said when it was read, not at each pull. */
+/* Logged when a configuration is read, not for each pull. */
 static void log_contradictions(const struct tag_question *a, const struct ocv_tag_choice *choice)
 {
     struct ocv_tag_note note;
@@ -156,8 +156,8 @@ static void log_contradictions(const struct tag_question *a, const struct ocv_ta
         }
 }
 
-/* The winner may change while configs are read, so it is chosen here; the index is resolved again
- * as any other. */
+/* The winner may change while configurations are read, so the choice is made here; the resulting
+ * index is resolved like any other. */
 static int choose_winner(const struct mirror *mirror, const struct ocv_reference *reference,
                          struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                          struct ocv_error *err)
@@ -201,10 +201,10 @@ int rules_find(const struct mirror *mirror, const struct source *from,
                                     .keep = keep_config};
     struct ocv_tag_choice *choice = NULL;
     struct ocv_error reason = {0};
-    if (!from->client) /* a layout: every name in it is there by intention */
+    if (!from->client) /* a layout: all its names are there intentionally */
         return OCV_OK;
     int status = ocv_tag_choice_new(mirror->rules, reference, &source, &choice, &reason);
-    if (status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND) { /* its tags are not listed */
+    if (status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND) { /* no list of tags */
         log_line(LOG_LEVEL_INFO, "%s: no choice by tag rules: %s", reference->name, reason.message);
         return OCV_OK;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `choose: shadow`: what would have been served, for the log and for the metrics. */
+/* `choose: shadow`: logs and counts what would have been served. */
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>

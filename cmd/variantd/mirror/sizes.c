@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes of documents and blobs. For a document that was received and checked the size is known. For
- * blobs it is what manifests that were passed through and checked say: a registry that sends a blob
- * without its length may never end, and clients may not check. These are upper bounds, kept for
- * each repository, so a false size in one reaches no other. */
+/* Sizes of documents and blobs. A document that was received and checked has a known size. The size
+ * of a blob comes from manifests that were passed through and checked: a registry that sends a blob
+ * without its length may never end, and clients may not check. These are upper bounds, kept per
+ * repository, so a false size in one does not affect another. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
@@ -58,7 +58,7 @@ void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *re
         keep_size(mirror, reference, digest, (struct bounds){(int64_t)len, (int64_t)len, true});
 }
 
-/* Two manifests that disagree: one of them is wrong, and each may be the one. */
+/* If two manifests disagree, either may be wrong. */
 static void learn_sizes(const struct mirror *mirror, const struct ocv_reference *reference,
                         const struct ocv_descriptor *blob)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Suspended requests. Each is resumed exactly once: by what it waits for, by its deadline, or by
- * the stop. It is resumed under the lock under which it was suspended, so it cannot be resumed too
- * early. */
+/* Suspended requests. Each is resumed exactly once: by its result, its deadline, or the stop. It is
+ * resumed under the lock under which it was suspended, so never before it is suspended. */
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 
@@ -10,7 +9,7 @@
 #include <time.h>
 
 #define TICK_MAX_MS 1000
-#define QUICK_US 1000000 /* what waited no longer is asked for anyway */
+#define QUICK_US 1000000 /* faster waits are not logged separately */
 
 void request_sleep(struct mirror_request *r, int64_t deadline_ms)
 {
@@ -27,8 +26,8 @@ void request_sleep(struct mirror_request *r, int64_t deadline_ms)
     httpd_suspend(r->connection, &r->suspended);
 }
 
-/* libmicrohttpd does not look at a connection that is suspended. A client that has sent its request
- * and closed its side alone is rare, and is served as long as nothing is late. */
+/* libmicrohttpd does not watch a suspended connection, so check for a hang-up here. A client that
+ * has only shut down its sending side is rare, and is still served unless a look-up is late. */
 bool request_wanted(const struct mirror_request *r)
 {
     char byte;
@@ -49,7 +48,7 @@ void request_wake(struct mirror_request *r)
     httpd_resume(&r->suspended);
 }
 
-/* Resume those whose deadline has passed; returns the next deadline. */
+/* Resume requests whose deadline has passed; returns the next deadline. */
 static int64_t wake_late(struct mirror *m, int64_t now)
 {
     int64_t next = now + TICK_MAX_MS;

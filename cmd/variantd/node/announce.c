@@ -12,23 +12,23 @@
 
 #define LABEL "dev.ocivariant/class"
 #define ANNOTATION "dev.ocivariant/profile"
-#define ESSENCE_MAX (128u * 1024) /* Kubernetes takes 256 KiB of annotations in all */
+#define ESSENCE_MAX (128u * 1024) /* Kubernetes allows 256 KiB for all annotations */
 #define ANSWER_MS 10000
 #define RETRY_MS 1000
 #define RETRY_MAX_MS (5 * 60 * 1000)
-#define AGAIN_MS (60 * 60 * 1000) /* the Node may have been deleted and created again */
+#define AGAIN_MS (60 * 60 * 1000) /* the Node object may have been deleted and created again */
 
 struct announcer {
     char account[4096], path[512], node[256];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    char class[OCV_CLASS_MAX]; /* under the lock, as what follows */
-    char *patch;               /* what is to be said; NULL: nothing yet */
-    uint64_t wanted, said;     /* which telling */
+    char class[OCV_CLASS_MAX]; /* under the lock, as the members below */
+    char *patch;               /* the change to send; NULL: none yet */
+    uint64_t wanted, said;     /* number of the change to send, and of the last one sent */
     bool ending;
     volatile int interrupted;
-    char failure[512]; /* the last one that was logged; the thread's own */
+    char failure[512]; /* the last one logged; used by the thread only */
 };
 
 char *announce_patch(const char *class, const char *essence)
@@ -41,7 +41,7 @@ char *announce_patch(const char *class, const char *essence)
     return text;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static int send_patch(struct announcer *a, const char *patch, struct ocv_error *err)
 {
@@ -70,7 +70,7 @@ static void log_outcome(struct announcer *a, const char *class, int status,
     }
 }
 
-/* Wait for something to say, or until it is time. */
+/* Wait for a change to send, or until `until_ms`. */
 static void wait_for_work(struct announcer *a, int64_t until_ms)
 {
     while (!a->ending && a->wanted == a->said && ocv_clock_ms() < until_ms) {
@@ -125,7 +125,7 @@ static void *announce_all(void *data)
     return NULL;
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 void announcer_tell(struct announcer *a, const struct ocv_profile *profile)
 {
@@ -158,9 +158,9 @@ void announcer_tell(struct announcer *a, const struct ocv_profile *profile)
     free(patch);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and stop ---- */
 
-/* A name as Kubernetes gives nodes, so that it is one part of the URL. */
+/* True if the name is valid for a Kubernetes node, so that it is a single part of a URL. */
 static bool is_node_name(const char *name)
 {
     size_t n = strlen(name);

@@ -19,7 +19,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* The object of an array whose member `key` is `text`. */
+/* The object in an array whose member `key` is `text`. */
 static json_t *find_member(const json_t *array, const char *key, const char *text)
 {
     size_t i;
@@ -53,10 +53,10 @@ static void add_line(struct ocv_buffer *out, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (ocv_buffer_append(out, text, strlen(text), NULL) < 0)
-        return; /* full: the rest is left out */
+        return; /* full: the rest is dropped */
 }
 
-/* " +a +b" for what `after` has and `before` has not. */
+/* " +a +b" for values in `after` that are not in `before`. */
 static void say_values(struct ocv_buffer *out, const json_t *before, const json_t *after, char sign)
 {
     size_t i, shown = 0, more = 0;
@@ -154,7 +154,7 @@ bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
 {
     json_t *a = load_json(before), *b = load_json(after), *item;
     size_t i;
-    json_object_del(a, "generated"); /* the only member that every probe changes */
+    json_object_del(a, "generated"); /* the only member that changes with every probe */
     json_object_del(b, "generated");
     bool changed = !json_equal(a, b);
     const json_t *old = json_object_get(a, "namespaces"), *new = json_object_get(b, "namespaces");

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An image, by the hash of its name: names are long. */
+/* An image, keyed by the hash of its name, since names are long. */
 struct image_sighting {
     char key[OCV_DIGEST_MAX], digest[OCV_DIGEST_MAX];
     int64_t told_ms;
@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct image_sighting images[HERE_MAX];
 static size_t n_images;
 
-/* A tag stands for one image here; what has none is itself. */
+/* A tag stands for one image on this node; an image without a tag is keyed by its digest. */
 static bool make_key(const struct ocv_reference *name, const char *digest, char key[OCV_DIGEST_MAX])
 {
     char text[1024];
@@ -27,7 +27,7 @@ static bool make_key(const struct ocv_reference *name, const char *digest, char 
            ocv_digest_bytes(text, (size_t)len, key, NULL) == OCV_OK;
 }
 
-/* With the lock held, as all below. */
+/* Call with the lock held, as the functions below. */
 static void forget_old(int64_t now)
 {
     for (size_t i = 0; i < n_images;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One thread watches for reasons to probe again; readers only ever see whole snapshots. A probe
- * that fails keeps the last one: a node does not lose its GPUs because a file could not be read. */
+/* One thread watches for reasons to probe again; readers only see complete snapshots. A failed
+ * probe keeps the last snapshot: a node does not lose its GPUs because a file could not be read. */
 #include "cmd/variantd/node/node.h"
 
 #include "cmd/variantd/common/log.h"
@@ -21,11 +21,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SETTLE_MS 500 /* a driver's load is a burst of events: probe when it is over */
+#define SETTLE_MS 500 /* loading a driver is a burst of events: probe after it */
 #define REASON_BYTES 128
 
 struct shared_snapshot {
-    struct snapshot snapshot; /* first: node_put gets its address */
+    struct snapshot snapshot; /* first member: node_put gets its address */
     atomic_int references;
 };
 
@@ -39,11 +39,11 @@ struct node {
     atomic_uint_fast64_t generation;
     pthread_mutex_t lock; /* current */
     struct shared_snapshot *current;
-    int stop; /* eventfd: can be read when it is time to */
+    int stop; /* eventfd: readable when it is time to stop */
     int uevents;
     pthread_t thread;
     bool started;
-    bool due; /* what it began with is another one's: probe first */
+    bool due; /* it starts with another node's snapshot: probe first */
 };
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static int read_json(const struct node *node, struct node *last, struct ocv_buff
     return status;
 }
 
-/* The profile as it is now, with the configuration's overrides in `profile` but not in `json`: who
- * reads it has a configuration of their own. */
+/* The current profile. The configuration's overrides are in `profile` but not in `json`, whose
+ * readers have a configuration of their own. */
 static int read_profile(const struct node *node, struct node *last, struct snapshot *out,
                         struct ocv_error *err)
 {
@@ -150,7 +150,7 @@ void node_compare(struct node *old, struct node *fresh, const char *why, struct 
     node_put(b);
 }
 
-/* Replace the current snapshot if the machine is another one now. */
+/* Replace the current snapshot if the machine has changed. */
 static void probe_again(struct node *node, const char *why)
 {
     struct ocv_error err = {0};
@@ -179,7 +179,7 @@ static void probe_again(struct node *node, const char *why)
     node_put(&last->snapshot);
 }
 
-/* Wait for a reason; false when it is time to stop. */
+/* Wait for a reason to probe; false when it is time to stop. */
 static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
 {
     struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
@@ -200,7 +200,7 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
     }
 }
 
-/* Let a burst of events pass. False when it is time to stop. */
+/* Wait for the end of a burst of events. False when it is time to stop. */
 static bool wait_for_quiet(struct node *node)
 {
     char ignored[REASON_BYTES];
@@ -231,7 +231,7 @@ static void *watch_node(void *data)
     return NULL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int start_watching(struct node *node, struct ocv_error *err)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What changed between two profiles, in words for a log. */
+/* The changes between two profiles, as text for a log. */
 #ifndef VARIANTD_NODE_DIFF_H
 #define VARIANTD_NODE_DIFF_H
 
 #include "cmd/variantd/common/metrics.h"
 
-/** Compare two profiles (JSON). True if they mean different things; `out` then has a line for each
+/** Compare two profiles (JSON). True if they differ in meaning; `out` then has a line for each
  *  change: "nvidia: cuda_version_lower_bound -12.8 -12.7", "nvidia: device 0000:3b:00.0 gone". */
 bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
                struct ocv_buffer *out);
-/** Count the providers that failed. */
+/** Count the failed providers. */
 void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metrics);
 
 #endif

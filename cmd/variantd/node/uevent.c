@@ -10,8 +10,8 @@
 
 #define MESSAGE_MAX 8192 /* the kernel's own limit is 2048 of environment and a path */
 
-/* What comes and goes on every node without saying anything about accelerators. Everything else is
- * looked at: which classes vendors use is not known here. */
+/* Subsystems whose events are frequent and never concern accelerators. Events of any other
+ * subsystem count: which classes vendors use is not known here. */
 static const char *const noise[] = {
     "net",       "queues",    "block",  "bdi",       "tty",    "vc",        "input",        "hid",
     "mem",       "usb",       "sound",  "backlight", "leds",   "thermal",   "power_supply", "scsi",
@@ -68,14 +68,14 @@ bool uevent_read(int fd, char *why, size_t size)
             recvfrom(fd, message, MESSAGE_MAX, MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
         if (len < 0 && errno == EINTR)
             continue;
-        if (len < 0 && errno == ENOBUFS) { /* events were lost: assume that they mattered */
+        if (len < 0 && errno == ENOBUFS) { /* events were lost: assume that they matter */
             snprintf(why, size, "uevent: too many to follow");
             matters = true;
             continue;
         }
         if (len <= 0)
             return matters;
-        if (from.nl_pid != 0) /* only the kernel's word counts */
+        if (from.nl_pid != 0) /* only messages of the kernel count */
             continue;
         message[len] = '\0';
         if (!matters)

@@ -15,9 +15,9 @@
 
 struct layout_search {
     const struct ocv_reference *reference;
-    struct ocv_descriptor full, bare; /* by full name, which goes first; by tag alone */
+    struct ocv_descriptor full, bare; /* by full name, which is preferred; by tag alone */
     bool found_full, found_bare;
-    char **tags; /* when listing */
+    char **tags; /* for a list */
     size_t n_tags;
     bool listing;
 };
@@ -45,7 +45,7 @@ static int visit_tag(void *data, const char *tag, const char *image_name,
     struct layout_search *s = data;
     ocv_auto(ocv_reference) name = NULL;
     bool full = parse_name(tag, image_name, &name) == OCV_OK && name->tag;
-    /* the directory is bound to this registry: the host in the name says where it came from */
+    /* the directory belongs to this registry: the host in the name only tells its origin */
     if (full && strcmp(name->repository, s->reference->repository) != 0)
         return OCV_OK;
     const char *found = full ? name->tag : image_name ? NULL : tag;
@@ -88,13 +88,13 @@ static int resolve_reference(const struct ocv_layout *layout, const struct ocv_r
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* The type in a name's entry may be wrong; the document's own is better. */
+/* The type in a name's entry may be wrong; the document's own type takes precedence. */
 static int type_of(const struct ocv_buffer *body, const char *hint, char *out, size_t size,
                    struct ocv_error *err)
 {
     enum ocv_document_kind kind;
     int status = ocv_document_kind(body->data, body->len, NULL, &kind, err);
-    if (status < 0) /* no tree is made of what is too much */
+    if (status < 0) /* a document over the limit is not parsed */
         return status;
     json_t *root = json_loadb(body->data, body->len, JSON_REJECT_DUPLICATES, NULL);
     const char *said = json_string_value(json_object_get(root, "mediaType"));
@@ -202,7 +202,7 @@ static int format_index(const struct layout_search *s, struct ocv_buffer *out,
     int status =
         ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository);
     for (size_t i = 0; i < s->n_tags && status == OCV_OK; i++)
-        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0) /* tags need no escapes */
+        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0) /* tags need no escaping */
             status = ocv_buffer_printf(out, err, "%s\"%s\"", i ? "," : "", s->tags[i]);
     return status < 0 ? status : ocv_buffer_append(out, "]}\n", 3, err);
 }

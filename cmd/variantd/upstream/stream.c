@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libmicrohttpd gives the head. Then its reader suspends the connection, and the socket is the
- * writer's until that one resumes it: nothing is copied, and no thread waits for another one. */
+/* libmicrohttpd sends the head. Then its reader suspends the connection, and the writer sends on
+ * the socket itself until it resumes the connection: nothing is copied, and no thread waits for
+ * another. */
 #include "cmd/variantd/upstream/stream.h"
 
 #include "cmd/variantd/http/httpd.h"
@@ -17,8 +18,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define PIECE (16u * 1024) /* libcurl gives no larger ones: after a smaller one it has no more */
-#define PARTS 4            /* of a chunk: its size, what was held, bytes, the end of a line */
+#define PIECE (16u * 1024) /* libcurl passes at most this much; less means that it has no more */
+#define PARTS 4            /* of a chunk: its size, held bytes, new bytes, the end of the line */
 #define CHUNK_HEAD_MAX 24
 
 struct stream {
@@ -29,11 +30,12 @@ struct stream {
     struct httpd_suspended suspended;
     int fd;
     bool open;    /* the connection is suspended */
-    bool sending; /* by the writer, without the lock: no other thread may resume it now */
+    bool sending; /* by the writer, without the lock: other threads must not resume it */
     bool ended, failed, gone;
     bool writer_waits;
-    int64_t waited_ms, waits_ms; /* for the reader, since it took its due; from when now */
-    int64_t sent, seen;          /* bytes of the object; at the last look */
+    int64_t waited_ms, waits_ms; /* time waited for the reader since it last took its minimum; start
+                                    of the current wait */
+    int64_t sent, seen;          /* bytes of the object: in total, and at the last check */
     unsigned patience_ms;
     /* the writer's */
     int64_t size, given;
@@ -72,7 +74,7 @@ void stream_put(struct stream *s)
     refcounted_unref(s);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void wake_reader(struct stream *s)
 {
     if (!s->open)
@@ -83,7 +85,7 @@ static void wake_reader(struct stream *s)
 
 /* ---- the writer's side ----------------------------------------------------------------------- */
 
-/* False: there is no reader any more. */
+/* False: the reader has gone. */
 static bool begin_sending(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -95,7 +97,7 @@ static bool begin_sending(struct stream *s)
     return sending;
 }
 
-/* `bytes` of the object, -1: it failed. False: there is no reader any more. */
+/* `bytes` of the object were sent; -1: sending failed. False: the reader has gone. */
 static bool finish_sending(struct stream *s, int64_t bytes)
 {
     pthread_mutex_lock(&s->lock);
@@ -130,8 +132,8 @@ static void count_wait(struct stream *s, bool begins)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A client that takes next to nothing for so long is as good as dead, and holds a worker. The
- * kernel says that there is room when a third of a large buffer is free: that may take long. */
+/* A client that takes almost nothing for a long time is as good as dead, and occupies a worker. The
+ * kernel reports room only when a third of a large buffer is free, which may take long. */
 static bool wait_for_room(struct stream *s)
 {
     struct pollfd wait = {.fd = s->fd, .events = POLLOUT};
@@ -145,7 +147,7 @@ static bool wait_for_room(struct stream *s)
     return rc > 0 || (rc < 0 && errno == EINTR);
 }
 
-/* What was sent is left out of `parts`. */
+/* Remove the sent bytes from `parts`. */
 static void advance_message(struct msghdr *message, size_t sent)
 {
     while (sent && sent >= message->msg_iov->iov_len) {
@@ -178,7 +180,7 @@ static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool mor
     return true;
 }
 
-/* So many held bytes, and then others; without a known size as one chunk. */
+/* Send `held` bytes from the buffer, then `bytes`; as one chunk if the size is unknown. */
 static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t len, bool more)
 {
     char head[CHUNK_HEAD_MAX];
@@ -196,7 +198,7 @@ static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t 
     return finish_sending(s, good ? (int64_t)(held + len) : -1);
 }
 
-/* How many bytes have to wait, once so many have come. */
+/* How many bytes to hold back after `come` bytes have arrived. */
 static size_t to_hold(const struct stream *s, int64_t come)
 {
     int64_t free = s->size < 0 ? 0 : s->size - (int64_t)STREAM_HELD;
@@ -230,10 +232,10 @@ void stream_end(struct stream *s, bool good)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- others ---------------------------------------------------------------------------------- */
+/* ---- other threads --------------------------------------------------------------------------- */
 
 /* While the writer waits, the client is slow, not the registry. The kernel's buffer drains in large
- * pieces, so speed can be measured only over a long time. */
+ * pieces, so speed is measured over a long time. */
 bool stream_slow(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -251,7 +253,7 @@ bool stream_slow(struct stream *s)
     return slow;
 }
 
-/* The writer never waits for a socket that was shut. */
+/* After the shutdown the writer does not wait for the socket. */
 void stream_cut(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -275,7 +277,7 @@ int64_t stream_sent(struct stream *s)
 
 /* ---- libmicrohttpd's side -------------------------------------------------------------------- */
 
-/* Asked for after the head was sent, and whenever the connection is resumed. */
+/* Called after the head was sent, and whenever the connection is resumed. */
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t max)
 {
     struct stream *s = cls;
@@ -307,8 +309,8 @@ static void on_free(void *cls)
     refcounted_unref(s);
 }
 
-/* libmicrohttpd does not see the bytes and cannot know their number; with a Content-Length of ours
- * it has to close the connection after them. */
+/* libmicrohttpd does not see the bytes and cannot count them; after a Content-Length of ours it
+ * must close the connection. */
 static bool tell_size(struct MHD_Response *response, int64_t size)
 {
     char text[24];

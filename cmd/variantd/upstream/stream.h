@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes on their way from a worker to a client, without a copy: the worker sends them itself. A
- * slow reader holds the writer back, and the writer holds the registry back. The last bytes wait
- * until the writer says that all of them were right. */
+/* Sends bytes from a worker to a client without a copy: the worker writes to the socket itself. A
+ * slow reader blocks the writer, and the writer the registry. The last bytes are held back until
+ * the writer has verified all of them. */
 #ifndef VARIANTD_STREAM_H
 #define VARIANTD_STREAM_H
 
@@ -9,32 +9,33 @@
 
 #include <microhttpd.h>
 
-#define STREAM_PATIENCE_MS 120000u /**< in which a reader takes */
-#define STREAM_PATIENCE_BYTES \
-    (120 * 1024)             /**< so much, or it is dropped, once the kernel's buffers are full */
-#define STREAM_SLOW_MS 10000 /**< of waiting for a reader, in which it should take */
-#define STREAM_SLOW_BYTES \
-    (320 * 1024)          /**< so much, or it gives way where others wait for its place */
-#define STREAM_HELD 1024u /**< bytes of a whole object that wait for its digest */
+/** A reader that takes fewer bytes in this time is disconnected, once the kernel's buffers are
+ * full. */
+#define STREAM_PATIENCE_MS 120000u
+#define STREAM_PATIENCE_BYTES (120 * 1024)
+/** A reader that takes fewer bytes in this time of waiting gives way if others need its worker. */
+#define STREAM_SLOW_MS 10000
+#define STREAM_SLOW_BYTES (320 * 1024)
+#define STREAM_HELD 1024u /**< last bytes of an object, held back until it is verified */
 
 struct stream;
-/** One reference. `hold`: keep the last bytes back until stream_end. `size`: of all bytes, -1:
- *  unknown. `patience_ms`: a reader that takes next to nothing for so long is cut. */
+/** Returns one reference. `hold`: hold the last bytes back until stream_end. `size`: of all bytes,
+ *  -1: unknown. `patience_ms`: a reader that takes almost nothing for so long is disconnected. */
 int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void stream_put(struct stream *stream);
-/** Writer: blocks while the reader takes nothing. Non-zero: there is no reader any more. */
+/** Writer: blocks while the reader takes nothing. Non-zero: the reader has gone. */
 int stream_push(struct stream *stream, const char *bytes, size_t len);
-/** Writer: that was all; `good` false cuts the connection before its end. */
+/** Writer: all bytes were passed. `good` false: cut the connection before its end. */
 void stream_end(struct stream *stream, bool good);
-/** A body for that connection, which ends with it where the size is known; takes a reference. NULL:
+/** A body for that connection; it ends with the body if the size is known. Takes a reference. NULL:
  *  no memory. */
 struct MHD_Response *stream_response(struct stream *stream, struct MHD_Connection *connection);
-/** Now and then: does the writer wait for a reader that takes next to nothing? */
+/** Call now and then: true if the writer waits for a reader that takes almost nothing. */
 bool stream_slow(struct stream *stream);
-/** Neither side reads or writes any more: both end now. */
+/** Stop both sides now. */
 void stream_cut(struct stream *stream);
-/** Bytes given to the kernel. */
+/** Bytes passed to the kernel. */
 int64_t stream_sent(struct stream *stream);
 
 #endif

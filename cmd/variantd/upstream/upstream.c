@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX 16u  /* idle clients of a kind that keep their connections */
-#define KEPT_MS 30000 /* how long, while others are used */
+#define KEPT_MAX 16u  /* idle clients per kind that keep their connections */
+#define KEPT_MS 30000 /* for how long, while other clients are used */
 #define USES_MAX                                                                         \
     1024u              /* a client remembers hosts and tokens, so it is replaced after a \
                         * while */
-#define LIFE_MS 600000 /* changed certificates and credentials are read by then */
+#define LIFE_MS 600000 /* interval after which changed certificates and credentials are read */
 #define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
 #define DOCUMENT_STALL_MS 10000u
 #define DOCUMENT_RETRIES 1u
@@ -35,7 +35,7 @@ struct client {
     struct ocv_registry *registry;
     unsigned kind, uses;
     int64_t born, idle_since;
-    size_t upstream, room; /* whom it asks, and what was taken for the document that comes */
+    size_t upstream, room; /* the registry, and the memory reserved for the arriving document */
     int64_t until_ms;
 };
 
@@ -50,7 +50,7 @@ struct clients {
     struct client *idle[4]; /* by kind: identity and patience */
 };
 
-/* A failure is logged once for all that waited. */
+/* A failure is logged once for all requests that waited for it. */
 static void provider_ended(void *data, const char *provider, enum ocv_credential_run how,
                            const char *why)
 {
@@ -141,7 +141,7 @@ static bool has_certificates(const char *host)
     for (size_t i = 0; !found && i < sizeof(roots) / sizeof(*roots); i++) {
         char pattern[512];
         glob_t files = {0};
-        /* brackets of an IPv6 address are a pattern's; "?" stands for each */
+        /* the brackets of an IPv6 address are special in a pattern; "?" matches each */
         int n = snprintf(pattern, sizeof(pattern), "%s/%s/*.cert", roots[i], host);
         for (char *p = pattern; *p; p++)
             if (*p == '[' || *p == ']')
@@ -152,7 +152,7 @@ static bool has_certificates(const char *host)
     return found;
 }
 
-/* As the registry client asks for them: where a URL stands for the name, by the URL's host. */
+/* By the name that the registry client uses: if a URL replaces the registry, the URL's host. */
 static bool has_provider(const struct clients *clients, const char *host)
 {
     const char *url = ocv_config_find_registry(clients->settings->config, host).url;
@@ -191,11 +191,12 @@ size_t client_room(struct client *client, size_t kept)
     return left;
 }
 
-/* A large document is coming: what silent clients, caches and others hold may have to go first. */
+/* Called before a large document arrives: memory that silent clients and caches hold may have to be
+ * freed first. */
 static int make_room(void *data, size_t bytes, struct ocv_error *err)
 {
     struct client *client = data;
-    (void)client_room(client, 0); /* it was asked for before, and broke off */
+    (void)client_room(client, 0); /* an earlier attempt was interrupted */
     int64_t patience = ocv_clock_ms() + ROOM_PATIENCE_MS;
     if (!budget_wait(client->upstream, bytes,
                      patience < client->until_ms ? patience : client->until_ms,
@@ -212,7 +213,7 @@ static int make_client(struct clients *clients, unsigned kind, struct client **o
     bool blob = kind & KIND_BLOB;
     struct ocv_registry_options options = {
         .user_agent = clients->agent,
-        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never a user's home */
+        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never a file in a home directory */
         .anonymous = !(kind & KIND_DAEMON),
         .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
         .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
@@ -241,7 +242,8 @@ static int make_client(struct clients *clients, unsigned kind, struct client **o
     return OCV_OK;
 }
 
-/* Those at the end of the list have been idle longest. With the lock held; returns what to drop. */
+/* The clients at the end of the list have been idle longest. Call with the lock held; returns those
+ * to drop. */
 static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t now)
 {
     unsigned n = 0;
@@ -318,7 +320,7 @@ struct ocv_registry *client_registry(struct client *client)
     return client->registry;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 bool media_type_is_manifest(const char *media_type)
 {
@@ -369,7 +371,7 @@ static void free_document(struct refcounted *item)
     free(document);
 }
 
-/* What a layout gives has come already. */
+/* The bytes of a layout are in memory already. */
 static int take_room(const struct source *from, struct document *document, struct ocv_error *err)
 {
     size_t len = document->body.len;

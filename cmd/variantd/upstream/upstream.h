@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests to a registry, or to the layout that replaces it, for the mirror. Two identities with
- * separate connections: the daemon's credentials, and anonymous. All functions block; they are for
- * workers. */
+/* Requests to a registry, or to the layout that replaces it, for the mirror. There are two
+ * identities with separate connections: the daemon's credentials, and anonymous. All functions
+ * block; they are for workers. */
 #ifndef VARIANTD_UPSTREAM_H
 #define VARIANTD_UPSTREAM_H
 
@@ -11,10 +11,10 @@
 
 enum identity { IDENTITY_ANONYMOUS, IDENTITY_DAEMON };
 
-/** What a client is used for: how patient it is. */
+/** Use of a client, which determines its time limits. */
 enum patience {
     PATIENCE_DOCUMENT, /**< a client waits 3 seconds for it */
-    PATIENCE_BLOB      /**< a long transfer, that may break and go on */
+    PATIENCE_BLOB      /**< a long transfer that can be resumed */
 };
 
 struct clients;
@@ -22,26 +22,27 @@ struct clients;
 int clients_new(const struct settings *settings, struct metrics *metrics, struct clients **out,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void clients_free(struct clients *clients);
-/** Let every running request fail soon with OCV_ERR_INTERRUPTED. */
+/** Make all running requests fail soon with OCV_ERR_INTERRUPTED. */
 void clients_interrupt(struct clients *clients);
-/** Drop the clients that are not in use, and their connections. */
+/** Drop unused clients and their connections. */
 void clients_trim(struct clients *clients);
-/** True where the daemon has something to show that registry: else the identities are one. */
+/** True if the daemon has credentials for that registry; otherwise both identities are the same. */
 bool clients_private(const struct clients *clients, const struct upstream *upstream);
 
-/** A registry client, for this thread until it is given back. Its calls have their answers within
- *  `limit_ms` together. */
+/** A registry client, owned by this thread until it is given back. Its calls finish within
+ *  `limit_ms` in total. */
 struct client;
 int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
                 enum patience patience, int64_t limit_ms, struct client **out,
                 struct ocv_error *err) OCV_WARN_UNUSED;
-/** The room that was made for the last document that came: `kept` bytes of it are the caller's now,
- *  to be given back. Returns those; 0: there was no need. */
+/** Take over the memory reserved for the last document: `kept` bytes of it are now the caller's, to
+ *  be released later. Returns their number; 0 if none were reserved. */
 size_t client_room(struct client *client, size_t kept);
-/** `status`: how the last call ended. Connections that brought rubbish are not used again. */
+/** `status`: result of the last call. Connections that sent invalid data are not reused. */
 void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
-/** May it show what only the daemon's credentials can read? NULL (a layout): no. */
+/** True if the client may read what only the daemon's credentials can read. NULL (a layout):
+ *  false. */
 bool client_is_daemon(const struct client *client);
 
 /** A manifest or index in memory, shared. */
@@ -49,29 +50,29 @@ struct document {
     struct refcounted item;
     struct ocv_descriptor descriptor; /**< digest of the bytes; as the registry types it */
     struct ocv_buffer body;
-    size_t room; /**< taken for it until it is freed; 0: it is small */
+    size_t room; /**< memory reserved for it until it is freed; 0: it is small */
 };
 
-/** What a tag or digest stands for upstream, by its head alone. */
+/** A tag or digest as upstream's head describes it. */
 struct head {
-    bool unchanged;                   /**< the ETag given still holds; nothing else is set then */
-    struct ocv_descriptor descriptor; /**< digest empty where the registry does not tell */
+    bool unchanged;                   /**< the ETag still matches; nothing else is set */
+    struct ocv_descriptor descriptor; /**< digest empty if the registry does not send it */
     char etag[256];
 };
-/** Whom to ask. */
+/** The source of a request. */
 struct source {
     const struct upstream *upstream;
     struct client *client; /**< NULL for layouts */
 };
-/** HEAD of the reference's digest, else its tag. `etag` may be NULL. OCV_ERR_UNSUPPORTED where the
- *  registry has no HEAD. */
+/** HEAD of the reference's digest, else its tag. `etag` may be NULL. OCV_ERR_UNSUPPORTED if the
+ *  registry does not support HEAD. */
 int upstream_head(const struct source *from, const struct ocv_reference *reference,
                   const char *etag, struct head *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** GET of a manifest, checked. `digest` NULL: the reference's digest, else its tag. */
+/** GET a manifest and verify it. `digest` NULL: the reference's digest, else its tag. */
 int upstream_get(const struct source *from, const struct ocv_reference *reference,
                  const char *digest, struct document **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Is it the type of an image manifest, which has no variants by itself? */
+/** True for the type of an image manifest, which has no variants by itself. */
 bool media_type_is_manifest(const char *media_type);
 
 #endif
