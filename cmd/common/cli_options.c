@@ -98,7 +98,7 @@ static int take_insecure(const struct ocv_option_given *given, struct ocv_error 
 static int refuse_secret(const struct ocv_option_given *given, struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_INVALID,
-                  "--%s is not taken: other users can read the arguments of a program",
+                  "--%s is not accepted: other users can read a program's arguments",
                   given->option->name);
     ocv_error_hint(err, "--creds-stdin reads USER:PASSWORD from standard input");
     return OCV_ERR_INVALID;

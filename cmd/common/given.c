@@ -81,10 +81,10 @@ static int only_kind(const struct ocv_profile *profile, const char *option,
         if (!profile->namespaces[i].n_devices)
             continue;
         if (*out)
-            return ocv_error_set(err, OCV_ERR_INVALID,
-                                 "%s: this machine has devices of %s and of %s: --devices says "
-                                 "which are meant",
-                                 option, (*out)->name, profile->namespaces[i].name);
+            return ocv_error_set(
+                err, OCV_ERR_INVALID,
+                "%s: this machine has devices of %s and of %s: choose with --devices", option,
+                (*out)->name, profile->namespaces[i].name);
         *out = &profile->namespaces[i];
     }
     return *out ? OCV_OK

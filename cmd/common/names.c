@@ -286,8 +286,8 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
     char has[400];
     const struct ocv_platform *asked = cli->platform;
     if (other_platforms(decision, has, sizeof(has)))
-        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: nothing in it is for %s%s%s; it has %s",
-                      image->text, asked ? asked->os : "this machine's platform", asked ? "/" : "",
+        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no image for %s%s%s; it has %s", image->text,
+                      asked ? asked->os : "this machine's platform", asked ? "/" : "",
                       asked ? asked->architecture : "", has);
     else
         ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",

@@ -133,7 +133,7 @@ int notify_listen_socket(int *fd, struct ocv_error *err)
         return OCV_OK;
     if (n > 1)
         return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "socket activation passed %lld sockets, one unix socket is taken",
+                             "socket activation passed %lld sockets; expected one unix socket",
                              (long long)n);
     struct sockaddr_storage address = {0};
     socklen_t len = sizeof(address);
@@ -145,7 +145,7 @@ int notify_listen_socket(int *fd, struct ocv_error *err)
         return ocv_error_set(
             err, OCV_ERR_CONFIG,
             "socket activation passed something other than a listening unix socket; "
-            "the mirror's TCP port is never passed");
+            "the mirror's TCP port cannot be socket-activated");
     fcntl(at, F_SETFD, FD_CLOEXEC);
     *fd = at;
     return OCV_OK;

@@ -44,8 +44,8 @@ static const struct verb_elsewhere elsewhere[] = {
 
 static const char registry_help_end[] =
     "\n"
-    "Credentials are those of docker and podman (docker login); registries that need\n"
-    "more have it in the configuration, under `registries`.\n"
+    "Credentials are those of docker and podman (docker login); other settings of a\n"
+    "registry are in the configuration, under `registries`.\n"
     "\n"
     "Examples:\n"
     "  vpull --tls-verify=false registry.example/app:1.0\n"
@@ -56,7 +56,7 @@ static void print_registry_help(void)
 {
     struct ocv_options options = {0};
     ocv_options_add(&options, cli_registry_options, NULL);
-    puts("Options of every command that asks a registry, vpull and variantctl:\n");
+    puts("Options of every command that uses a registry, vpull and variantctl:\n");
     ocv_options_print(&options, stdout);
     fputs(registry_help_end, stdout);
 }
@@ -66,8 +66,8 @@ static void print_machine_help(void)
     puts("Options of every command that chooses for a machine, vpull and variantctl:\n");
     cli_print_machine_help();
     puts("\n"
-         "The same are keys of the configuration, but --platform. Devices and properties are\n"
-         "those that 'variantctl probe' shows; 'variantctl vocabulary' tells what they mean.\n"
+         "All but --platform are also keys of the configuration. 'variantctl probe' shows the\n"
+         "devices and properties of a machine; 'variantctl vocabulary' explains them.\n"
          "\n"
          "Examples:\n"
          "  vpull --dry-run --device-policy nvidia=any registry.example/app:1.0\n"
@@ -76,8 +76,8 @@ static void print_machine_help(void)
 }
 
 static const struct verb_topic topics[] = {
-    {"registry", "options of commands that ask registries", print_registry_help},
-    {"machine", "options of what chooses for a machine", print_machine_help},
+    {"registry", "options of commands that use registries", print_registry_help},
+    {"machine", "options of commands that choose for a machine", print_machine_help},
     {NULL, NULL, NULL},
 };
 
@@ -86,9 +86,9 @@ static const char end[] =
     "Options:\n"
     "  -h, --help, --version\n"
     "\n"
-    "'variantctl help VERB' tells a verb's own options, 'variantctl help registry'\n"
-    "those of all that ask registries, 'variantctl help machine' those of all that\n"
-    "choose. 'variantctl VERB --help-all' has everything.\n"
+    "Run 'variantctl help VERB' for a verb's own options, 'variantctl help registry'\n"
+    "for those of all that use registries, 'variantctl help machine' for those of all\n"
+    "that choose, 'variantctl VERB --help-all' for everything.\n"
     "\n"
     "Examples:\n"
     "  variantctl probe\n"

@@ -40,7 +40,7 @@ static int fail_unknown(const struct cli *cli, const struct verbs *verbs, const 
     const char *space = *cli->verb ? " " : "";
     struct ocv_nearest nearest = {.wanted = verb};
     if (*verb == '-') {
-        fprintf(stderr, "variantctl: no verb is named, only '%s'\n", verb);
+        fprintf(stderr, "variantctl: no verb given, only '%s'\n", verb);
     } else {
         fprintf(stderr, "variantctl: '%s%s%s' is not a variantctl verb.\n", cli->verb, space, verb);
         for (const struct verb_elsewhere *e = verbs->elsewhere; e && e->name; e++)

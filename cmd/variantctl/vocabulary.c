@@ -21,8 +21,8 @@ static const struct cli_command command = {
              "\n"
              "Look up what properties mean: every namespace, the features of one, or one of\n"
              "its features with its values, an example and the provider that gives it. A word\n"
-             "alone that is no namespace: the properties that have it.\n"
-             "Exit 0: shown; 2: there is no such word.\n",
+             "that is not a namespace lists the properties that contain it.\n"
+             "Exit 0: shown; 2: unknown word.\n",
     .options = options,
     .end = "\n"
            "Examples:\n"

@@ -201,8 +201,8 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
             cli_warn(&d->cli, "%s: %s%s%s", where, message, *r->err.hint ? "; " : "", r->err.hint);
         else if (r->access == OCV_REGISTRY_ACCESS_LOGIN && !r->login)
             cli_warn(&d->cli,
-                     "%s wants a login, and `credentials` names none: its images come without a "
-                     "choice",
+                     "%s requires a login, and `credentials` has none: its images are served "
+                     "without a choice",
                      where);
     }
     clients_free(clients);

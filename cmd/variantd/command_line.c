@@ -45,21 +45,21 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct daemon, flags.once)},
     {.name = "whole-node",
-     .help = "GPUs that this container is not given count, too: its\n"
-             "answers are for the node",
+     .help = "count GPUs that this container is not given, too\n"
+             "(answers are for the whole node)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct daemon, flags.whole_node)},
     {.name = "check",
-     .help = "say whether configuration and flags are sound",
+     .help = "check configuration and flags, and exit",
      OCV_OPTION_FLAG(struct daemon, check)},
     {.name = "probe-interval",
      .value = "TIME",
-     .help = "probe again at least so often (default 10m, 0: never)",
+     .help = "probe at least this often (default 10m, 0: never)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "tag-ttl",
      .value = "TIME",
-     .help = "do not ask upstream again for so long (default 0)",
+     .help = "how long a tag's digest is trusted (default 0)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "credentials",
@@ -70,7 +70,7 @@ static const struct ocv_option options[] = {
     {.name = "image-credential-provider-config",
      .value = "FILE",
      .help = "\nkubelet's configuration of its credential provider plug-ins:\n"
-             "they are asked for what that file does not have",
+             "asked for credentials that that file lacks",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "image-credential-provider-bin-dir",
@@ -80,7 +80,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "serve-private",
      .value = "true",
-     .help = "let a GET answer with what needed those credentials",
+     .help = "let a GET answer with content read with them",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "tag-rules",
@@ -96,7 +96,7 @@ static const struct ocv_option options[] = {
     {.name = "choose",
      .value = "on|shadow|off",
      .help = "serve variants (on); shadow: only log and count them\n"
-             "(and answer as for any image); off: do not look",
+             "(and answer as for any image); off: do not resolve",
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "metrics-listen",
      .value = "ADDRESS:PORT",
@@ -105,13 +105,13 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "setup-report",
      .value = "FILE",
-     .help = "what the set-up of the engine wrote there counts in the metrics",
+     .help = "result of the engine's set-up, for the metrics",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct daemon, report)},
     {.name = "announce",
      .value = "kubernetes",
-     .help = "keep class and profile on this node's object of Kubernetes,\n"
-             "with the pod's token",
+     .help = "keep class and profile on this node's Kubernetes object\n"
+             "(with the pod's token)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_announce, struct daemon, announce)},
     {.name = "state-dir",
@@ -156,11 +156,12 @@ static const struct cli_command command = {
              "that answers a tag with the variant that fits. \"variantctl setup\" points\n"
              "containerd, Docker and podman to it.\n",
     .options = options,
-    .details = "Every option is also a key of /etc/ocivariant/config.yaml, but --registry (there\n"
-               "\"registries\"), --layout, --profile, --setup-report, --announce, --once,\n"
-               "--whole-node and --check. OCV_* variables are ignored.\n"
-               "SIGHUP: read the configuration and probe again. SIGTERM: finish what runs, then\n"
-               "end.\n",
+    .details =
+        "Every option is also a key of /etc/ocivariant/config.yaml, except --registry (there\n"
+        "\"registries\"), --layout, --profile, --setup-report, --announce, --once,\n"
+        "--whole-node and --check. OCV_* variables are ignored.\n"
+        "SIGHUP: read the configuration and probe again. SIGTERM: finish running requests,\n"
+        "then exit.\n",
     .end = "\nExamples:\n"
            "  variantd --check\n"
            "  variantd --registry docker.io --registry registry.example:5000 --choose shadow\n"

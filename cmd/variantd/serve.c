@@ -62,13 +62,13 @@ static void reload_configuration(struct daemon *d)
          texts_differ(settings->socket_path, old->socket_path) ||
          texts_differ(settings->metrics_listen, old->metrics_listen) ||
          settings->log_json != old->log_json || settings->access_log != old->access_log))
-        log_line(LOG_LEVEL_WARNING, "listen, socket, metrics_listen, log and access_log change "
-                                    "with a restart only");
+        log_line(LOG_LEVEL_WARNING,
+                 "listen, socket, metrics_listen, log and access_log take effect after a restart");
     if (status == OCV_OK)
         status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
     metrics_config_read(d->metrics, status == OCV_OK);
     if (status < 0) {
-        log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", err.message);
+        log_line(LOG_LEVEL_ERROR, "keeping the old configuration: %s", err.message);
     } else {
         instance_log_changes(server_instance(d->server), instance, d->metrics);
         log_read(old->config, settings->config);
@@ -119,7 +119,7 @@ static void check_itself(struct daemon *d)
                  "redirection (nft list ruleset) and for the listener (ss -ltnp)",
                  server_address(d->server));
     else if (!foreign && d->foreign)
-        log_line(LOG_LEVEL_INFO, "we answer at %s again", server_address(d->server));
+        log_line(LOG_LEVEL_INFO, "answering at %s again", server_address(d->server));
     d->foreign = foreign;
     metrics_usurped(d->metrics, foreign);
     if (found != SELFCHECK_DEAD)

@@ -32,10 +32,10 @@ static void discard_old_records(const struct settings *settings)
 {
     size_t n = ocv_record_discard_old(settings->records);
     if (n)
-        log_line(LOG_LEVEL_INFO,
-                 "%zu records of an earlier version are discarded, for they do not say of which "
-                 "repository they are: %s",
-                 n, settings->records);
+        log_line(
+            LOG_LEVEL_INFO,
+            "%zu records of an earlier version are discarded, as they do not name a repository: %s",
+            n, settings->records);
 }
 
 /* Hooks, verify and the review after a driver's change know only what is recorded. */

@@ -86,7 +86,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_jobs, struct vpull_settings, pull.jobs)},
     {.name = "verify",
-     .help = "with --to oci:DIR: read again what is there",
+     .help = "with --to oci:DIR: verify what is there already",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct vpull_settings, pull.verify)},
     {.name = "namespace",

@@ -33,7 +33,7 @@ static int name_result(struct pull *pull, struct ocv_error *err)
         if (status < 0)
             return ocv_error_prefix(err, "--tag");
         if (!named->tag)
-            return ocv_error_set(err, OCV_ERR_INVALID, "--tag %s: a name without digest is needed",
+            return ocv_error_set(err, OCV_ERR_INVALID, "--tag %s: expected a name without a digest",
                                  tag);
         return asprintf(&pull->name, "%s:%s", named->name, named->tag) < 0 ? ocv_error_nomem(err)
                                                                            : OCV_OK;
@@ -83,7 +83,7 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     if (!locked)
         return OCV_OK;
     if (!locked->n_tags && strcmp(pull->image.top.digest, locked->top) != 0)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, and %s is locked",
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, but %s is locked",
                              locked->reference, pull->image.top.digest, locked->top);
     if (lock_holds(locked, pull->entry->digest))
         return OCV_OK;
@@ -193,9 +193,9 @@ static void advise_tag(const struct pull *pull, const struct destination *destin
     if (!err || err->hint[0])
         return;
     if (err->status == OCV_ERR_INTERRUPTED && keeps)
-        ocv_error_hint(err, "run it again to go on: what has arrived is kept");
+        ocv_error_hint(err, "run it again to resume: what has arrived is kept");
     else if (err->status == OCV_ERR_MISMATCH && pull->image.reference)
-        ocv_error_hint(err, "what %s has is damaged: who published it can push it again",
+        ocv_error_hint(err, "the content on %s is damaged: its publisher can push it again",
                        pull->image.reference->name);
     else if (strstr(err->message, strerror(ENOSPC)))
         ocv_error_hint(err, "the image has %s to store",

@@ -83,7 +83,7 @@ const char *ocv_file_distrust(const struct stat *st, uid_t self)
     if (st->st_mode & S_IWGRP)
         return "its group may write to it";
     if (st->st_mode & S_IWOTH)
-        return "anybody may write to it";
+        return "any user may write to it";
     return NULL;
 }
 

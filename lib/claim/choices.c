@@ -114,7 +114,7 @@ static int note_unsaid(struct ocv_claim_work *work, const struct ocv_fact *fact,
         choice->unsaid = true;
         if (!strcmp(p.ns, OCV_LEVEL_NAMESPACE) && !strcmp(p.feature, OCV_LEVEL_FEATURE))
             return OCV_OK; /* that the node's label says */
-        return ocv_claim_warn(work, err, "%s :: %s is left to the nodes: no device says it", p.ns,
+        return ocv_claim_warn(work, err, "%s :: %s is left to the nodes: no device shows it", p.ns,
                               p.feature);
     }
     if (!fact->driver || (fact->feature && fact->feature->test == OCV_DEVICE_ANY))

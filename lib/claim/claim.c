@@ -347,8 +347,8 @@ static int make_nodes(struct ocv_claim_work *work, const struct view_list *views
     if (status < 0 || n_labels == 0)
         return status;
     status = ocv_claim_warn(work, err,
-                            "no driver for devices of %s is public: the nodes' label %s speaks for "
-                            "them, and nothing claims one",
+                            "devices of %s have no public driver: nodes are selected by the label "
+                            "%s, and no device is claimed",
                             driver->ns, driver->label);
     return status < 0 ? status
                       : find_places(work, views, &(struct label_set){labels, n_labels}, 1,

@@ -55,8 +55,7 @@ static int count_bytes(struct ocv_content_report *report, size_t bytes, struct o
     report->kept += bytes;
     return report->kept <= OCV_CONTENT_KEPT_MAX
                ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_DATA,
-                               "its files say more than can be kept of them, %u MiB",
+               : ocv_error_set(err, OCV_ERR_DATA, "the findings in its files exceed %u MiB",
                                (unsigned)(OCV_CONTENT_KEPT_MAX >> 20));
 }
 

@@ -96,8 +96,8 @@ static void hint_words(struct ocv_span text, const struct ocv_span parts[3], siz
     for (size_t i = 0; i < text.len; i++)
         compared = compared || strchr("<>=", text.data[i]);
     if (compared)
-        ocv_error_hint(err, "the value stands behind '::' without a comparison: the feature says "
-                            "which is made (variantctl vocabulary)");
+        ocv_error_hint(err, "write only the value after '::': the feature defines the comparison "
+                            "(variantctl vocabulary)");
     else if (n == 3 && hint_value(parts, err))
         return;
     else if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&

@@ -158,7 +158,7 @@ static void hint_replace(const struct ocv_edit_entry *e, const struct ocv_edit_e
                          struct ocv_error *err)
 {
     if (e->added && !other->changed)
-        ocv_error_hint(err, "to put it in the place of that one: index add --replace");
+        ocv_error_hint(err, "to replace that one: index add --replace");
 }
 
 static int refuse_default(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,

@@ -319,7 +319,7 @@ void grpc_call_dispatch(struct grpc_call *call)
     int whole = grpc_unframe((const uint8_t *)call->body.data, call->body.len, &at, &len, &code);
     call->dispatched = true;
     if (call->bad)
-        grpc_call_finish(call, call->bad_code, "the request cannot be taken");
+        grpc_call_finish(call, call->bad_code, "cannot accept the request");
     else if (call->server->options.framed) {
         call->request_len = call->body.len;
         dispatch_call(call);

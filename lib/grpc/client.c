@@ -259,10 +259,10 @@ static int finish_call(struct grpc_client *client, struct link *l, struct client
     if (status < 0 || !call->closed)
         l->failed = true; /* what comes late must not be taken for the next call's */
     if (status == OCV_OK && call->bad != GRPC_OK)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: an answer that cannot be taken", path);
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: invalid gRPC answer", path);
     else if (status == OCV_OK && !call->stopped && !call->has_status)
         status =
-            ocv_error_set(err, OCV_ERR_DATA, "%s: no gRPC answer (HTTP %ld)", path, call->http);
+            ocv_error_set(err, OCV_ERR_DATA, "%s: not a gRPC answer (HTTP %ld)", path, call->http);
     ocv_buffer_free(&call->body);
     ocv_buffer_free(&call->headers);
     grpc_link_give_back(client, l);

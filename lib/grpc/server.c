@@ -102,7 +102,7 @@ static void accept_one(struct grpc_server *s)
 {
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        log_line(s, "a connection must wait: no descriptor is left");
+        log_line(s, "no file descriptor is left: a connection must wait");
         let_in(s, false);
     }
     if (fd < 0)

@@ -84,7 +84,7 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
         if (n < 0)
             return ocv_file_fail(err, archive->layout->path, blob->digest, "read");
         if (n == 0)
-            return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s became shorter", blob->digest);
+            return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s was truncated", blob->digest);
         left -= n;
         status = ocv_hasher_update(hasher, bytes.data, (size_t)n, err);
         if (status == OCV_OK)

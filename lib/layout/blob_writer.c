@@ -254,10 +254,10 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
                           struct ocv_error *err)
 {
     if (writer->end != OCV_WRITER_GOES_ON)
-        return ocv_error_set(err, OCV_ERR_INVALID, "blob %s: finished already", writer->digest);
+        return ocv_error_set(err, OCV_ERR_INVALID, "blob %s: already finished", writer->digest);
     if ((uint64_t)len > (uint64_t)(writer->size - writer->offset)) {
         writer->spoilt = true;
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: more than the announced %lld bytes",
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: exceeds the announced %lld bytes",
                              writer->digest, (long long)writer->size);
     }
     const unsigned char *at = data;
@@ -332,7 +332,7 @@ static int check_digest(struct ocv_blob_writer *writer, struct ocv_error *err)
         return writer->failure.status;
     }
     if (writer->spoilt || writer->offset != writer->size)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: %s%lld bytes, %lld were announced",
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: %s%lld bytes, expected %lld",
                              writer->digest, writer->spoilt ? "more than " : "",
                              (long long)writer->offset, (long long)writer->size);
     char digest[OCV_DIGEST_MAX];

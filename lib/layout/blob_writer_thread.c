@@ -44,7 +44,8 @@ static int hash_resumed(struct ocv_blob_writer *writer, struct ocv_error *err)
         if (n < 0)
             status = io_failure(writer, "read the partial of", err);
         else if (n == 0)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s/%s: partial was shortened by another",
+            status = ocv_error_set(err, OCV_ERR_IO,
+                                   "%s/%s: partial file was truncated by another process",
                                    writer->layout->path, writer->digest);
         else
             status = ocv_hasher_update(writer->hasher, bytes, (size_t)n, err);

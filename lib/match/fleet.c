@@ -130,7 +130,7 @@ int ocv_fleet_add_of(struct ocv_fleet *fleet, const struct ocv_node *node, size_
     if (status < 0)
         return status;
     if (ocv_names_find(&fleet->by_name, fleet, node->name) != SIZE_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "node '%s' is there twice", node->name);
+        return ocv_error_set(err, OCV_ERR_DATA, "duplicate node '%s'", node->name);
     if (fleet->n_nodes == OCV_FLEET_NODES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u nodes", OCV_FLEET_NODES_MAX);
     struct fleet_node *added = ocv_array_grow(&fleet->nodes, fleet->n_nodes);

@@ -112,7 +112,8 @@ int ocv_daemon_parse_answer(const char *bytes, size_t len, long *status, size_t 
             break;
         size_t n = (size_t)(next - line);
         if (n > 18 && !strncasecmp(line, "transfer-encoding:", 18))
-            return ocv_error_set(err, OCV_ERR_DATA, "an answer in chunks");
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "a chunked HTTP answer, which is not supported");
         if (n > 15 && !strncasecmp(line, "content-length:", 15)) {
             unsigned long long told = 0;
             const char *p = line + 15;
@@ -121,7 +122,7 @@ int ocv_daemon_parse_answer(const char *bytes, size_t len, long *status, size_t 
             for (; p < next && *p >= '0' && *p <= '9' && told < UINT_MAX; p++)
                 told = told * 10 + (unsigned long long)(*p - '0');
             if (p != next || told != *length)
-                return ocv_error_set(err, OCV_ERR_DATA, "an answer of the wrong length");
+                return ocv_error_set(err, OCV_ERR_DATA, "an HTTP answer of the wrong length");
         }
         line = next + 2;
     }
@@ -146,7 +147,8 @@ int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, lo
     ocv_auto_buffer raw;
     ocv_buffer_init(&raw, body->max + HEAD_MAX);
     if (!target_ok(target))
-        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' cannot be asked for", target);
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a valid request target",
+                             target);
     int status = open_socket(&t, err);
     if (status == OCV_OK)
         status = send_request(&t, target, err);

@@ -92,7 +92,7 @@ static int write_target(const struct ocv_verdict_question *q, struct ocv_buffer 
             status = ocv_url_escape(arguments[i].value, OCV_URL_UNRESERVED ":/@", out, err);
         before = '&';
     }
-    return status == OCV_ERR_DATA ? ocv_error_set(err, OCV_ERR_INVALID, "the question is too long")
+    return status == OCV_ERR_DATA ? ocv_error_set(err, OCV_ERR_INVALID, "the request is too long")
                                   : status;
 }
 

@@ -58,7 +58,7 @@ struct ocv_verdict_answer {
 /** `fit` for people: "null (the default entry)", else the label. */
 const char *ocv_verdict_fit_words(const char *fit);
 /** Ask the daemon that listens on unix socket `path`, all within `timeout_ms`. OCV_ERR_NOT_FOUND:
- * no process listens; OCV_ERR_INVALID: the question is too long; other errors as ocv_daemon_get
+ * no process listens; OCV_ERR_INVALID: the request is too long; other errors as ocv_daemon_get
  * and ocv_verdict_parse. On every error the verdict is OCV_VERDICT_UNKNOWN. Thread-safe. */
 int ocv_verdict_ask(const char *path, const struct ocv_verdict_question *question,
                     unsigned timeout_ms, struct ocv_verdict_answer *out,

@@ -68,11 +68,11 @@ static void hint_authority(struct ocv_exchange *x, const struct ocv_registry_hos
         ocv_registry_find(r->registries, r->n_registries, name);
     if (config.ca)
         ocv_error_hint(&x->error,
-                       "trusted are the system's authorities and %s, which the configuration names "
+                       "trusted: the system's authorities and %s, which the configuration names "
                        "as `ca` of registries: %s",
                        config.ca, name);
     else if (r->ca_file)
-        ocv_error_hint(&x->error, "trusted are the system's authorities and %s", r->ca_file);
+        ocv_error_hint(&x->error, "trusted: the system's authorities and %s", r->ca_file);
     else if (r->service)
         ocv_error_hint(&x->error,
                        "name its authority in the configuration as `ca` of registries: %s", name);
@@ -205,7 +205,7 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
     if (status == 401 || status == 403) {
         result =
             ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s (HTTP %ld)%s%s", x->what,
-                          x->credentials_used ? "the credentials are not accepted or not enough"
+                          x->credentials_used ? "the credentials are rejected or not sufficient"
                                               : "access denied",
                           status, colon, words);
         ocv_creds_hint(x->registry, x->host->name, x->credentials_used, &x->error);

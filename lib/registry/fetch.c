@@ -87,11 +87,11 @@ static int begin_blob(void *data, struct ocv_exchange *x)
         return status < 0 ? status : OCV_EXCHANGE_AGAIN;
     }
     if (r->status == 206)
-        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "a part although the whole was asked for");
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK,
+                             "a part was sent though the whole was requested");
     if (r->content_length >= 0 && r->content_length != size && !r->encoded)
-        return ocv_error_set(&x->error, OCV_ERR_MISMATCH,
-                             "announced with %lld bytes, sent with %lld", (long long)size,
-                             (long long)r->content_length);
+        return ocv_error_set(&x->error, OCV_ERR_MISMATCH, "announced as %lld bytes, sent as %lld",
+                             (long long)size, (long long)r->content_length);
     return job->offset ? restart_job(job, &x->error) : OCV_OK; /* Range is not supported */
 }
 
@@ -100,7 +100,7 @@ static int write_blob(void *data, const char *bytes, size_t len, struct ocv_erro
     struct fetch_job *job = data;
     int64_t size = job_descriptor(job)->size;
     if ((int64_t)len > size - job->offset)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the announced %lld bytes",
                              (long long)size);
     int status = ocv_blob_writer_write(job->writer, bytes, len, err);
     if (status < 0)

@@ -53,9 +53,9 @@ static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err
         curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)) {
         status = ocv_error_set(err, OCV_ERR_DATA, "invalid URL \"%.200s\"", url);
     } else if (strcasecmp(scheme, "http") && strcasecmp(scheme, "https")) {
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s URLs are not used here", scheme);
+        status = ocv_error_set(err, OCV_ERR_DATA, "URL scheme %s is not supported", scheme);
     } else if (!curl_url_get(u, CURLUPART_USER, &user, 0)) {
-        status = ocv_error_set(err, OCV_ERR_DATA, "a URL with a user name is not used");
+        status = ocv_error_set(err, OCV_ERR_DATA, "a URL with a user name is not supported");
     } else if (strlen(host) > 255) {
         status = ocv_error_set(err, OCV_ERR_DATA, "host name too long");
     } else {

@@ -141,7 +141,7 @@ static void follow_redirect(struct ocv_exchange *x)
     int status = OCV_OK;
     bool guard = false;
     if (!target || !from)
-        status = ocv_error_set(&x->error, OCV_ERR_DATA, "redirect without a usable Location");
+        status = ocv_error_set(&x->error, OCV_ERR_DATA, "redirect without a valid Location");
     else if (x->form || x->upload)
         status = ocv_error_set(&x->error, OCV_ERR_NETWORK, "a redirect is not followed with %s",
                                x->form ? "credentials in the body" : "what is to be written");

@@ -65,8 +65,8 @@ static int check_head(struct ocv_streaming *s, struct ocv_stream_head *head, str
 static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
 {
     if (head->status == 206)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "%s: a part although the whole was asked for",
-                             s->what);
+        return ocv_error_set(err, OCV_ERR_NETWORK,
+                             "%s: a part was sent though the whole was requested", s->what);
     head->status = 200;
     return s->request->head_only ? OCV_OK : check_head(s, head, err);
 }

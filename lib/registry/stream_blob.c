@@ -62,7 +62,7 @@ static int check_promised_size(struct ocv_streaming *s, const struct ocv_respons
 
 static int another_part(struct ocv_error *err)
 {
-    return ocv_error_set(err, OCV_ERR_NETWORK, "another part than was asked for");
+    return ocv_error_set(err, OCV_ERR_NETWORK, "not the part that was requested");
 }
 
 static int part_continues(const struct ocv_streaming *s, const struct ocv_response *r,
@@ -101,11 +101,12 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     const struct ocv_response *r = &x->transfer.response;
     struct ocv_stream_head head;
     if (r->encoded)
-        return ocv_error_set(&x->error, OCV_ERR_DATA, "compressed although not asked for");
+        return ocv_error_set(&x->error, OCV_ERR_DATA, "compressed, which was not requested");
     if (s->told)
         return s->part ? part_continues(s, r, &x->error) : whole_continues(s, r, &x->error);
     if (r->status == 206 && !s->request->range)
-        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "a part although the whole was asked for");
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK,
+                             "a part was sent though the whole was requested");
     int status = check_promised_size(s, r, &x->error);
     if (status < 0)
         return status;
@@ -128,7 +129,7 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
     if (!len)
         return OCV_OK;
     if (s->size >= 0 && (int64_t)len > s->size - s->offset)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the announced %lld bytes",
                              (long long)s->size);
     if (s->size < 0 && (int64_t)len > most_bytes(s) - s->offset) /* it may be endless */
         return too_large(s, err);

@@ -201,9 +201,8 @@ static size_t on_upload(char *out, size_t size, size_t count, void *data)
     else if (want)
         memcpy(out, (const char *)upload->bytes + exchange->sent, want);
     if (got < 0 || (want && got == 0)) { /* shorter than it was */
-        exchange->transfer.abort_status = ocv_error_set(&exchange->error, OCV_ERR_IO,
-                                                        "the file to send cannot be read to its "
-                                                        "end");
+        exchange->transfer.abort_status =
+            ocv_error_set(&exchange->error, OCV_ERR_IO, "the file to send ended early");
         return CURL_READFUNC_ABORT;
     }
     exchange->sent += got;

@@ -87,13 +87,13 @@ static void describe_trouble(const struct ocv_exchange *x, char *out, size_t siz
                                          : x->registry->document_timeout_ms) /
                          1000);
         else if (!connected)
-            snprintf(out, size, "does not take the connection for %lld s", seconds);
+            snprintf(out, size, "has not accepted the connection for %lld s", seconds);
         else
             snprintf(out, size, "is silent for %lld s", seconds);
     } else if (t->result == CURLE_OK && t->response.status) {
         snprintf(out, size, "answers HTTP %ld", t->response.status);
     } else if (t->result == CURLE_COULDNT_RESOLVE_HOST || t->result == CURLE_COULDNT_CONNECT) {
-        snprintf(out, size, "cannot be reached any more");
+        snprintf(out, size, "can no longer be reached");
     } else {
         snprintf(out, size, "broke the connection");
     }

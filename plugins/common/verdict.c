@@ -190,7 +190,7 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
     size_t n = strlen(answer->reason);
     if (glob)
         snprintf(answer->reason + n, sizeof(answer->reason) - n,
-                 "; `allow: %.100s` counts for nothing: it does not begin with a registry", glob);
+                 "; `allow: %.100s` is ignored: it does not begin with a registry", glob);
     ocv_text_clean(answer->reason); /* the limits above may have cut a character in two */
 }
 
@@ -231,7 +231,7 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
         snprintf(answer->reason, sizeof(answer->reason), "%s",
                  off           ? "choose is off for it"
                  : policy->off ? "the policy is off"
-                               : "on the list of what is always allowed");
+                               : "always allowed");
         return;
     }
     int status = ocv_verdict_ask(policy->socket, question, VERDICT_TIMEOUT_MS, &said, &err);

@@ -44,7 +44,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct node_setup, report)},
     {.name = "own",
      .value = "UID:DIR",
-     .help = "make DIR that user's, who is variantd's; again for more",
+     .help = "give DIR to that user, who runs variantd; again for more",
      OCV_OPTION_LIST(struct node_setup, own)},
     {.name = "service-account",
      .value = "DIR",

@@ -68,10 +68,10 @@ has() # TAG PROPERTY...: those are among what is derived of it
 @test "published wheels: a promise that is not kept is found" {
     "$VARIANTCTL" index create --quiet "$R/real:wrong" "null=$R/real:cpu" "cu13=$R/real:cu13,nvidia :: sm_arch :: 70_real"
     run -5 "$VARIANTCTL" lint --deep "$R/real:wrong"
-    [[ $output == *"nvidia :: sm_arch :: 70_real is promised"*OCV701* ]]
+    [[ $output == *"nvidia :: sm_arch :: 70_real is claimed"*OCV701* ]]
     "$VARIANTCTL" index create --quiet "$R/real:wrong" "null=$R/real:cpu" "rocm7=$R/real:rocm7,amd :: gfx_arch :: gfx803"
     run -5 "$VARIANTCTL" lint --deep "$R/real:wrong"
-    [[ $output == *"amd :: gfx_arch :: gfx803 is promised"*OCV701* ]]
+    [[ $output == *"amd :: gfx_arch :: gfx803 is claimed"*OCV701* ]]
 }
 
 @test "published wheels: eight machines take their own" {

@@ -273,9 +273,9 @@ int image_open_locked(struct cli *cli, const char *text, const struct lock_image
                                     .keep = data.by.keep};
     status = ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err);
     if (status == OCV_OK && !out->choice) {
-        ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here make no set of the locked tags",
+        ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here form no set of the locked tags",
                       text);
-        ocv_error_hint(err, "--lock-profile NAME takes what is locked for a machine");
+        ocv_error_hint(err, "--lock-profile NAME selects what is locked for a machine");
         return OCV_ERR_DATA;
     }
     if (status == OCV_OK)

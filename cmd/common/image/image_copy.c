@@ -24,9 +24,8 @@ int child_descriptor(const struct ocv_entry *entry, struct ocv_descriptor *out,
 static int check_size(const struct ocv_descriptor *wanted, size_t len, struct ocv_error *err)
 {
     if (wanted->size >= 0 && (uint64_t)wanted->size != len)
-        return ocv_error_set(err, OCV_ERR_MISMATCH,
-                             "manifest %s has %zu bytes, announced were %lld", wanted->digest, len,
-                             (long long)wanted->size);
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "manifest %s has %zu bytes, expected %lld",
+                             wanted->digest, len, (long long)wanted->size);
     return OCV_OK;
 }
 

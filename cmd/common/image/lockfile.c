@@ -86,7 +86,7 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
     ocv_auto(ocv_reference) parsed = NULL;
     if (strncmp(out->reference, "oci:", 4) != 0 &&
         ocv_reference_parse(out->reference, &parsed, NULL) < 0)
-        return set_error(err, path, out->reference, "'reference' names no image");
+        return set_error(err, path, out->reference, "'reference' is not an image reference");
     if (!out->top || !ocv_digest_known(out->top))
         return set_error(err, path, out->reference, "'index' must be a digest");
     int status = read_tags(path, entry, out, err);

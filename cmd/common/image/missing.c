@@ -45,8 +45,8 @@ static void show_tags(struct tag_search *look, char *out, size_t size)
         ocv_nearest_offer(&nearest, look->tags.list[i]);
     qsort_r(look->tags.list, look->tags.n, sizeof(*look->tags.list), by_likeness,
             (void *)(uintptr_t)look->wanted);
-    size_t used = (size_t)snprintf(out, size, "the repository has no tag '%.60s' but %s",
-                                   look->wanted, look->tags.n ? "" : "none at all");
+    size_t used = (size_t)snprintf(out, size, "the repository has no tag '%.60s'; it has %s",
+                                   look->wanted, look->tags.n ? "" : "no tags");
     size_t shown = look->tags.n < TAGS_SHOWN ? look->tags.n : TAGS_SHOWN;
     for (size_t i = 0; i < shown && used < size; i++)
         used +=
@@ -93,7 +93,7 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
     rules_tags_free(&look.tags);
     if (status >= 0 && mirrors_a_family(cli, reference))
         snprintf(mirror, sizeof(mirror),
-                 "; if %.80s mirrors docker.io, say so: registries: {%.80s: {mirror_of: "
+                 "; if %.80s mirrors docker.io, configure it: registries: {%.80s: {mirror_of: "
                  "docker.io}}",
                  reference->host, reference->host);
     if (*tags || *mirror)

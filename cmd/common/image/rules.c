@@ -82,7 +82,7 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
     shipped_dir(cli_datadir(cli), dir);
     if (status == OCV_OK && !extra && access(dir, F_OK) != 0 &&
         access(OCV_PATH_TAG_RULES, F_OK) != 0)
-        cli_warn(cli, "there are no tag rules: neither %s nor %s", dir, OCV_PATH_TAG_RULES);
+        cli_warn(cli, "no tag rules: neither %s nor %s exists", dir, OCV_PATH_TAG_RULES);
     if (status < 0 || !extra)
         return status;
     if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))

@@ -97,7 +97,7 @@ static const struct cli_command command = {
                "choose as on the nodes. With --replicas and --profiles the pods name the build by\n"
                "its digest, and nodes by the label dev.ocivariant/class. For Slurm see\n"
                "ocivariant-placing(7).\n"
-               "Exit 0: written; 3: no variant is for a device that Kubernetes can claim, or no\n"
+               "Exit 0: written; 3: no variant needs a device that Kubernetes can claim, or no\n"
                "build has room; 4: malformed index or fleet, or too much for a claim.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
@@ -173,7 +173,7 @@ static int make_claim(const struct claim_options *r, const struct image *image,
         cli_warn(cli, "%s", (*out)->warnings[i]);
     if (status < 0 || matched->entry || (*out)->n_alternatives || (*out)->n_nodes)
         return status;
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant is for a device that can be claimed",
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant needs a device that can be claimed",
                   image->text);
     ocv_error_hint(err, "variantctl index show lists what the index holds");
     return OCV_ERR_NO_MATCH;

@@ -210,13 +210,13 @@ static void put_result(struct derive_page *p, const struct derive_result *result
     put_list(p, "Proposed properties", d->properties, d->n_properties);
     put_list(p, "A second entry, for older drivers", d->base, d->n_base);
     if (!d->n_properties)
-        put_raw(p, "<p>Nothing in its files asks for a kind of machine.</p>\n");
+        put_raw(p, "<p>Its files need no particular machine.</p>\n");
     if (d->n_needs)
         put_needs(p, d);
     bool any = false;
     derive_words(result, note_words, &any);
     if (any) {
-        put_raw(p, "<h2>Says of itself</h2>\n<ul>\n");
+        put_raw(p, "<h2>Stated by the image</h2>\n<ul>\n");
         derive_words(result, put_words, p);
         put_raw(p, "</ul>\n");
     }

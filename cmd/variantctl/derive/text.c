@@ -40,7 +40,7 @@ static void put_targets(struct text *t, const struct derive_result *result)
     const struct ocv_content_derived *d = &result->content.derived;
     char name[OCV_CONTENT_TARGET_MAX], bytes[FORMAT_NUMBER_MAX];
     if (!d->n_targets) {
-        put_line(t, "no code for GPUs in its files\n");
+        put_line(t, "its files have no GPU code\n");
         return;
     }
     put_line(t, "\n%-28s %-8s %6s %10s  %s\n", "TARGET", "CODE", "FILES", "SIZE", "RUNS ON IT");
@@ -63,7 +63,8 @@ static void put_properties(struct text *t, const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
     if (!d->n_properties) {
-        put_line(t, "\nNothing in its files asks for a kind of machine.\n");
+        put_line(t, "\n"
+                    "Its files need no particular machine.\n");
         return;
     }
     put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);
@@ -99,8 +100,7 @@ static void put_needs(struct text *t, const struct derive_result *result)
                  d->needs[i].files, d->needs[i].files == 1 ? "" : "s",
                  shown_text(t, d->needs[i].path));
     if (d->mixed)
-        put_line(t,
-                 "  different major versions of one library: nothing is proposed of its version\n");
+        put_line(t, "  different major versions of one library: no version property is proposed\n");
     if (d->ptx.value)
         put_line(t, "  PTX %s%s%s  (%s)\n", shown_text(t, d->ptx.value),
                  d->toolkit ? ", written by CUDA " : "", d->toolkit ? d->toolkit : "",
@@ -153,7 +153,8 @@ int derive_format_text(const struct derive_result *result, struct ocv_buffer *ou
         put_needs(&t, result);
     put_slim(&t, result);
     size_t before = out->len;
-    put_line(&t, "\nSays of itself:\n");
+    put_line(&t, "\n"
+                 "Stated by the image:\n");
     size_t title = out->len;
     derive_words(result, put_words, &t);
     if (t.status >= 0 && out->len == title) {

@@ -114,7 +114,7 @@ void derive_words(const struct derive_result *result,
             visit_version(text, "cuda", visit, data);
             visit_version(text, "hip", visit, data);
         } else {
-            visit(data, text->path, "variant.json: the publisher's own word");
+            visit(data, text->path, "variant.json: stated by the publisher");
         }
     }
     visit_told(result, OCV_CONTENT_COMPILER, "", ": code is compiled when the program runs", visit,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct verb all[] = {
-    {"backendai", "what the heartbeat of a Backend.AI agent says of its node",
+    {"backendai", "a node as the heartbeat of a Backend.AI agent describes it",
      cmd_export_backendai},
     {"nfd", "class and properties of a node, for node-feature-discovery", cmd_export_nfd},
     {"slurm", "features of a node, for slurm.conf, slurmd and scontrol", cmd_export_slurm},

@@ -31,7 +31,7 @@ static const struct ocv_option options[] = {
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
-     .help = "this file, whole or not at all (standard output)",
+     .help = "this file, replaced atomically (standard output)",
      OCV_OPTION_TEXT(struct nfd_options, output)},
     {.name = "expires",
      .value = "TIME",

@@ -39,7 +39,7 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl export slurm [OPTIONS]\n"
              "\n"
              "Write what this machine, or the one of --profile, supports as Slurm's features,\n"
-             "each property as it stands, for `claim --for slurm`. Feature=... is for a node's\n"
+             "each property unchanged, for `claim --for slurm`. Feature=... is for a node's\n"
              "line in slurm.conf, and for slurmd -Z --conf \"$(variantctl export slurm)\".\n",
     .options = options,
     .groups = CLI_HOST,

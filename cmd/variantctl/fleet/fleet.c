@@ -46,7 +46,7 @@ static const struct cli_command command = {
              "Write profiles as one file that loads fast: each class of equal nodes once,\n"
              "then the nodes by name. FLEET: a directory of profiles (*.json), JSON Lines,\n"
              "what `kubectl get nodes -o json` prints, a packed fleet, \"-\" for one of these on\n"
-             "standard input. Exit 4: a profile cannot be read, or a name is there twice.\n",
+             "standard input. Exit 4: a profile cannot be read, or a duplicate name.\n",
     .options = options,
     .end = "\n"
            "Examples:\n"

@@ -46,7 +46,7 @@ static int take_classes(const struct ocv_option_given *given, struct ocv_error *
 static const struct ocv_option options[] = {
     {.name = "seed",
      .value = "N",
-     .help = "begin of the random numbers",
+     .help = "seed of the random numbers",
      OCV_OPTION_CALL(take_seed)},
     {.name = "nodes",
      .value = "N",

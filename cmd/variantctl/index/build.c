@@ -36,8 +36,9 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
 
 static int no_index(const char *target, struct ocv_error *err)
 {
-    ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
-    ocv_error_hint(err, "variantctl index create %s null=%s LABEL=REF,PROPERTY... makes one of it",
+    ocv_error_set(err, OCV_ERR_DATA, "%s is a single image, not an index", target);
+    ocv_error_hint(err,
+                   "variantctl index create %s null=%s LABEL=REF,PROPERTY... makes an index of it",
                    target, target);
     return OCV_ERR_DATA;
 }
@@ -143,7 +144,7 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
         *comma = '\0';
     if (strstr(equals + 1, "::")) {
         ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=REF[,PROPERTY...]", text);
-        ocv_error_hint(err, "a comma goes between the image and its properties");
+        ocv_error_hint(err, "separate the image from its properties by a comma");
         return OCV_ERR_INVALID;
     }
     if (!ocv_label_valid(copy, strlen(copy))) {
@@ -267,8 +268,8 @@ static int derive_child(struct build *b, const struct item *item, struct index_i
     status = derive_properties(job->content, item->properties, &job->properties, base, err);
     if (status < 0 || ocv_properties_count(job->properties))
         return status;
-    ocv_error_set(err, OCV_ERR_DATA, "%s: nothing in the files of %s asks for a kind of machine",
-                  item->label, item->reference);
+    ocv_error_set(err, OCV_ERR_DATA, "%s: the files of %s need no particular machine", item->label,
+                  item->reference);
     ocv_error_hint(err, "see 'variantctl derive %s', and write its properties by hand",
                    item->reference);
     return OCV_ERR_DATA;

@@ -250,7 +250,7 @@ void changes_print(const json_t *root)
     if (!order && !json_is_true(json_object_get(root, "equal")) &&
         !json_array_size(json_object_get(root, "entries")) &&
         !json_object_size(json_object_get(root, "annotations")))
-        printf("~ other bytes, that say the same of variants: %s -> %s\n",
+        printf("~ different bytes, same variants: %s -> %s\n",
                json_string_value(json_object_get(root, "old")),
                json_string_value(json_object_get(root, "new")));
 }

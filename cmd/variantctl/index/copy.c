@@ -116,7 +116,7 @@ static int push_file(struct copier *c, const struct ocv_layout *layout, struct o
     int64_t size;
     int status = ocv_layout_open_blob(layout, push->descriptor.digest, &push->fd, &size, err);
     if (status == OCV_OK && size != push->descriptor.size)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %lld bytes, announced were %lld",
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %lld bytes, expected %lld",
                                push->descriptor.digest, (long long)size,
                                (long long)push->descriptor.size);
     if (status == OCV_OK)
@@ -274,8 +274,8 @@ static int read_document(struct copier *c, const struct image *from, const struc
                  ? ocv_layout_read_blob(from->layout, d->digest, body, err)
                  : ocv_registry_get(c->cli->registry, from->reference, d->digest, body, &seen, err);
     if (status == OCV_OK && d->size >= 0 && (size_t)d->size != body->len)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, announced were %lld",
-                               d->digest, body->len, (long long)d->size);
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, expected %lld", d->digest,
+                               body->len, (long long)d->size);
     return status < 0 && from->layout ? ocv_error_prefix(err, "%s", from->text) : status;
 }
 
@@ -290,8 +290,8 @@ static int copy_index(struct copier *c, const struct image *from, const struct o
     if (status < 0)
         return ocv_error_prefix(err, "%s", from->text);
     if (depth == DEPTH_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: indexes in indexes, more than %u deep",
-                             from->text, DEPTH_MAX);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: indexes nested more than %u deep", from->text,
+                             DEPTH_MAX);
     for (size_t i = 0; i < ocv_index_count(index) && status == OCV_OK; i++) {
         struct ocv_descriptor child;
         status = child_descriptor(ocv_index_entry(index, i), &child, err);

@@ -12,10 +12,9 @@ static const struct ocv_option add_options[] = {{.name = "default",
                                                  .help = "the default entry; the same as null=REF",
                                                  OCV_OPTION_LIST(struct edit, defaults)},
                                                 {.name = "replace",
-                                                 .help = "in the place of the build with that "
-                                                         "label\n"
-                                                         "(which lends its properties where none "
-                                                         "is given)",
+                                                 .help =
+                                                     "replace the build with that label\n"
+                                                     "(and keep its properties if none are given)",
                                                  OCV_OPTION_FLAG(struct edit, build.replace)},
                                                 {.group = edit_relabel_rows},
                                                 EDIT_ANNOTATION_ROWS,
@@ -69,7 +68,7 @@ static const struct cli_command add_command = {
 static const struct cli_command remove_command = {
     .usage = "Usage: variantctl index remove [OPTIONS] REPO:TAG LABEL|DIGEST...\n"
              "\n"
-             "Take builds, and what attests to them, out of an index. Their images stay in the\n"
+             "Remove builds and their attestations from an index. Their images stay in the\n"
              "registry until it cleans up.\n",
     .options = remove_options,
     .groups = CLI_REGISTRY,
@@ -82,8 +81,8 @@ static const struct cli_command remove_command = {
 static const struct cli_command annotate_command = {
     .usage = "Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL=PROPERTY[,...]]...\n"
              "\n"
-             "Change what an index says of builds: their properties, their label, or what is\n"
-             "on the index itself. An entry that another tool wrote is named by its digest.\n",
+             "Change the properties or the label of builds, or the annotations of the index\n"
+             "itself. An entry that another tool wrote is named by its digest.\n",
     .options = annotate_options,
     .groups = CLI_REGISTRY,
     .end = "\n"

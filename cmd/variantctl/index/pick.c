@@ -84,7 +84,7 @@ static void warn_left(const struct build *b, const struct image *image)
                                                           : b->jobs[k].child.descriptor.digest,
                             entry->digest);
         if (!taken)
-            cli_warn(b->cli, "%s: %s stays out: no variant names it", image->text,
+            cli_warn(b->cli, "%s: %s is left out: no variant uses it", image->text,
                      entry->has_platform ? ocv_platform_format(&entry->platform, name, sizeof(name))
                                          : entry->digest);
     }

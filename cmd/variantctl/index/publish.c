@@ -137,10 +137,10 @@ static int read_back(struct publication *p, struct ocv_error *err)
             return OCV_OK;
         bool old = status < 0 || !strcmp(now.digest, p->before);
         if (!old || tried == READ_BACK_TRIES)
-            return ocv_error_set(err, OCV_ERR_DENIED,
-                                 "%s:%s was written as %s, but names %s: another writer came after",
-                                 p->to->name, p->to->tag, p->descriptor.digest,
-                                 status < 0 ? "nothing" : now.digest);
+            return ocv_error_set(
+                err, OCV_ERR_DENIED,
+                "%s:%s was written as %s, but names %s: another writer changed it since",
+                p->to->name, p->to->tag, p->descriptor.digest, status < 0 ? "nothing" : now.digest);
         sleep(1);
     }
 }
@@ -219,8 +219,8 @@ static void warn_gone(const struct publication *p, const json_t *changes)
     cli_warn(p->to->cli, "%s:%s %s %s", p->to->name, p->to->tag,
              p->options->dry_run ? "would lose" : "has lost", names);
     if (!p->options->dry_run && p->to->reference)
-        fprintf(stderr, "hint: variantctl index copy %s@%s %s:%s brings back what it was\n",
-                p->to->name, p->before, p->to->name, p->to->tag);
+        fprintf(stderr, "hint: variantctl index copy %s@%s %s:%s restores it\n", p->to->name,
+                p->before, p->to->name, p->to->tag);
 }
 
 static void print_before(const struct publication *p, const json_t *changes)

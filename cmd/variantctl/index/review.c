@@ -54,13 +54,13 @@ static int refuse_loss(const struct build *b, const struct ocv_index *index,
     else
         snprintf(get, sizeof(get), "find no image");
     ocv_error_set(err, OCV_ERR_DATA,
-                  "%s:%s would be without a default entry for %s: docker, podman and all that know "
-                  "nothing of variants would %s there, and hosts that no variant fits none: "
+                  "%s:%s would have no default entry for %s: docker, podman and other clients "
+                  "without variants would %s there, and hosts that no variant fits would get none: "
                   "nothing was written",
                   b->to.name, b->to.tag, machine, get);
     ocv_error_hint(err,
-                   "'index add --replace %s:%s null=REF' puts another build in its place; "
-                   "--no-lint does it anyway",
+                   "'index add --replace %s:%s null=REF' replaces it by another build; --no-lint "
+                   "does it anyway",
                    b->to.name, b->to.tag);
     return OCV_ERR_DATA;
 }
@@ -80,7 +80,7 @@ static int check_defaults(const struct build *b, const struct ocv_index *index,
         if (b->edited && !b->options.no_lint && has_default(b->edited, e))
             return refuse_loss(b, index, e, err);
         cli_warn(b->cli,
-                 "no default entry for %s/%s: clients without variants, and hosts that none "
+                 "no default entry for %s/%s: clients without variants, and hosts that no variant "
                  "fits, find nothing (add --default REF)",
                  e->platform.os, e->platform.architecture);
     }
@@ -96,7 +96,7 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
         snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
         if (!ocv_vocabulary_owns(names[i]) && !ocv_edit_annotation(b->document, key))
             cli_warn(b->cli,
-                     "no provider that comes with this program gives the namespace '%s': only "
+                     "no provider of this program has the namespace '%s': only "
                      "hosts with a provider for it can use its variants",
                      names[i]);
     }
@@ -183,18 +183,17 @@ static int refuse_order(const struct build *b, const struct accelerator_list *na
     if (status < 0)
         return status;
     snprintf(count, sizeof(count), "%zu", names->n);
-    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators and no order: %s",
+    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators without an order: %s",
                   names->n == 2 ? "two" : count, list.data);
     question_text(names, meant);
     if (*meant && !strchr(right.data, ','))
         ocv_error_hint(err, "%.*s", (int)strcspn(meant, "?") + 1, meant);
     else if (b->from)
-        ocv_error_hint(err,
-                       "%ssay which counts more: 'namespaces: [%s]' in %s, most important first",
-                       meant, right.data, b->from);
+        ocv_error_hint(err, "%slist them in %s, most important first: 'namespaces: [%s]'", meant,
+                       b->from, right.data);
     else
-        ocv_error_hint(err, "%ssay which counts more: --namespaces '%s', most important first",
-                       meant, right.data);
+        ocv_error_hint(err, "%slist them, most important first: --namespaces '%s'", meant,
+                       right.data);
     return OCV_ERR_DATA;
 }
 

@@ -20,7 +20,7 @@ static const struct ocv_option options[] = {
 static const struct cli_command command = {
     .usage = "Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
              "\n"
-             "The entries of an index as they stand: label, platform, digest and properties.\n",
+             "List the entries of an index: label, platform, digest and properties.\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"

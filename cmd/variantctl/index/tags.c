@@ -90,9 +90,9 @@ static void tell_left(struct skipped_tags *t, const struct ocv_tag *tag, const c
     if (is_expected(t, text))
         return;
     if (t->n < TOLD_MAX)
-        cli_warn(t->build->cli, "%s stays out: %s", text, reason);
+        cli_warn(t->build->cli, "%s is left out: %s", text, reason);
     else
-        cli_say(t->build->cli, "%s stays out: %s", text, reason);
+        cli_say(t->build->cli, "%s is left out: %s", text, reason);
     t->first = t->n++ ? t->first : text;
 }
 
@@ -132,7 +132,7 @@ static void tell_plan(const struct build *b, const struct ocv_reference *referen
     }
     tell_others(&t, plan, set);
     if (t.n > TOLD_MAX && !b->cli->verbose)
-        cli_warn(b->cli, "%zu more stay out (--verbose names them)", t.n - TOLD_MAX);
+        cli_warn(b->cli, "%zu more are left out (--verbose lists them)", t.n - TOLD_MAX);
     if (t.n)
         fprintf(stderr,
                 "hint: name such a build itself ('LABEL=%s:%s,PROPERTY'), add tag rules (--rules), "

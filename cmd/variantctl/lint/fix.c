@@ -17,7 +17,7 @@ static void tell_digests(const struct lint_source *s, const struct publication *
         fprintf(stderr, "sign again: cosign sign --recursive %s@%s\n", p->to->name,
                 p->descriptor.digest);
     else if (!dry_run)
-        fprintf(stderr, "sign again where it is published: signatures are of the old digest\n");
+        fprintf(stderr, "sign again where it is published: signatures are for the old digest\n");
 }
 
 /* As every verb that writes a tag does: compare, put, read back. */

@@ -110,7 +110,7 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
         return status;
     s->input = (struct ocv_lint_input){.name = s->name, .file = true};
     if (s->text.len && memchr(s->text.data, '\0', s->text.len))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not a text", s->name);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not text", s->name);
     if (lint_is_source(path))
         return lint_source_yaml(s, err);
     if (looks_like_json(path, &s->text)) {
@@ -294,8 +294,8 @@ int lint_source_image(struct cli *cli, const char *text, const struct lint_optio
             return OCV_OK;
         if (status == OCV_ERR_NOT_FOUND && s->image.reference && !has_tag(text) && !local.hint[0])
             ocv_error_hint(&local,
-                           "no tag was given, so latest is meant: name one; 'variantctl tags plan "
-                           "%.200s' shows which there are",
+                           "no tag given, latest assumed: name a tag; 'variantctl tags plan "
+                           "%.200s' lists them",
                            text);
         if (err)
             *err = local;

@@ -44,7 +44,7 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
                       : lint_source_image(r->cli, text, &r->lint, &source, err);
     if (status == OCV_OK && r->named && source.is_image &&
         source.image.kind == OCV_DOCUMENT_MANIFEST)
-        fprintf(stderr, "%s is one image and no index: only what holds of images is checked\n",
+        fprintf(stderr, "%s is a single image, not an index: only the rules about images apply\n",
                 text);
     int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
     if (status == OCV_OK)

@@ -200,7 +200,7 @@ static int read_registry(struct cli *cli, const struct lint_options *options, st
     char digest[OCV_DIGEST_MAX];
     int status = rules_list_tags(cli, s->image.reference, &tags, &local);
     if (status < 0) { /* a registry may refuse lists and serve images */
-        cli_warn(cli, "%s: tags are not looked at: %s", s->name, local.message);
+        cli_warn(cli, "%s: tags are not checked: %s", s->name, local.message);
         return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM
                    ? ocv_error_set(err, status, "%s", local.message)
                    : OCV_OK;

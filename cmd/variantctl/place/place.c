@@ -16,7 +16,7 @@ static void warn_untagged(const struct place *place, const char *text)
 {
     const char *slash = strrchr(text, '/');
     if (!strchr(slash ? slash : text, ':'))
-        cli_warn(place->cli, "%s has no tag: %s:%s is meant", text, place->name, place->tag);
+        cli_warn(place->cli, "%s has no tag: using %s:%s", text, place->name, place->tag);
 }
 
 static int open_registry(struct place *place, const char *text, struct ocv_error *err)

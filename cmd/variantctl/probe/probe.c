@@ -37,7 +37,7 @@ static int take_timeout(const struct ocv_option_given *given, struct ocv_error *
 static const struct ocv_option options[] = {
     {.name = "sysroot",
      .value = "DIR",
-     .help = "look at this directory instead of /",
+     .help = "read this directory instead of /",
      OCV_OPTION_TEXT(struct probe_options, probe.sysroot)},
     {.name = "cpuid",
      .value = "FILE",
@@ -60,7 +60,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct probe_options, probe.check)},
     {.name = "profile",
      .value = "FILE",
-     .help = "show this profile, look at nothing",
+     .help = "show this profile, probe nothing",
      OCV_OPTION_TEXT(struct probe_options, profile)},
     CLI_FORMAT(struct probe_options, json,
                "default: text on a terminal, else json;\n"

@@ -84,7 +84,7 @@ static void say_written(const struct setup *setup, const struct setup_file *file
     if (!file->want.there) {
         printf("removed %s%s\n", root, path);
     } else if (!setup_is_ours(file)) {
-        printf(file->reduced ? "took the set-up's part out of %s%s\n" : "put back %s%s\n", root,
+        printf(file->reduced ? "removed the set-up's part of %s%s\n" : "put back %s%s\n", root,
                path);
     } else if (file->base.there) {
         if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
@@ -95,7 +95,7 @@ static void say_written(const struct setup *setup, const struct setup_file *file
         printf("wrote %s%s\n", root, path);
     }
     if (*root && file->disk.there && file->other_names)
-        printf("note: other names (hard links) of %s%s keep what it was\n", root, path);
+        printf("note: other names (hard links) of %s%s keep the old content\n", root, path);
 }
 
 static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)

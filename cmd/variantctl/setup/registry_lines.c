@@ -67,14 +67,14 @@ static int registry_lines(const json_t *r, bool trusted, const char *prefix, boo
     if (no_login) {
         *bad = true;
         return ocv_buffer_printf(out, err,
-                                 "%s%s wants a login (401) and variantd has none: its images come "
-                                 "without a choice; set `credentials` (" GUIDE ")\n",
+                                 "%s%s requires a login (401) and variantd has none: its images "
+                                 "are served without a choice; set `credentials` (" GUIDE ")\n",
                                  prefix, name);
     }
     if (!refused || !trusted)
         return OCV_OK;
     return ocv_buffer_printf(out, err,
-                             "%s%s has refused variantd %s (401), and more than that perhaps: "
+                             "%s%s refused variantd access to %s (401), perhaps to more: "
                              "private images need `credentials` (" GUIDE ")\n",
                              prefix, name, get_word(refused, "repository"));
 }
@@ -89,10 +89,10 @@ static int engine_lines(const json_t *told, const json_t *r, const char *engine,
         strcmp(get_word(r, "anybody"), "no") != 0 || strcmp(get_word(r, "login"), "accepted") != 0)
         return OCV_OK;
     *bad = true;
-    return ocv_buffer_printf(out, err,
-                             "%s%s wants a login: %s gets its variants with `serve_private: true` "
-                             "only (" GUIDE ")\n",
-                             prefix, get_word(r, "name"), engine);
+    return ocv_buffer_printf(
+        out, err,
+        "%s%s requires a login: %s gets its variants with `serve_private: true` only (" GUIDE ")\n",
+        prefix, get_word(r, "name"), engine);
 }
 
 int setup_reach_lines(const json_t *told, const char *engine, const json_t *hosts,

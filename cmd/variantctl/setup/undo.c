@@ -44,7 +44,7 @@ static int take_out(struct setup *setup, struct setup_file *file, const struct s
         status = setup_own_remove(&record->own[i], file->path, &file->base.text, err);
     if (status < 0) {
         if (record->before[0])
-            ocv_error_hint(err, "what the file was before is kept in %s%s/%s.d/%s", setup->root,
+            ocv_error_hint(err, "the original file is kept in %s%s/%s.d/%s", setup->root,
                            setup->state_dir, setup->engine, strchr(record->before, ':') + 1);
         return status;
     }

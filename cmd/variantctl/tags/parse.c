@@ -29,7 +29,7 @@ static const struct ocv_option parse_options[] = {
 static const struct cli_command parse_command = {
     .usage = "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n"
              "\n"
-             "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
+             "Show what tags mean by the rules of this machine; '-' reads a list, one a line.\n"
              "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and\n"
              "one has no family, or an unknown or ambiguous part.\n",
     .options = parse_options,
@@ -157,7 +157,7 @@ static int read_options(struct cli *cli, const struct cli_command *command, stru
     int code = cli_read(cli, command, p, argc, argv);
     if (code >= 0 || cli->n_arguments)
         return code;
-    ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: nothing is named", argv[0]);
+    ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: no argument given", argv[0]);
     ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
     return cli_fail(cli, &err);
 }

@@ -80,7 +80,9 @@ static int format_table(const struct plan_options *r, const char *family,
     for (size_t i = 0; i < ocv_tag_plan_sets(plan) && status == OCV_OK; i++)
         status = format_set(plan, i, out, err);
     if (status == OCV_OK && left)
-        status = ocv_buffer_printf(out, err, "\nStays out\n");
+        status = ocv_buffer_printf(out, err,
+                                   "\n"
+                                   "Left out\n");
     for (size_t i = 0; i < left && status == OCV_OK; i++) {
         const char *reason;
         const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);

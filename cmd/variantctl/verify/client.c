@@ -63,7 +63,7 @@ int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
         return status;
     if (last_line(errors, why, sizeof(why)))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s", why);
-    return ocv_error_set(err, OCV_ERR_ENGINE, "%s %s fails without a word", argv[0], argv[1]);
+    return ocv_error_set(err, OCV_ERR_ENGINE, "%s %s fails without a message", argv[0], argv[1]);
 }
 
 int client_capture_first(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)

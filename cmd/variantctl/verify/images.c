@@ -75,8 +75,8 @@ static int add_image(void *data, const struct local_image *image)
 
 static int add_missed(struct image_report *l, const char *where, const struct ocv_error *why)
 {
-    cli_warn(l->checker.cli, why->status == OCV_ERR_ENGINE ? "%s: %s" : "%s is not looked at: %s",
-             where, why->message);
+    cli_warn(l->checker.cli, why->status == OCV_ERR_ENGINE ? "%s: %s" : "%s is skipped: %s", where,
+             why->message);
     return json_array_append_new(l->missed,
                                  json_pack("{s:s, s:s}", "where", where, "why", why->message)) < 0
                ? OCV_ERR_NOMEM

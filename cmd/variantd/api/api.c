@@ -218,7 +218,7 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     bool nul = false;
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_for_nul, &nul);
     if (nul)
-        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "an argument with a NUL");
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "an argument contains a NUL");
     struct call *call = calloc(1, sizeof(*call));
     if (!call)
         return MHD_NO;
@@ -340,9 +340,9 @@ static enum MHD_Result route_request(struct current *current, struct MHD_Connect
         return handle_question(current, connection, true, call);
     return answer_error(
         connection, MHD_HTTP_NOT_FOUND,
-        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "
+        full ? "available: /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "
                "and /metrics"
-             : "there are /metrics and /v1/healthz");
+             : "available: /metrics and /v1/healthz");
 }
 
 /* Frees the memory that was reserved for the body: a decision about thousands of entries has
@@ -361,7 +361,7 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
     if (!body || !budget_acquire(call->body.len)) {
         free(body);
         return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                            "too many answers wait to be read; try again");
+                            "too many unread answers; try again");
     }
     *body = call->body;
     ocv_buffer_init(&call->body, 0);

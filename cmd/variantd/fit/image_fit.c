@@ -240,7 +240,7 @@ static void apply_required(const struct instance *instance, const struct fit_que
         return;
     }
     out->verdict = "misfit";
-    snprintf(out->reason, sizeof(out->reason), "%s is required, and nothing here that uses it fits",
+    snprintf(out->reason, sizeof(out->reason), "%s is required, but nothing here that uses it fits",
              unmet);
 }
 
@@ -315,7 +315,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         answer.fit[0] = '\0';
     if (!answer.verdict) {
         answer.verdict = "unknown";
-        snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
+        snprintf(answer.reason, sizeof(answer.reason), "nothing is known about this image here");
     }
     log_clean(answer.label); /* text from outside, which may be cut within a character */
     log_clean(answer.reason);

@@ -104,8 +104,7 @@ bool fit_by_record(const struct instance *instance, const char *repository,
         return true;
     *out = (struct fit_answer){.verdict = "unknown"};
     snprintf(out->reason, sizeof(out->reason),
-             "repositories that have this digest say different things of it, and its name is not "
-             "known");
+             "repositories with this digest disagree about it, and its name is unknown");
     return true;
 }
 

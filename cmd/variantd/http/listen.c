@@ -125,7 +125,7 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
     }
     if (status == OCV_OK && settings->listen_default && out->port >= first_free_port())
         log_line(LOG_LEVEL_WARNING,
-                 "port %u is one that every user of this machine may take while no variantd runs, "
+                 "port %u can be taken by any user of this machine while variantd is not running, "
                  "to answer its engines' pulls",
                  out->port);
     return status;
@@ -142,8 +142,8 @@ static void warn_of_directory(const char *path)
     if (stat(directory, &st) == 0 &&
         ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
         log_line(LOG_LEVEL_WARNING,
-                 "%s: others may write there, and so give the node's profile and verdicts in our "
-                 "place",
+                 "%s: other users may write there, and so serve a profile and verdicts in "
+                 "variantd's place",
                  directory);
 }
 

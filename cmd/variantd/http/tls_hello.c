@@ -28,7 +28,7 @@ static void refuse_tls(int fd)
     }
     (void)send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_RDWR); /* libmicrohttpd closes it */
-    log_line(LOG_LEVEL_DEBUG, "a client began with TLS: 400");
+    log_line(LOG_LEVEL_DEBUG, "a client started TLS: 400");
 }
 
 /* True if the client has sent something, or nothing more can come. */

@@ -106,7 +106,7 @@ static struct lookup_result *missing_child(struct lookup *l, const struct ocv_de
              l->q->reference->tag, why);
     struct lookup_result *v =
         lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN",
-                          "the chosen variant does not exist as its index says");
+                          "the chosen variant does not match its index, or is missing");
     if (v)
         v->pass_through = true;
     return v;

@@ -79,5 +79,5 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
         return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",
                                  "no answer from upstream in time");
     return lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                             "upstream does not answer properly");
+                             "invalid answer from upstream");
 }

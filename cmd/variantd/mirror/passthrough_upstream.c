@@ -77,7 +77,7 @@ static bool check_document(struct passthrough *p)
         return true;
     metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
     p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                              "upstream gives another size than the manifest");
+                              "upstream's size differs from the manifest's");
     return false;
 }
 
@@ -166,7 +166,7 @@ static int open_blob(struct passthrough *p, struct ocv_error *err)
     if (!p->range[0])
         return OCV_OK;
     if (!header_range_of(p->range, p->size, &p->head.range_start, &p->head.range_end)) {
-        ocv_error_set(err, OCV_ERR_INVALID, "%s: not a part of it", p->reference->name);
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: range not satisfiable", p->reference->name);
         if (err)
             err->http_status = 416;
         return OCV_ERR_INVALID;
@@ -304,7 +304,7 @@ void passthrough_run(struct job *job)
         if (status == OCV_OK && p->body.len)
             learn_sizes(p);
         if (status < 0 && err.http_status == 416 && p->range[0]) /* else the range was ours */
-            p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
+            p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "range not satisfiable");
         else if (status < 0 && !p->no)
             p->no = lookup_result_of_error(p->mirror, p->upstream, p->identity, p->reference, &err);
         if (status < 0 && !p->no) /* out of memory, twice */

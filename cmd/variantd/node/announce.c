@@ -65,7 +65,7 @@ static void log_outcome(struct announcer *a, const char *class, int status,
         a->failure[0] = '\0';
     } else if (strcmp(a->failure, err->message) != 0 && status != OCV_ERR_INTERRUPTED) {
         snprintf(a->failure, sizeof(a->failure), "%.500s", err->message);
-        log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s; trying on",
+        log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s; retrying",
                  err->message);
     }
 }
@@ -144,7 +144,8 @@ void announcer_tell(struct announcer *a, const struct ocv_profile *profile)
         return;
     }
     if (!whole)
-        log_line(LOG_LEVEL_WARNING, "the profile is too large to be announced, the class is not");
+        log_line(LOG_LEVEL_WARNING,
+                 "the profile is too large to announce; announcing the class only");
     pthread_mutex_lock(&a->lock);
     if (!a->patch || strcmp(a->patch, patch) != 0) {
         char *old = a->patch;

@@ -157,8 +157,8 @@ static void probe_again(struct node *node, const char *why)
     struct shared_snapshot *fresh = NULL;
     int64_t started = ocv_clock_ms();
     if (take_snapshot(node, NULL, &fresh, &err) < 0) {
-        log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), the last profile stays: %s", why,
-                 err.message);
+        log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), keeping the last profile: %s",
+                 why, err.message);
         metrics_provider_failed(node->metrics, "probe");
         return;
     }

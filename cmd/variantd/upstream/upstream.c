@@ -201,7 +201,8 @@ static int make_room(void *data, size_t bytes, struct ocv_error *err)
     if (!budget_wait(client->upstream, bytes,
                      patience < client->until_ms ? patience : client->until_ms,
                      &client->clients->interrupted))
-        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", bytes);
+        return ocv_error_set(err, OCV_ERR_NOMEM,
+                             "the memory budget has no %zu bytes left; retry later", bytes);
     client->room = bytes;
     return OCV_OK;
 }
@@ -380,7 +381,8 @@ static int take_room(const struct source *from, struct document *document, struc
     if (document->room || len <= OCV_BUDGET_FREE)
         return OCV_OK;
     if (!budget_acquire(len))
-        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", len);
+        return ocv_error_set(err, OCV_ERR_NOMEM,
+                             "the memory budget has no %zu bytes left; retry later", len);
     document->room = len;
     return OCV_OK;
 }

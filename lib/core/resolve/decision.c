@@ -208,7 +208,7 @@ static int format_rejection(const struct ocv_decision *decision, size_t i, struc
     case OCV_REJECT_NESTED:
         return ocv_buffer_printf(out, err, "a nested index");
     case OCV_REJECT_DIGEST_ALGORITHM:
-        return ocv_buffer_printf(out, err, "its digest algorithm is not known here");
+        return ocv_buffer_printf(out, err, "its digest algorithm is not supported");
     case OCV_REJECT_NOT_REQUESTED:
         return ocv_buffer_printf(out, err, "fits, but another label was asked for");
     case OCV_REJECT_REQUIREMENT:

@@ -78,7 +78,7 @@ static void check_order(struct ocv_lint *lint)
     if (n < 2)
         return;
     ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MISSING, "/annotations",
-                      "%zu accelerators and no order: %s", n, list.data);
+                      "%zu accelerators without an order: %s", n, list.data);
     ocv_lint_hint(lint, "add 'namespaces: [%s]', most important first; 'index create' asks for it",
                   list.data);
 }

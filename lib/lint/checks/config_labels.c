@@ -66,7 +66,7 @@ static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
                   (list && properties && !same_properties(lint, list, properties));
     if (differ) {
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_DISAGREE, i, "",
-                          "the image calls itself '%s' with '%.300s'", name ? name : "",
+                          "the image's own labels are '%s' and '%.300s'", name ? name : "",
                           list ? list : "");
         ocv_lint_hint(lint, "variantctl index create --relabel writes what the index says");
     }

@@ -19,7 +19,7 @@ static void report_claim(struct ocv_lint *lint, size_t i, struct ocv_property p,
     switch (claim->keeping) {
     case OCV_CONTENT_BROKEN:
         ocv_lint_entry_at(lint, OCV_LINT_PROMISE_NOT_KEPT, i, "",
-                          "%s :: %s :: %s is promised, its files are built for %s (%s)", p.ns,
+                          "%s :: %s :: %s is claimed, but its files are built for %s (%s)", p.ns,
                           p.feature, p.value, claim->found, claim->path ? claim->path : "all");
         ocv_lint_hint(lint, "claim what 'variantctl derive' proposes, or list the right image");
         break;

@@ -80,7 +80,8 @@ static void check_child(struct ocv_lint *lint, size_t i)
                       ocv_lint_target(lint), entry->digest);
     } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
         ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
-                          child->problem ? child->problem : "the image is not what is announced");
+                          child->problem ? child->problem
+                                         : "the image does not match its descriptor");
         ocv_lint_hint(lint, "push the image again and rewrite the index");
     }
 }

@@ -158,8 +158,8 @@ static void check_unreached(struct ocv_lint *lint, size_t i, const char *platfor
 {
     const char *digest = entry_at(lint, i)->digest;
     ocv_lint_entry_at(lint, OCV_LINT_IMAGE_UNREACHED, i, "",
-                      "it has no label and no properties, as manifests[%d], which every client "
-                      "takes for %s: nobody ever gets this one",
+                      "like manifests[%d] it has no label and no properties: every client takes "
+                      "that one for %s, and never this one",
                       instead, platform);
     ocv_lint_hint(lint,
                   "variantctl index annotate --label %s=LABEL %s '%s=NAMESPACE :: FEATURE :: "
@@ -208,8 +208,7 @@ static void check_hidden(struct ocv_lint *lint, size_t i)
     const char *variant = entry->platform.variant;
     if (ocv_entry_is_unfinished(entry)) {
         ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
-                          "platform.variant %.64s and no annotations: no host ever gets it",
-                          variant);
+                          "platform.variant %.64s and no annotations: it is never chosen", variant);
         ocv_lint_hint(lint,
                       "variantctl index annotate --label %s=LABEL %s "
                       "'%s=NAMESPACE :: FEATURE :: VALUE'",
@@ -275,6 +274,6 @@ void ocv_lint_check_source_default(struct ocv_lint *lint)
         if (ocv_entry_is_default(entry_at(lint, i)))
             return;
     ocv_lint_index_at(lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
-                      "no build has the label null: clients without variants, and hosts that none "
-                      "fits, find nothing");
+                      "no build has the label null: clients without variants, and hosts that no "
+                      "variant fits, find nothing");
 }

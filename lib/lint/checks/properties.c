@@ -162,7 +162,7 @@ static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_en
                               "%s :: %s :: %s on an image for %s", p.ns, p.feature, p.value,
                               architecture);
             ocv_lint_property(lint, i, p);
-            ocv_lint_hint(lint, "the platform or the property is of another build");
+            ocv_lint_hint(lint, "the platform or the property belongs to another build");
         }
 }
 
@@ -212,7 +212,7 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
         if (!lower || !upper || ocv_version_compare(lower, upper) < 0)
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
-                          "at least %s and below %s: no host is both", lower, upper);
+                          "at least %s and below %s: no host satisfies both", lower, upper);
         ocv_lint_hint(lint, "%s must be above %s", ocv_lint_bounds[k].b, lower);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers); k++) {

@@ -169,7 +169,7 @@ static int parse_xcr0(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 has no value", line->source,
                              line->number);
     if (cpuid->has_xcr0)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 is there twice", line->source,
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: duplicate xcr0", line->source,
                              line->number);
     cpuid->has_xcr0 = true;
     int status = parse_hex(line, word, len, 16, &cpuid->xcr0, err);
@@ -203,7 +203,7 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
             return OCV_OK;
         if (len == 0)
             return ocv_error_set(err, OCV_ERR_DATA,
-                                 "%s:%zu: %zu columns; wanted LEAF SUBLEAF EAX EBX ECX EDX",
+                                 "%s:%zu: %zu columns; expected LEAF SUBLEAF EAX EBX ECX EDX",
                                  line->source, line->number, i);
         if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0)
             return parse_xcr0(line, cpuid, err);
@@ -247,7 +247,7 @@ int ocv_cpuid_parse(const char *source, const char *text, size_t len, struct ocv
         qsort(cpuid.rows, cpuid.n, sizeof(*cpuid.rows), by_leaf);
     for (size_t i = 1; status == OCV_OK && i < cpuid.n; i++)
         if (by_leaf(&cpuid.rows[i - 1], &cpuid.rows[i]) == 0)
-            status = ocv_error_set(err, OCV_ERR_DATA, "%s: leaf %08x subleaf %08x is there twice",
+            status = ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate leaf %08x subleaf %08x",
                                    source, cpuid.rows[i].leaf, cpuid.rows[i].subleaf);
     if (status < 0) {
         ocv_cpuid_free(&cpuid);

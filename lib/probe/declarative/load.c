@@ -135,7 +135,7 @@ static int fail_conflict(const struct ocv_declaration *d, const char *name, cons
 {
     ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: namespace '%s' has a provider already: '%s' (%s)",
                   d->source, line_of(d, "namespace"), d->ns, name, where);
-    ocv_error_hint(err, "write 'replaces: %s' into the file that shall stand in its place", name);
+    ocv_error_hint(err, "write 'replaces: %s' into the file that should replace it", name);
     return OCV_ERR_CONFIG;
 }
 

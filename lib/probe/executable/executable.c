@@ -161,8 +161,7 @@ static int settle_namespace(struct ocv_executables *set, size_t at,
                              owner ? owner : "", owner ? "'" : "");
     ocv_error_set(err, OCV_ERR_CONFIG, "%s: namespace '%s' has a provider already: '%s'",
                   item->path, ns, owner);
-    ocv_error_hint(err, "the program that shall stand in its place prints \"replaces\": \"%s\"",
-                   owner);
+    ocv_error_hint(err, "the program that should replace it prints \"replaces\": \"%s\"", owner);
     return OCV_ERR_CONFIG;
 }
 

@@ -128,13 +128,13 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
     }
     if (status == OCV_OK && !reader.device.address[0])
         return ocv_error_set(err, OCV_ERR_DATA,
-                             "no device in it; wanted is the output of 'lspci -kx'");
+                             "no device in it; expected the output of 'lspci -kx'");
     if (status == OCV_OK)
         status = end_device(&reader, scan, err);
     if (status == OCV_OK && !rows)
         return ocv_error_set(err, OCV_ERR_DATA,
                              "names devices without their configuration (rows of hexadecimal "
-                             "digits); wanted is the output of 'lspci -kx'");
+                             "digits); expected the output of 'lspci -kx'");
     return status;
 }
 

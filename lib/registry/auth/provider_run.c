@@ -24,7 +24,7 @@ static int check_path(const char *path, mode_t type, struct ocv_error *err)
     if (stat(path, &st) < 0)
         return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_CONFIG, "%s: %s",
                              path, strerror(errno));
-    const char *why = (st.st_mode & S_IFMT) != type ? "it is something else than is wanted there"
+    const char *why = (st.st_mode & S_IFMT) != type ? "not of the expected file type"
                                                     : ocv_file_distrust(&st, geteuid());
     return why ? ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, why) : OCV_OK;
 }

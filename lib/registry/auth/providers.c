@@ -418,7 +418,7 @@ static void check_programs(const struct ocv_credential_providers *p)
             p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE, err.message);
         else if (provider->for_service_account)
             p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE,
-                     "it wants a pod's service account, which is not known here");
+                     "it requires a pod's service account, which is unknown here");
     }
 }
 

@@ -43,7 +43,7 @@ static int list_left_out(struct ocv_tag_plan *plan, struct ocv_error *err)
             tag->out = tag->better ? ocv_arena_printf(&plan->arena,
                                                       "says the same as %s, which is preferred",
                                                       tag->better->tag)
-                                   : "nothing to choose: no other tag is of its group";
+                                   : "nothing to choose: no other tag is in its group";
         if (tag->out)
             plan->out[plan->n_out++] = (struct left_out){tag, tag->out};
     }

@@ -65,7 +65,7 @@ static int check_group_tags(const struct ocv_tag_reader *r, const struct ocv_yam
         for (const char *p = strchr(m->text, '{'); p && status == OCV_OK; p = strchr(p + 1, '{')) {
             size_t len = strcspn(p + 1, "}");
             if (!is_group(r->family, p + 1, len))
-                status = ocv_yaml_fail(&r->file, m, "'%.*s' is a group that nothing gives",
+                status = ocv_yaml_fail(&r->file, m, "'%.*s' is a group that no part captures",
                                        (int)len, p + 1);
         }
     return status;
@@ -78,7 +78,7 @@ static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     for (const struct ocv_yaml *m = map ? map->first : NULL; m && status == OCV_OK; m = m->next)
         if ((!besides || strcmp(m->key, besides) != 0) &&
             !is_group(r->family, m->key, strlen(m->key)))
-            status = ocv_yaml_complain(&r->file, m, "is a group that nothing gives");
+            status = ocv_yaml_complain(&r->file, m, "is a group that no part captures");
     return status;
 }
 

@@ -82,7 +82,7 @@ static void read_again(struct live_policy *live)
     struct ocv_error err = {0};
     struct shared_policy *fresh = NULL;
     if (read_file(live->file, &fresh, &err) < 0) {
-        log_line("the old configuration stays: %s", err.message);
+        log_line("keeping the old configuration: %s", err.message);
         return;
     }
     give_up(live->current);

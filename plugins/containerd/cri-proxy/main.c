@@ -84,7 +84,7 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct proxy_arguments, metrics)},
     {.name = "verbose",
      .letter = 'v',
-     .help = "say more on standard error",
+     .help = "log more on standard error",
      OCV_OPTION_FLAG(struct proxy_arguments, verbose)},
     OCV_OPTIONS_END};
 
@@ -93,15 +93,15 @@ static const struct plugin_command command = {
     .usage =
         "Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
         "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
-        "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
+        "the container engine unchanged, with one exception: PullImage, ImageStatus and\n"
         "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
         "in it that fits this node. Where a repository has `workload` in the configuration, they\n"
         "name the image that fits the pod.\n\nOptions:\n",
     .options = option_rows,
     .end = "\n"
-           "An index is read with the credentials of the very request, and with no others. What\n"
-           "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
-           "SIGTERM: finish what runs, then end.\n"};
+           "An index is read with the credentials of the request only. What cannot be decided\n"
+           "goes through unchanged. SIGHUP: read the configuration again.\n"
+           "SIGTERM: finish running requests, then exit.\n"};
 
 /* "unix:///run/x.sock" is how kubelet's own options are written. */
 static const char *path_of(const char *text)

@@ -72,7 +72,7 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct program, backend)},
     {.name = "backend-name",
      .value = "NAME",
-     .help = "what that one calls itself",
+     .help = "the name of that one",
      OCV_OPTION_TEXT(struct program, backend_name)},
     {.name = "backend-namespace",
      .value = "NAME",
@@ -104,7 +104,7 @@ static const struct plugin_command command = {
              "Options:\n",
     .options = option_rows,
     .end = "\n"
-           "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n"};
+           "SIGHUP: read the policy again. SIGTERM: finish running requests, then exit.\n"};
 
 /* -1: go on; else the exit status. */
 static int check_options(void)

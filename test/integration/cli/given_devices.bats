@@ -58,7 +58,7 @@ refused()
     refused --gpus some
     [[ $output == *"--gpus: 'some' is not all, N or device=ID,..." ]]
     MACHINE=$STATE/both.json refused --gpus 1
-    [[ $output == *"--gpus: this machine has devices of nvidia and of amd: --devices says which are meant" ]]
+    [[ $output == *"--gpus: this machine has devices of nvidia and of amd: choose with --devices" ]]
 }
 
 @test "CDI's names, for vpull, too" {

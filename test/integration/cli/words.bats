@@ -118,9 +118,9 @@ said()
 
 @test "passwords are not taken from arguments; secret options are not shortened" {
     for option in --creds --username --password; do
-        said "vpull: $option is not taken: other users can read the arguments of a program~hint: --creds-stdin reads USER:PASSWORD from standard input" \
+        said "vpull: $option is not accepted: other users can read a program's arguments~hint: --creds-stdin reads USER:PASSWORD from standard input" \
             "$VPULL" "$option" user:secret "$SERVER/app:1.0"
-        said "variantctl: $option is not taken: other users can read the arguments of a program~hint: --creds-stdin reads USER:PASSWORD from standard input" \
+        said "variantctl: $option is not accepted: other users can read a program's arguments~hint: --creds-stdin reads USER:PASSWORD from standard input" \
             "$VARIANTCTL" index show "$option=user:secret" "$SERVER/app:1.0"
         [[ $stderr != *secret* ]]
     done

@@ -71,7 +71,7 @@ setup()
     "$VARIANTCTL" index add --quiet --namespaces nvidia,amd "$R/team:1" "rocm7.1=$R/app:1.0-rocm,amd :: gfx_arch :: gfx942"
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "$R/team:1" "null=$R/app:1.0-cpu" "$CUDA"
     [ "${stderr_lines[0]}" = "variantctl: warning: $R/team:1 has lost rocm7.1 (linux/amd64/x-rocm7-1)" ]
-    [ "${stderr_lines[1]}" = "hint: variantctl index copy $R/team@$theirs $R/team:1 brings back what it was" ]
+    [ "${stderr_lines[1]}" = "hint: variantctl index copy $R/team@$theirs $R/team:1 restores it" ]
     # the way back works, and says nothing of a loss
     run -0 --separate-stderr "$VARIANTCTL" index copy "$R/team@$theirs" "$R/team:1"
     [ "${lines[1]}" = "was $mine" ]

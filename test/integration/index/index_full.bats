@@ -118,7 +118,7 @@ since()
     "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/after:theirs"
     at "GET /v2/after/manifests/1" "n=1&retag=after:1@$theirs"
     run -1 create "$R/after:1"
-    [[ $output == *"another writer came after"* ]]
+    [[ $output == *"another writer changed it since"* ]]
     # a replica that is late is asked again
     at "GET /v2/late/manifests/1" "n=1&status=404"
     run -0 create --quiet "$R/late:1"

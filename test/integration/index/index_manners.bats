@@ -43,7 +43,7 @@ setup()
 @test "a platform without default is warned about, once" {
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "oci:$L:bare" --namespaces 'nvidia, amd' \
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942"
-    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that none fits, find nothing (add --default REF)" ]
+    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that no variant fits, find nothing (add --default REF)" ]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" "null=oci:$L:arm"
     [[ $stderr == *"no default entry for linux/amd64: "* && $stderr != *linux/arm64* ]]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" --default "oci:$L:cpu"
@@ -62,8 +62,8 @@ tag_digest()
     old=$(tag_digest kept)
     for how in null --default; do
         run -4 --separate-stderr "$VARIANTCTL" index remove "oci:$L:kept" $how
-        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would be without a default entry for linux/amd64: docker, podman and all that know nothing of variants would find no image there, and hosts that no variant fits none: nothing was written" ]
-        [ "${stderr_lines[1]}" = "hint: 'index add --replace oci:$L:kept null=REF' puts another build in its place; --no-lint does it anyway" ]
+        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would have no default entry for linux/amd64: docker, podman and other clients without variants would find no image there, and hosts that no variant fits would get none: nothing was written" ]
+        [ "${stderr_lines[1]}" = "hint: 'index add --replace oci:$L:kept null=REF' replaces it by another build; --no-lint does it anyway" ]
         [ "$(tag_digest kept)" = "$old" ]
     done
     # what is advised works
@@ -106,7 +106,7 @@ tag_digest()
     [ "$output" = "~ the order of entries" ]
     jq '.manifests[1].annotations["org.example.note"] = "x"' old.json >new.json
     run -5 "$VARIANTCTL" index diff --exit-code old.json new.json
-    [ "$output" = "~ other bytes, that say the same of variants: sha256:$(sha256sum <old.json | cut -d' ' -f1) -> sha256:$(sha256sum <new.json | cut -d' ' -f1)" ]
+    [ "$output" = "~ different bytes, same variants: sha256:$(sha256sum <old.json | cut -d' ' -f1) -> sha256:$(sha256sum <new.json | cut -d' ' -f1)" ]
 }
 
 @test "a plan names the image that each label was given, one image under two labels, too" {

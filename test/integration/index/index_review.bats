@@ -64,15 +64,15 @@ published() # REPO:TAG
 
 @test "two accelerators need an order, and the line to add is given" {
     run -4 "$VARIANTCTL" index create "$R/order:1" "null=$R/app:1.0-cpu" "cuda12.8=$R/app:1.0-cuda,$CUDA" "rocm7.1=$R/app:1.0-rocm,amd :: gfx_arch :: gfx942"
-    [ "${lines[0]}" = "variantctl: two accelerators and no order: nvidia, amd" ]
-    [ "${lines[1]}" = "hint: say which counts more: --namespaces 'nvidia, amd', most important first" ]
+    [ "${lines[0]}" = "variantctl: two accelerators without an order: nvidia, amd" ]
+    [ "${lines[1]}" = "hint: list them, most important first: --namespaces 'nvidia, amd'" ]
     run ! published order:1
     run -0 "$VARIANTCTL" index create --quiet "$R/order:1" --namespaces 'nvidia, amd' "null=$R/app:1.0-cpu" \
         "cuda12.8=$R/app:1.0-cuda,$CUDA" "rocm7.1=$R/app:1.0-rocm,amd :: gfx_arch :: gfx942"
     # one that is added to an index of one
     "$VARIANTCTL" index create --quiet "$R/order:2" "null=$R/app:1.0-cpu" "cuda12.8=$R/app:1.0-cuda,$CUDA"
     run -4 "$VARIANTCTL" index add "$R/order:2" "rocm7.1=$R/app:1.0-rocm,amd :: gfx_arch :: gfx942"
-    [ "${lines[1]}" = "hint: say which counts more: --namespaces 'nvidia, amd', most important first" ]
+    [ "${lines[1]}" = "hint: list them, most important first: --namespaces 'nvidia, amd'" ]
     run -0 "$VARIANTCTL" index add --quiet "$R/order:2" --namespaces nvidia,amd "rocm7.1=$R/app:1.0-rocm,amd :: gfx_arch :: gfx942"
     # processors have their place, and so has a list of the publisher's own
     run -0 "$VARIANTCTL" index create --quiet "$R/order:3" --static 'own=order :: 1' "null=$R/app:1.0-cpu" \
@@ -85,8 +85,8 @@ variants:
   - {label: cuda12.8, image: "$R/app:1.0-cuda", properties: {nvidia: {sm_arch: 90_real, cuda_version_lower_bound: 12.8}}}
 YAML
     run -4 "$VARIANTCTL" index create --from app.yaml
-    [ "${lines[0]}" = "variantctl: two accelerators and no order: amd, nvidia" ]
-    [ "${lines[1]}" = "hint: say which counts more: 'namespaces: [amd, nvidia]' in app.yaml, most important first" ]
+    [ "${lines[0]}" = "variantctl: two accelerators without an order: amd, nvidia" ]
+    [ "${lines[1]}" = "hint: list them in app.yaml, most important first: 'namespaces: [amd, nvidia]'" ]
     echo 'namespaces: [nvidia, amd]' >>app.yaml
     run -0 "$VARIANTCTL" index create --quiet --from app.yaml
 }

@@ -38,10 +38,10 @@ fails()
         add "$R/typo:1" "rocm=$R/app:1.0-rocm,amdd::gfx_arch::gfx942"
     fails 4 "the namespaces of the index leave out 'acme'" "--namespaces 'nvidia, habana, acme', most important first" \
         add "$R/typo:1" "acme=$R/app:1.0-v3,acme::chip::one"
-    fails 4 "two accelerators and no order: nvidia, habanna" \
-        "did you mean habana? Then say which counts more: --namespaces 'nvidia, habana', most important first" \
+    fails 4 "two accelerators without an order: nvidia, habanna" \
+        "did you mean habana? Then list them, most important first: --namespaces 'nvidia, habana'" \
         create "$R/typo:2" "null=$R/app:1.0-cpu" "$CUDA" "gaudi3=$R/app:1.0-v3,habanna::arch::gaudi3"
-    fails 4 "two accelerators and no order: habana, habanna" "did you mean habana?" \
+    fails 4 "two accelerators without an order: habana, habanna" "did you mean habana?" \
         create "$R/typo:2" "null=$R/app:1.0-cpu" "gaudi2=$R/app:1.0-rocm,habana::arch::gaudi2" "gaudi3=$R/app:1.0-v3,habanna::arch::gaudi3"
 }
 
@@ -58,9 +58,9 @@ fails()
 
 @test "a build that is made again: the hint names --replace, which keeps the properties" {
     "$VARIANTCTL" index create --quiet --namespaces nvidia,amd "$R/again:1" "null=$R/app:1.0-cpu" "$CUDA" "$ROCM"
-    fails 4 "cuda12.8: the second image for linux/amd64 with this label" "to put it in the place of that one: index add --replace" \
+    fails 4 "cuda12.8: the second image for linux/amd64 with this label" "to replace that one: index add --replace" \
         add "$R/again:1" "cuda12.8=$R/app:1.0-v3,nvidia :: sm_arch :: 90_real"
-    fails 4 "null: the second default image for linux/amd64" "to put it in the place of that one: index add --replace" \
+    fails 4 "null: the second default image for linux/amd64" "to replace that one: index add --replace" \
         add "$R/again:1" "null=$R/app:1.0-v3"
     # two in one command: there is none to replace
     fails 4 "cuda12.8: the second image for linux/amd64 with this label" "" \
@@ -83,19 +83,19 @@ fails()
 @test "what is no index, or not there, names the command that makes one" {
     fails 1 "$R/app:9.0: not found on $R: MANIFEST_UNKNOWN: manifest unknown" \
         "variantctl index create $R/app:9.0 LABEL=REF,PROPERTY... makes it" add "$R/app:9.0" "$CUDA"
-    fails 4 "$R/app:1.0-cpu is one image and no index" \
-        "variantctl index create $R/app:1.0-cpu null=$R/app:1.0-cpu LABEL=REF,PROPERTY... makes one of it" add "$R/app:1.0-cpu" "$CUDA"
+    fails 4 "$R/app:1.0-cpu is a single image, not an index" \
+        "variantctl index create $R/app:1.0-cpu null=$R/app:1.0-cpu LABEL=REF,PROPERTY... makes an index of it" add "$R/app:1.0-cpu" "$CUDA"
 }
 
 @test "a property that is none says what to write" {
-    fails 2 "'gaudi2=$R/app:1.0-v3 habana::arch::gaudi2' is not LABEL=REF[,PROPERTY...]" "a comma goes between the image and its properties" \
+    fails 2 "'gaudi2=$R/app:1.0-v3 habana::arch::gaudi2' is not LABEL=REF[,PROPERTY...]" "separate the image from its properties by a comma" \
         add "$R/app:1.0" "gaudi2=$R/app:1.0-v3 habana::arch::gaudi2"
     fails 4 "cuda: 'nvidia::sm_arch::H100' is not a property (namespace :: feature :: value, lower case)" \
         "did you mean nvidia :: sm_arch :: 90_real?" create "$R/x:1" "cuda=$R/app:1.0-cuda,nvidia::sm_arch::H100"
     fails 4 "cuda: 'nvidia::sm_arch::Hopper' is not a property (namespace :: feature :: value, lower case)" \
         "its values: variantctl vocabulary nvidia::sm_arch" create "$R/x:1" "cuda=$R/app:1.0-cuda,nvidia::sm_arch::Hopper"
     fails 4 "cuda: 'nvidia::cuda_version_lower_bound>=12.8' is not a property (namespace :: feature :: value, lower case)" \
-        "the value stands behind '::' without a comparison: the feature says which is made (variantctl vocabulary)" \
+        "write only the value after '::': the feature defines the comparison (variantctl vocabulary)" \
         create "$R/x:1" "cuda=$R/app:1.0-cuda,nvidia::cuda_version_lower_bound>=12.8"
     fails 4 "cuda: 'nvidia' is not a property (namespace :: feature :: value, lower case)" "'variantctl vocabulary' lists them" \
         create "$R/x:1" "cuda=$R/app:1.0-cuda,nvidia"
@@ -107,7 +107,7 @@ fails()
         < <("$VARIANTCTL" index show --format json "oci:$VARIANTS:app"))
     curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "$plain" "http://$R/v2/app/manifests/plain"
     run -0 "$VARIANTCTL" lint "$R/app:plain"
-    [[ $output == *"manifests[1]: it has no label and no properties, as manifests[0], which every client takes for linux/amd64: nobody ever gets this one [OCV524 image-unreached]"* ]]
+    [[ $output == *"manifests[1]: like manifests[0] it has no label and no properties: every client takes that one for linux/amd64, and never this one [OCV524 image-unreached]"* ]]
     [[ $output == *"hint: variantctl index annotate --label $(digest_of cuda12.8)=LABEL $R/app:plain '$(digest_of cuda12.8)=NAMESPACE :: FEATURE :: VALUE', or index remove $R/app:plain $(digest_of cuda12.8)"* ]]
     [[ $output != *"--fix gives"* ]]
     # the hint with the blanks filled in
@@ -142,7 +142,7 @@ fails()
 @test "of a file the order is asked for before any image, and all images that lack are told at once" {
     printf '%s\n' "target: $R/many:1" 'variants:' '  - label: null' "    image: $R/none:cpu" '  - label: cuda' "    image: $R/none:cuda" \
         "    properties: ['nvidia :: sm_arch :: 90_real']" '  - label: rocm' '    properties: {amd: {gfx_arch: gfx942}}' "    image: $R/app:1.0-rocn" >app.yaml
-    fails 4 "two accelerators and no order: nvidia, amd" "say which counts more: 'namespaces: [nvidia, amd]' in app.yaml, most important first" create --from app.yaml
+    fails 4 "two accelerators without an order: nvidia, amd" "list them in app.yaml, most important first: 'namespaces: [nvidia, amd]'" create --from app.yaml
     echo 'namespaces: [nvidia, amd]' >>app.yaml
     run -1 "$VARIANTCTL" index create --from app.yaml
     [ "$(grep -c ': not found on ' <<<"$output")" -eq 3 ]
@@ -160,9 +160,9 @@ fails()
 
 @test "lint says when no tag was given, and when the image is no index" {
     run -1 "$VARIANTCTL" lint "$R/app"
-    [ "${lines[1]}" = "hint: no tag was given, so latest is meant: name one; 'variantctl tags plan $R/app' shows which there are" ]
+    [ "${lines[1]}" = "hint: no tag given, latest assumed: name a tag; 'variantctl tags plan $R/app' lists them" ]
     run -0 --separate-stderr "$VARIANTCTL" lint "$R/app:1.0-cpu"
-    [ "$stderr" = "$R/app:1.0-cpu is one image and no index: only what holds of images is checked" ]
+    [ "$stderr" = "$R/app:1.0-cpu is a single image, not an index: only the rules about images apply" ]
     [[ $output == "0 errors, "* ]]
     # every tag of a layout is looked at: most are single images
     run -0 --separate-stderr "$VARIANTCTL" lint "oci:$VARIANTS"

@@ -39,8 +39,8 @@ setup()
 
 @test "VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -arm64: one command, short labels, and lint finds nothing" {
     run -4 "$VARIANTCTL" index create --from-tags '1.0-*' "$R/team/app:1.0"
-    [ "${lines[0]}" = "variantctl: two accelerators and no order: nvidia, amd" ]
-    [ "${lines[1]}" = "hint: say which counts more: --namespaces 'nvidia, amd', most important first" ]
+    [ "${lines[0]}" = "variantctl: two accelerators without an order: nvidia, amd" ]
+    [ "${lines[1]}" = "hint: list them, most important first: --namespaces 'nvidia, amd'" ]
     run -0 "$VARIANTCTL" index create --quiet --namespaces 'nvidia, amd' --from-tags '1.0-*' "$R/team/app:1.0"
     run -0 "$VARIANTCTL" index show --format json "$R/team/app:1.0"
     [ "$(jq -r '[.manifests[] | (.annotations["dev.ocivariant.label"] // "-") + "/" + .platform.architecture] | join(" ")' <<<"$output")" = \
@@ -67,7 +67,7 @@ setup()
 @test "what does not say which build it is stays out, and an error names it" {
     push_layout "$STATE/images:cu126" "$R/other/app:1.0-gpu"
     run -4 "$VARIANTCTL" index create --from-tags '*' "$R/other/app:1.0"
-    [ "${lines[0]}" = "variantctl: --from-tags *: these tags make no set: 1.0-gpu: nothing to choose: no other tag is of its group" ]
+    [ "${lines[0]}" = "variantctl: --from-tags *: these tags make no set: 1.0-gpu: nothing to choose: no other tag is in its group" ]
     [ "${lines[1]}" = "hint: tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN or -arm64; --rules adds your own rules" ]
 }
 
@@ -79,13 +79,13 @@ setup()
     push_layout "$STATE/images:gpu" "$R/open/app:1.0-gpu"
     push_layout "$STATE/images:cu12" "$R/open/app:1.0-cu12"
     run -0 --separate-stderr "$VARIANTCTL" index create --from-tags '1.0-*' "$R/open/app:1.0"
-    [[ $stderr != *"stays out"* ]]
+    [[ $stderr != *"is left out"* ]]
     run -0 "$VARIANTCTL" index show --format json "$R/open/app:1.0"
     [ "$(jq -r '[.manifests[].annotations["dev.ocivariant.properties"] // "-" | [scan("cuda_version_lower_bound :: [0-9.]+")] | join(",")] | join(" ")' <<<"$output")" = \
         "cuda_version_lower_bound :: 13.0 cuda_version_lower_bound :: 12.8" ]
     push_layout "$STATE/images:silent" "$R/open/app:1.0-gpu"
     run -0 --separate-stderr "$VARIANTCTL" index create --from-tags '1.0-*' "$R/open/app:1.0"
-    [[ $stderr == *"warning: 1.0-gpu stays out: which CUDA version it needs is not said"* ]]
+    [[ $stderr == *"warning: 1.0-gpu is left out: which CUDA version it needs is not said"* ]]
 }
 
 @test "nobody else's tags are read so: they are pulled as they are, and a plan says it in one line" {
@@ -116,16 +116,16 @@ setup()
     for tag in 1.0-hpu 1.0-dcpu; do push_layout "$STATE/images:gfx942" "$R/left/app:$tag"; done
     for option in --dry-run --quiet; do
         run -0 --separate-stderr "$VARIANTCTL" index create "$option" --from-tags '1.0-*' "$R/left/app:1.0"
-        [ "${stderr_lines[0]}" = "variantctl: warning: 1.0-dcpu stays out: nothing in it says which build it is, and 'dcpu' is not known" ]
-        [ "${stderr_lines[1]}" = "variantctl: warning: 1.0-hpu stays out: which Gaudi it is for is not said" ]
+        [ "${stderr_lines[0]}" = "variantctl: warning: 1.0-dcpu is left out: nothing in it says which build it is, and 'dcpu' is not known" ]
+        [ "${stderr_lines[1]}" = "variantctl: warning: 1.0-hpu is left out: which Gaudi it is for is not said" ]
         [ "${stderr_lines[2]}" = "hint: name such a build itself ('LABEL=$R/left/app:1.0-dcpu,PROPERTY'), add tag rules (--rules), or narrow the pattern" ]
     done
     # what an argument names is in; the tag that is written is no build; another set is another index
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet --namespaces 'nvidia, habana' --from-tags '*' "$R/left/app:1.0" \
         "gaudi3=$R/left/app:1.0-hpu,habana :: arch :: gaudi3"
-    [[ ${stderr_lines[0]} == *"warning: 1.0-dcpu stays out: "* ]]
-    [ "${stderr_lines[1]}" = "variantctl: warning: 0.9-cpu stays out: it is of the set 0.9" ]
-    [ "${stderr_lines[2]}" = "variantctl: warning: 0.9-cu126 stays out: it is of the set 0.9" ]
+    [[ ${stderr_lines[0]} == *"warning: 1.0-dcpu is left out: "* ]]
+    [ "${stderr_lines[1]}" = "variantctl: warning: 0.9-cpu is left out: it is of the set 0.9" ]
+    [ "${stderr_lines[2]}" = "variantctl: warning: 0.9-cu126 is left out: it is of the set 0.9" ]
     [[ ${stderr_lines[3]} == "hint: name such a build itself "* ]]
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet --from-tags '1.0-c*' "$R/left/app:1.0-all"
     [ -z "$stderr" ]
@@ -137,10 +137,10 @@ setup()
     push_layout "$STATE/images:cpu" "$R/many/app:1.0-cpu"
     push_layout "$STATE/images:cu128" "$R/many/app:1.0-cu128"
     run -0 --separate-stderr "$VARIANTCTL" index create --dry-run --from-tags '1.0-*' "$R/many/app:1.0"
-    [ "$(grep -c 'stays out: ' <<<"$stderr")" -eq 10 ]
-    [[ $stderr == *$'\n'"variantctl: warning: 2 more stay out (--verbose names them)"$'\n'* ]]
+    [ "$(grep -c 'is left out: ' <<<"$stderr")" -eq 10 ]
+    [[ $stderr == *$'\n'"variantctl: warning: 2 more are left out (--verbose lists them)"$'\n'* ]]
     run -0 --separate-stderr "$VARIANTCTL" --verbose index create --dry-run --from-tags '1.0-*' "$R/many/app:1.0"
-    [ "$(grep -c 'stays out: ' <<<"$stderr")" -eq 12 ]
+    [ "$(grep -c 'is left out: ' <<<"$stderr")" -eq 12 ]
 }
 
 @test "devices that no tag names are assumed, and a plan and the result say so" {
@@ -163,7 +163,7 @@ setup()
     run -2 "$VARIANTCTL" index create "null=$R/team/app:1.0-cpu"
     [ "$output" = "variantctl: index create: the name of the index comes first: index create REPO:TAG 'null=$R/team/app:1.0-cpu'" ]
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "$R/untagged/app" "null=$R/team/app:1.0-cpu"
-    [ "$stderr" = "variantctl: warning: $R/untagged/app has no tag: $R/untagged/app:latest is meant" ]
+    [ "$stderr" = "variantctl: warning: $R/untagged/app has no tag: using $R/untagged/app:latest" ]
 }
 
 @test "tags plan shows what they say to a publisher, and the command that makes an index of them" {

@@ -329,7 +329,7 @@ asked()
     echo 'choose: [' >>"$BATS_TEST_TMPDIR/config.yaml"
     kill -HUP "$(cat "$STATE/pids/proxy")"
     [ "$(proxied status "$PINNED" | jq -r '.repo_digests[0]')" = "$cuda" ]
-    grep -q 'the old configuration stays: ' "$STATE/log/proxy"
+    grep -q 'keeping the old configuration: ' "$STATE/log/proxy"
 }
 
 @test "credentials for another server are not sent" {

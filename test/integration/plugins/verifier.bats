@@ -180,7 +180,7 @@ copy_to()
     resolve mi300x "$PLAIN/app:1"
     run -0 verdict -- "digest=$ROCM"
     [ "$(jq -r .verdict <<<"$output")" = unknown ]
-    [[ $output == *"say different things"* ]]
+    [[ $output == *"disagree about it"* ]]
     run -1 verify enforce "$PLAIN/app@$ROCM" "$ROCM"
     run -0 verify enforce "$PLAIN/attacker/y@$ROCM" "$ROCM"
 }

@@ -192,7 +192,7 @@ MEET
     echo text >"$PROVIDERS/text"
     probe
     failed_with shared 'not run: its group may write to it'
-    failed_with world 'not run: anybody may write to it'
+    failed_with world 'not run: any user may write to it'
     failed_with link 'not run: it is a symbolic link'
     failed_with text 'not run: it is not executable'
     if [ "$(id -u)" = 0 ]; then

@@ -190,7 +190,7 @@ as_nobody()
     [[ $stderr == "variantctl: $BATS_TEST_TMPDIR/none: No such file or directory"* ]]
     echo "no dump" >"$BATS_TEST_TMPDIR/bad"
     run -4 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/bad"
-    [[ $stderr == *"no device in it; wanted is the output of 'lspci -kx'"* ]]
+    [[ $stderr == *"no device in it; expected the output of 'lspci -kx'"* ]]
 }
 
 @test "libpci reads this machine, and neither a tree nor a dump" {

@@ -106,7 +106,7 @@ daemon()
     [[ $output == *"warning: variantd has not read yet that it has quay.io: systemctl reload variantd"* ]]
     run -5 own podman --status
     [ "${lines[0]}" = "variantd: answers at $VARIANTD" ]
-    [[ $output == *"WARNING: quay.io is not in variantd's registries: its images come without a choice"* ]]
+    [[ $output == *"WARNING: quay.io is not in variantd's registries: its images are served without a choice"* ]]
     run -5 own podman --status --format json
     [ "$(jq -c '[.variantd.registries, .engines[0].notInVariantd]' <<<"$output")" = '[["docker.io"],["quay.io"]]' ]
     kill -HUP "$(<"$STATE/pids/node")"

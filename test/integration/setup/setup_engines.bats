@@ -31,7 +31,7 @@ load ../setup
     run -2 in_tree docker
     [[ $output == *"--registry"* ]]
     run -2 in_tree docker --registry quay.io --engine-version 20.10.24
-    [[ $output == *"docker.io alone"* ]]
+    [[ $output == *"docker.io only"* ]]
     run -2 in_tree docker --registry docker.io --engine-version 20.10.24 --fail-closed
     mkdir -p "$TREE/etc/systemd/system/docker.service.d"
     printf '[Service]\n# --registry-mirror\nExecStart=/usr/sbin/dockerd --registry-mirror=http://x\n' \

@@ -81,7 +81,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ -z "$output" ]
 }
 
-# the configuration is dpkg's, which takes it away at a purge, changed or not; test/packages/debian.bash
+# the configuration is dpkg's, which removes it at a purge, changed or not; test/packages/debian.bash
 @test "the package of variantd keeps configuration and records at its removal, not at a purge" {
     grep -qx etc/ocivariant/config.yaml "$OCV_TOP/contrib/debian/variantd.install"
     mkdir -p "$TREE/var/lib/ocivariant/resolved" "$TREE/var/lib/private/ocivariant" "$TREE/var/lib/other"
@@ -142,7 +142,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     in_tree podman --registry docker.io >/dev/null
     echo '# a remark' >>"$TREE/$DROP_IN"
     run -0 in_tree podman --uninstall
-    [[ $output == *"took the set-up's part out of"* ]]
+    [[ $output == *"removed the set-up's part of"* ]]
     [ "$(cat "$TREE/$DROP_IN")" = '# a remark' ]
     rm "$TREE/$DROP_IN"
     in_tree podman --registry docker.io >/dev/null
@@ -175,7 +175,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     mkdir -p "$TREE/etc/docker"
     echo '{"registry-mirrors": ["http://127.0.0.1:340"]}' >"$TREE/etc/docker/daemon.json"
     run -0 in_tree docker --registry docker.io
-    [[ $output == *"nothing to change: the files say it already"* ]]
+    [[ $output == *"nothing to change: the files have these settings already"* ]]
     run -5 in_tree docker --status
     run -0 in_tree docker --uninstall
     [ "$output" = "docker is not set up" ]
@@ -183,7 +183,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     in_tree podman --registry docker.io >/dev/null
     rm "$TREE/$DROP_IN"
     run -0 in_tree podman --uninstall
-    [ "$output" = "podman: nothing of the set-up is left to undo" ]
+    [ "$output" = "podman: nothing is left of the set-up" ]
 }
 
 @test "nothing is written outside the root, wherever links in it point to" {

@@ -145,7 +145,7 @@ $MANIFEST" ]
     # the promise of the referrer is not one that the files keep
     run -4 "$VARIANTCTL" index create --derive "$R/lied:2" "null=oci:$L:cpu" \
         "cuda=$R/lied@$cuda,nvidia :: sm_arch :: 75_real"
-    [[ $output == *"nvidia :: sm_arch :: 75_real is promised, its files are built for sm_80"*OCV701* ]]
+    [[ $output == *"nvidia :: sm_arch :: 75_real is claimed, but its files are built for sm_80"*OCV701* ]]
 }
 
 @test "derive --attach: only to images, and an error names what it was about" {

@@ -78,7 +78,7 @@ layout()
     for kind in "members 1000000 $SAMPLES/sm_86.cubin" "texts 2000" "whiteouts 200000"; do
         # shellcheck disable=SC2086 # words
         scan 4 $kind
-        [[ $stderr == *"its files say more than can be kept of them, 16 MiB"* ]]
+        [[ $stderr == *"the findings in its files exceed 16 MiB"* ]]
         [ "$rss" -lt "$RSS_MAX" ]
     done
     # what images have is kept

@@ -64,7 +64,7 @@ derived() # TAG: its properties
     run -0 "$VARIANTCTL" derive "$R/torch:cu12"
     [[ $output == *"$PLACE/torch/version.py: cuda 12.6"* ]]
     [[ $output == *"config: CUDA_VERSION=12.6.3"* ]]
-    [[ $output == *"variant.json: variant.json: the publisher's own word"* ]]
+    [[ $output == *"variant.json: variant.json: stated by the publisher"* ]]
 }
 
 @test "wheels: the base that all images share is read once" {
@@ -100,7 +100,7 @@ END
     "$VARIANTCTL" index create --quiet "$R/torch:wrong" "null=$R/torch:cpu" \
         "cu12=$R/torch:cu12,nvidia :: cuda_version_lower_bound :: 12,nvidia :: sm_arch :: 70_real"
     run -5 "$VARIANTCTL" lint --deep "$R/torch:wrong"
-    [[ $output == *"nvidia :: sm_arch :: 70_real is promised, its files are built for sm_80, sm_86, sm_90, sm_90a"*OCV701* ]]
+    [[ $output == *"nvidia :: sm_arch :: 70_real is claimed, but its files are built for sm_80, sm_86, sm_90, sm_90a"*OCV701* ]]
     "$VARIANTCTL" index create --quiet "$R/torch:right" "null=$R/torch:cpu" \
         "cu12=$R/torch:cu12,nvidia :: cuda_version_lower_bound :: 12,nvidia :: sm_arch :: 80_real"
     run "$VARIANTCTL" lint --deep --json "$R/torch:right"
@@ -109,5 +109,5 @@ END
     "$VARIANTCTL" index create --quiet "$R/torch:older" "null=$R/torch:cpu" \
         "cu12=$R/torch:cu13,nvidia :: cuda_version_lower_bound :: 12.8"
     run -5 "$VARIANTCTL" lint --deep "$R/torch:older"
-    [[ $output == *"12.8 is promised"*"libcudart.so.13"* ]]
+    [[ $output == *"12.8 is claimed"*"libcudart.so.13"* ]]
 }

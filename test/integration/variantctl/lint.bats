@@ -147,7 +147,7 @@ TAGS
     "$VARIANTCTL" index create --quiet oci:layout:app --namespaces x86_64 null=oci:layout:cpu \
         "v3=oci:layout:v3,x86_64 :: level :: v3" >/dev/null
     run -0 lint oci:layout:app
-    [[ $output == *"(v3): the image calls itself 'v3' with 'x86_64 :: level :: v2' [OCV405"* ]]
+    [[ $output == *"(v3): the image's own labels are 'v3' and 'x86_64 :: level :: v2' [OCV405"* ]]
     digest=$("$VARIANTCTL" index show --format json oci:layout:app | jq -r '.manifests[1].digest')
     rm "layout/blobs/${digest/://}"
     run -5 lint oci:layout:app
@@ -236,7 +236,7 @@ TAGS
     run -5 lint --fix index.json
     cmp <(jq '.manifests |= sort_by(.digest)' index.json) <(jq '.manifests |= sort_by(.digest)' before.json)
     [ "$(jq -r '.manifests[0].platform.variant' index.json)" = null ]
-    [ "$(grep -c 'platform.variant x-.* and no annotations: no host ever gets it \[OCV522 variant-unannotated\]' <<<"$output")" = 2 ]
+    [ "$(grep -c 'platform.variant x-.* and no annotations: it is never chosen \[OCV522 variant-unannotated\]' <<<"$output")" = 2 ]
     [[ $output == *"hint: variantctl index annotate --label sha256:"*"=LABEL"* ]]
     run -0 "$VARIANTCTL" resolve --profile "$PROFILES/mi300x.json" --index index.json
     [ "$(jq -r .selected.platform.variant <<<"$output")" = null ]
@@ -262,7 +262,7 @@ TAGS
         annotations: {"org.opencontainers.image.ref.name": "app"}}]}' >kept/index.json
     run -5 lint oci:kept:app
     run -0 lint --fix oci:kept:app
-    [[ $output == "oci:kept:app: corrected"$'\n'"    was sha256:$digest"$'\n'"    now sha256:"*$'\n'"sign again where it is published: signatures are of the old digest"$'\n'"0 errors, 0 warnings, 0 notes" ]]
+    [[ $output == "oci:kept:app: corrected"$'\n'"    was sha256:$digest"$'\n'"    now sha256:"*$'\n'"sign again where it is published: signatures are for the old digest"$'\n'"0 errors, 0 warnings, 0 notes" ]]
     # where nothing can be written, everything is reported
     run -1 lint --fix --output /nowhere/index.json before.json
     [[ $output == *"/nowhere/index.json"*"No such file"* ]]
@@ -466,7 +466,7 @@ variants:
   - {label: twin, image: registry.example/app:1.0-twin, properties: ['amd :: gfx_arch :: gfx942']}
 YAML
     run -5 lint app.yaml
-    [ "${lines[0]}" = "app.yaml:1: warning: 2 accelerators and no order: nvidia, amd [OCV103 namespaces-missing]" ]
+    [ "${lines[0]}" = "app.yaml:1: warning: 2 accelerators without an order: nvidia, amd [OCV103 namespaces-missing]" ]
     [ "${lines[1]}" = "    hint: add 'namespaces: [nvidia, amd]', most important first; 'index create' asks for it" ]
     [ "${lines[2]}" = "app.yaml:8: error: twin: rocm7.1 and twin have equal properties: only the label separates them [OCV119 sets-equal]" ]
     [ "${lines[4]}" = "app.yaml:6: error: cuda12.8: the namespace nvidia has no feature cuda_version [OCV204 feature-unknown]" ]
@@ -527,7 +527,7 @@ YAML
     # no page is named that is not there
     jq -e '.runs[0].tool.driver.rules | all(has("helpUri") | not)' out.sarif
     jq -e '.runs[0].tool.driver.rules | all(.help.text | test("^@|^linux/") | not)' out.sarif
-    [ "$(jq -r '.runs[0].tool.driver.rules[] | select(.id == "OCV101").help.text' out.sarif)" = "The index has variants but no dev.ocivariant.schema. The number tells later readers how the annotations are meant.
+    [ "$(jq -r '.runs[0].tool.driver.rules[] | select(.id == "OCV101").help.text' out.sarif)" = "The index has variants but no dev.ocivariant.schema. The number tells readers which version of the annotations to expect.
 
 'variantctl lint --fix' corrects it.
 

@@ -115,13 +115,13 @@ images()
     run -0 --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" "$VARIANTCTL" images --profile "$PROFILES/h100.json" --format json
     jq -e '(.images == []) and ([.notLookedAt[].where] == ["docker", "podman", "containerd"])' <<<"$output"
     [ "${#stderr_lines[@]}" = 3 ]
-    [[ ${stderr_lines[1]} == "variantctl: warning: podman is not looked at: "* ]]
+    [[ ${stderr_lines[1]} == "variantctl: warning: podman is skipped: "* ]]
     pull --to "oci:$XDG_DATA_HOME/ocivariant/images" "$REGISTRY/app:1"
     run -0 --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" "$VARIANTCTL" images --profile "$PROFILES/h100.json"
     [[ $output == *"oci:$XDG_DATA_HOME/ocivariant/images"*cuda12.8*fits* ]]
     # ctr would wait ten seconds for it
     run -0 --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" CONTAINERD_ADDRESS=/nowhere "$VARIANTCTL" images --profile "$PROFILES/h100.json"
-    [ "${stderr_lines[2]}" = "variantctl: warning: containerd is not looked at: /nowhere: No such file or directory" ]
+    [ "${stderr_lines[2]}" = "variantctl: warning: containerd is skipped: /nowhere: No such file or directory" ]
     # which was asked for by name
     run -1 env PATH="$BATS_TEST_TMPDIR/bin" "$VARIANTCTL" images --profile "$PROFILES/h100.json" --from podman
 }
@@ -207,8 +207,8 @@ printf 'WARN[0000] old cgroups\nError: cannot open storage: it is locked\n' >&2
 exit 125
 SH
     run -0 --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" "$VARIANTCTL" images --profile "$PROFILES/h100.json"
-    [[ $stderr == *"podman is not looked at: Error: cannot open storage: it is locked"* ]]
-    [[ $stderr == *"docker is not looked at: docker is not installed"* ]]
+    [[ $stderr == *"podman is skipped: Error: cannot open storage: it is locked"* ]]
+    [[ $stderr == *"docker is skipped: docker is not installed"* ]]
 }
 
 @test "what it takes" {

@@ -67,7 +67,7 @@ reload()
     config "registries: {\"$REGISTRY\": {url: \"http://$REGISTRY\"}}\n"
     start_variantd ca --config "$CONFIG" --profile "$PROFILES/h100.json"
     config "registries:\n  \"$REGISTRY\":\n    ca: $STATE/nope.pem\n"
-    reload ca "the old configuration stays: $CONFIG:3: registries: $REGISTRY: ca: .*No such file"
+    reload ca "keeping the old configuration: $CONFIG:3: registries: $REGISTRY: ca: .*No such file"
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
     stop_daemon ca
@@ -185,7 +185,7 @@ variantd: the configuration ($CONFIG) is sound" ]
     first=$(metric variantd_config_last_reload_success_timestamp_seconds)
     [ "${first%.*}" -le "$(date +%s)" ] && [ "${first%.*}" -gt 1700000000 ]
     config 'mode: sometimes\n'
-    reload reload 'the old configuration stays'
+    reload reload 'keeping the old configuration'
     [ "$(metric variantd_config_last_reload_successful)" = 0 ]
     [ "$(metric variantd_config_last_reload_success_timestamp_seconds)" = "$first" ]
     config 'mode: proxy\n'

@@ -106,7 +106,7 @@ reload()
     printf 'registries:\n  "%s": {ca: %s}\n' "$PRIVATE" "$STATE/other.pem" >"$CONFIG"
     start_variantd tls --config "$CONFIG" --profile "$PROFILES/h100.json"
     ask GET "/v2/$SEGMENT/demo/app/manifests/1"
-    said tls "TLS with $PRIVATE failed: .*; trusted are the system's authorities and $STATE/other.pem, which the configuration names as .ca. of registries: $PRIVATE"
+    said tls "TLS with $PRIVATE failed: .*; trusted: the system's authorities and $STATE/other.pem, which the configuration names as .ca. of registries: $PRIVATE"
     # a certificate is not the network: it has a kind of its own, which an alert can name
     [ "$(metric "variantd_upstream_errors_total{registry=\"$PRIVATE\",kind=\"tls\"}")" -ge 1 ]
     [ "$(metric "variantd_upstream_errors_total{registry=\"$PRIVATE\",kind=\"network\"}")" = 0 ]
@@ -163,20 +163,20 @@ status()
     config
     start_variantd asked --config "$CONFIG" --profile "$PROFILES/h100.json"
     run -0 status --registry "$PRIVATE"
-    [[ $output == *"warning: $PRIVATE wants a login (401) and variantd has none: its images come without a choice; set \`credentials\` (docs/configuration.md, Private registries)"* ]]
+    [[ $output == *"warning: $PRIVATE requires a login (401) and variantd has none: its images are served without a choice; set \`credentials\` (docs/configuration.md, Private registries)"* ]]
     run -5 status --status
-    [ "${lines[1]}" = "  WARNING: $PRIVATE wants a login (401) and variantd has none: its images come without a choice; set \`credentials\` (docs/configuration.md, Private registries)" ]
+    [ "${lines[1]}" = "  WARNING: $PRIVATE requires a login (401) and variantd has none: its images are served without a choice; set \`credentials\` (docs/configuration.md, Private registries)" ]
     run -0 --separate-stderr "${check[@]}"
-    [[ $stderr == *"warning: $CONFIG:2: registries: $PRIVATE wants a login, and \`credentials\` names none: its images come without a choice"*"is sound" ]]
+    [[ $stderr == *"warning: $CONFIG:2: registries: $PRIVATE requires a login, and \`credentials\` has none: its images are served without a choice"*"is sound" ]]
     # the login is there: podman needs more
     config "credentials: $STATE/auth.json"
     reload asked 'changed: credentials (default)'
     run -5 status --status
-    [[ $output == *"  WARNING: $PRIVATE wants a login: podman gets its variants with \`serve_private: true\` only (docs/configuration.md, Private registries)"* ]]
+    [[ $output == *"  WARNING: $PRIVATE requires a login: podman gets its variants with \`serve_private: true\` only (docs/configuration.md, Private registries)"* ]]
     run -5 status --status --format json
     jq -e --arg name "$PRIVATE" '.registries == [{name: $name, answers: true, anybody: "no", login: "accepted", fault: null, message: null, hint: null}]' <<<"$output"
     run -0 status --registry "$PRIVATE"
-    [[ $output == *"warning: $PRIVATE wants a login: podman gets its variants with \`serve_private: true\` only"* ]]
+    [[ $output == *"warning: $PRIVATE requires a login: podman gets its variants with \`serve_private: true\` only"* ]]
     config "credentials: $STATE/auth.json" 'serve_private: true'
     reload asked 'changed: serve_private (default) -> true'
     run -0 status --status

@@ -73,7 +73,7 @@ again() # LOG: it was ready a second time
     start_daemon node env STATE_DIRECTORY="$STATE/node" "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/open/s.sock" \
         --registry "$STUCK" --profile "$PROFILES/h100.json"
     await node grep -q 'mirror on' "$STATE/log/node"
-    grep -q "warning: $STATE/open/: others may write there" "$STATE/log/node"
+    grep -q "warning: $STATE/open/: other users may write there" "$STATE/log/node"
 }
 
 @test "healthz says where the mirror listens, and who it is" {

@@ -111,7 +111,7 @@ api()
     [ "$(header docker-content-digest)" != "$CUDA" ]
     # what cannot be read changes nothing
     echo broken >"$STATE/interval.json"
-    await interval grep -q 'cannot probe this node (interval), the last profile stays' "$STATE/log/interval"
+    await interval grep -q 'cannot probe this node (interval), keeping the last profile' "$STATE/log/interval"
     [ "$(metric 'variantd_provider_failures_total{provider="x86_64"}')" = 0 ]
     jq '(.namespaces[] | select(.namespace == "x86_64")) += {status: "failed", error: "no answer"}' "$PROFILES/h100.json" \
         >"$STATE/interval.new"
@@ -181,13 +181,13 @@ api()
     [ "$code" = 200 ]
     printf 'mode: [\n' >"$STATE/c.yaml"
     kill -HUP "$pid"
-    await reloading grep -q "the old configuration stays" "$STATE/log/reloading"
+    await reloading grep -q "keeping the old configuration" "$STATE/log/reloading"
     ask HEAD "/v2/plain/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
     # what a reload cannot change is said
     printf 'access_log: off\n' >"$STATE/c.yaml"
     kill -HUP "$pid"
-    await reloading grep -q "access_log change with a restart only" "$STATE/log/reloading"
+    await reloading grep -q "access_log take effect after a restart" "$STATE/log/reloading"
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
     stop_daemon reloading
@@ -275,7 +275,7 @@ refused()
         "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/b.sock"
     await refused grep -q Listening "$STATE/log/refused"
     curl -s --max-time 5 "http://127.0.0.1:$port/" || true
-    await refused grep -q "never passed" "$STATE/log/refused" || grep -q "never passed" "$STATE/log/refused"
+    await refused grep -q "cannot be socket-activated" "$STATE/log/refused" || grep -q "cannot be socket-activated" "$STATE/log/refused"
     stop_daemon refused
 }
 

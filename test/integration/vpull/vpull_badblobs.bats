@@ -53,7 +53,7 @@ fails()
 }
 
 @test "layer of another length than announced" {
-    fails 4 "announced with 3000000 bytes, sent with 2999995" shortlength
+    fails 4 "announced as 3000000 bytes, sent as 2999995" shortlength
 }
 
 @test "layer with a wrong digest" {
@@ -61,7 +61,7 @@ fails()
 }
 
 @test "endless layer" {
-    fails 4 "longer than the announced 3000000 bytes" endless
+    fails 4 "exceeds the announced 3000000 bytes" endless
 }
 
 @test "slow layer: asked for again where it stopped, then given up" {

@@ -79,7 +79,7 @@ VPULL_THERE='"$VPULL" --print-ref --profile "$PROFILES/h100.json" "$PRIVATE/demo
     printf '{"auths":{"%s":{"auth":"%s"}}}' "$PRIVATE" "$(printf user:old | base64)" >"$DOCKER_CONFIG/config.json"
     run -1 --separate-stderr sh -c "$VPULL_THERE"
     echo '{}' >"$DOCKER_CONFIG/config.json"
-    [[ $stderr == *"the credentials are not accepted"*"(again); these are from $DOCKER_CONFIG/config.json"* ]]
+    [[ $stderr == *"the credentials are rejected"*"(again); these are from $DOCKER_CONFIG/config.json"* ]]
 }
 
 @test "an authority of the configuration that cannot be read is named with its key" {
@@ -96,7 +96,7 @@ VPULL_THERE='"$VPULL" --print-ref --profile "$PROFILES/h100.json" "$PRIVATE/demo
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=another CA" \
         -keyout "$STATE/other.key" -out "$STATE/ordinary/ca.pem" 2>/dev/null
     run -1 --separate-stderr "$VPULL" --print-ref --config "$STATE/ordinary/config.yaml" --profile "$PROFILES/h100.json" "$REGISTRY/demo/app:1"
-    [[ $stderr == *"hint: trusted are the system's authorities and $STATE/ordinary/ca.pem, which the configuration names as \`ca\` of registries: $REGISTRY"* ]]
+    [[ $stderr == *"hint: trusted: the system's authorities and $STATE/ordinary/ca.pem, which the configuration names as \`ca\` of registries: $REGISTRY"* ]]
     [ "$(id -u)" = 0 ] || return 0
     chmod 600 "$STATE/ordinary/ca.pem"
     chown 0 "$STATE/ordinary/ca.pem"

@@ -230,7 +230,7 @@ blobs_are_whole()
     [ "$code" = 130 ] || [ "$code" = 0 ]
     if [ "$code" = 130 ]; then
         run ! skopeo inspect "oci:$STATE/int:1"
-        grep -qx 'hint: run it again to go on: what has arrived is kept' "$STATE/int.err"
+        grep -qx 'hint: run it again to resume: what has arrived is kept' "$STATE/int.err"
     fi
     run -0 --separate-stderr "$VPULL" --to "oci:$STATE/int" --profile "$H100" "$REGISTRY/demo/big:1"
     run -0 skopeo inspect "oci:$STATE/int:1"

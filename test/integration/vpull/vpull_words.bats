@@ -31,15 +31,15 @@ pull()
 
 @test "a tag that there is not: those like it, and how many there are" {
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/app:1.1"
-    [[ $stderr == *"$REGISTRY/ml/app:1.1: not found on $REGISTRY: "*"hint: the repository has no tag '1.1' but 1.0, 1.0-cpu, 1.0-cuda12.8, 0.9, 2.0, 2.1 and 2 more"* ]]
+    [[ $stderr == *"$REGISTRY/ml/app:1.1: not found on $REGISTRY: "*"hint: the repository has no tag '1.1'; it has 1.0, 1.0-cpu, 1.0-cuda12.8, 0.9, 2.0, 2.1 and 2 more"* ]]
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/app"
-    [[ $stderr == *"the repository has no tag 'latest' but 0.9, 1.0"* ]]
+    [[ $stderr == *"the repository has no tag 'latest'; it has 0.9, 1.0"* ]]
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/app:1.0-cuda12.9"
-    [[ $stderr == *"has no tag '1.0-cuda12.9' but 1.0-cuda12.8, 1.0-cpu"* ]]
+    [[ $stderr == *"has no tag '1.0-cuda12.9'; it has 1.0-cuda12.8, 1.0-cpu"* ]]
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/app:1.0-cpuu"
     [[ $stderr == *"; did you mean '1.0-cpu'?"* ]]
     run -1 --separate-stderr "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "$REGISTRY/ml/app:1.1"
-    [[ $stderr == *"the repository has no tag '1.1' but 1.0"* ]]
+    [[ $stderr == *"the repository has no tag '1.1'; it has 1.0"* ]]
 }
 
 @test "a repository that there is not" {
@@ -49,7 +49,7 @@ pull()
 
 @test "a mirror of a family that tag rules know: the key that lets them hold there" {
     OCV_DATADIR=$OCV_TOP/plugins run -1 --separate-stderr pull --print-ref "$REGISTRY/pytorch/pytorch:2.8.0"
-    [[ $stderr == *"but 2.8.0-cuda12.8-cudnn9-runtime; "*"if $REGISTRY mirrors docker.io, say so: registries: {$REGISTRY: {mirror_of: docker.io}}"* ]]
+    [[ $stderr == *"it has 2.8.0-cuda12.8-cudnn9-runtime; "*"if $REGISTRY mirrors docker.io, configure it: registries: {$REGISTRY: {mirror_of: docker.io}}"* ]]
 }
 
 @test "--quiet with an engine prints a name that the engine runs" {
@@ -73,7 +73,7 @@ pull()
     "$VARIANTCTL" index create --quiet "oci:$STATE/layout:amd" "null=oci:$STATE/layout:cpu" \
         "cuda12.8=oci:$STATE/layout:cuda,nvidia :: cuda_version_lower_bound :: 12.8" >/dev/null 3>&-
     run -3 --separate-stderr pull --print-ref --platform linux/arm64 "oci:$STATE/layout:amd"
-    [[ $stderr == "vpull: oci:$STATE/layout:amd: nothing in it is for linux/arm64; it has linux/amd64"* ]]
+    [[ $stderr == "vpull: oci:$STATE/layout:amd: no image for linux/arm64; it has linux/amd64"* ]]
 }
 
 @test "registries as a list: how they are written" {
@@ -126,7 +126,7 @@ pull()
     printf 'X' | dd of="$blob" bs=1 seek=20 conv=notrunc 2>/dev/null
     run -4 --separate-stderr pull --to "oci:$STATE/damaged" "$REGISTRY/ml/app:1.0"
     cp "$STATE/kept" "$blob"
-    [[ $stderr == *"the bytes have digest sha256:"*"hint: what $REGISTRY/ml/app has is damaged: who published it can push it again"* ]]
+    [[ $stderr == *"the bytes have digest sha256:"*"hint: the content on $REGISTRY/ml/app is damaged: its publisher can push it again"* ]]
 }
 
 @test "a full disk: how much the image takes" {

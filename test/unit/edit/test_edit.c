@@ -74,7 +74,7 @@ START_TEST(what_is_made_again_takes_the_place)
     edit = open_author(PRETTY);
     ck_assert_int_eq(add(edit, 7, "linux/amd64", "cuda", "nvidia :: sm_arch :: 90_real"),
                      OCV_ERR_DATA);
-    ck_assert_str_eq(err.hint, "to put it in the place of that one: index add --replace");
+    ck_assert_str_eq(err.hint, "to replace that one: index add --replace");
     ocv_edit_free(edit);
 }
 END_TEST

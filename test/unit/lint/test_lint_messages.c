@@ -96,8 +96,8 @@ START_TEST(shared_platforms_are_counted)
     expect("windows/amd64 -\n  platform os.version=10.0.20348.1\n"
            "windows/amd64 -\n  platform os.version=10.0.20348.1\n",
            "OCV524",
-           "it has no label and no properties, as manifests[0], which every client takes for "
-           "windows/amd64: nobody ever gets this one");
+           "like manifests[0] it has no label and no properties: every client takes that one for "
+           "windows/amd64, and never this one");
     /* counted among those that share, it would be told twice */
     expect("linux/amd64 -\nlinux/amd64 -\n", "OCV503", NULL);
     expect("linux/amd64 -\nlinux/amd64 -\nlinux/amd64 a habana :: arch :: gaudi2\n", "OCV503",

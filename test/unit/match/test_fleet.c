@@ -75,8 +75,7 @@ START_TEST(test_bad_documents)
              "file"},
         {NAMED("n1") "\nnothing\n", "error -4: f: line 2: the node is not valid JSON: line 1: '[' "
                                     "or '{' expected near 'nothing'"},
-        {NAMED("n1") "\n" NAMED("n2") "\n" NAMED("n1"), "error -4: f: line 3: node 'n1' is there "
-                                                        "twice"},
+        {NAMED("n1") "\n" NAMED("n2") "\n" NAMED("n1"), "error -4: f: line 3: duplicate node 'n1'"},
         {NAMED("n 1"),
          "error -4: f: 'n 1' is not a valid node name: 1 to 253 of A-Z a-z 0-9 . _ : @ + "
          "-"},
@@ -113,7 +112,7 @@ START_TEST(test_bad_nodes_are_skipped)
     ck_assert_uint_eq(how.skipped, 2);
     ck_assert_str_eq(how.first.message, "line 2: a node has neither 'profile' nor 'class'");
     ck_assert_str_eq(read_quoted(NAMED("n1") "\n" NAMED("n1"), &how),
-                     "error -4: f: line 2: node 'n1' is there twice");
+                     "error -4: f: line 2: duplicate node 'n1'");
 }
 END_TEST
 

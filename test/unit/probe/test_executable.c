@@ -27,7 +27,7 @@ START_TEST(trust)
         {1000, 0755, 0, "does not belong to root"},
         {1000, 0755, 1001, "belongs neither to root nor to this user"},
         {0, 0775, 0, "its group may write to it"},
-        {0, 0757, 0, "anybody may write to it"},
+        {0, 0757, 0, "any user may write to it"},
         {1000, 0777, 1000, "its group may write to it"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -205,7 +205,7 @@ START_TEST(untrusted_files_stay_where_they_are)
     json_t *profile = probe();
     static const char *const reasons[][2] = {
         {"grp", "not run: its group may write to it"},
-        {"all", "not run: anybody may write to it"},
+        {"all", "not run: any user may write to it"},
         {"plain", "not run: it is not executable"},
         {"link", "not run: it is a symbolic link"},
         {"directory", "not run: it is not a regular"},

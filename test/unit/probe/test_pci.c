@@ -195,7 +195,7 @@ START_TEST(what_is_no_dump)
     /* of lspci without -x */
     write_text("dump", "00:01.0 a\n\tKernel driver in use: nvidia\n00:02.0 b\n");
     ck_assert_int_eq(scan_dump(at("dump"), &list, &err), OCV_ERR_DATA);
-    ck_assert_ptr_nonnull(strstr(err.message, "wanted is the output of 'lspci -kx'"));
+    ck_assert_ptr_nonnull(strstr(err.message, "expected the output of 'lspci -kx'"));
 }
 END_TEST
 

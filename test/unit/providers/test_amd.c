@@ -221,7 +221,7 @@ START_TEST(refused_by_kfd)
 {
     add_processor();
     add_pci("0000:05:00.0", "1002:67df", "030000", "amdgpu");
-    check_useless("GPU 0000:05:00.0: amdgpu offers no computing on it");
+    check_useless("GPU 0000:05:00.0: amdgpu offers no compute on it");
 }
 END_TEST
 
@@ -260,7 +260,7 @@ START_TEST(refused_by_kfd_on_the_node)
     add_processor();
     add_pci("0000:05:00.0", "1002:67df", "030000", "amdgpu");
     json_t *ns = namespace_by(&options, "amd");
-    ck_assert_ptr_nonnull(strstr(note_of(ns), "amdgpu offers no computing on it"));
+    ck_assert_ptr_nonnull(strstr(note_of(ns), "amdgpu offers no compute on it"));
     ck_assert_uint_eq(json_array_size(json_object_get(ns, "features")), 0);
     json_decref(ns);
 }

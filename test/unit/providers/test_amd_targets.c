@@ -224,7 +224,7 @@ START_TEST(broken_nodes_cost_themselves)
     write_bytes(NODES "/9/properties", "simd_count 4\0gfx_target_version 90402\n", 39);
     json_t *ns = amd();
     ck_assert_str_eq(text_of(ns, "status"), "partial");
-    ck_assert_str_eq(note_of(ns), "8 KFD nodes make no sense and are left out");
+    ck_assert_str_eq(note_of(ns), "8 KFD nodes are malformed and left out");
     ck_assert_uint_eq(json_array_size(json_object_get(ns, "devices")), 1);
     ck_assert_str_eq(values_of(ns, "gfx_arch"), "gfx942 gfx9_4_generic");
     json_decref(ns);

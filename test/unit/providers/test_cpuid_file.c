@@ -31,9 +31,12 @@ START_TEST(malformed_files)
     check_bad("-1 0 0 0 0 0\n", "f:1: \"-1\" is not a word");
     check_bad("0 0 0 0 0 0\nxcr0\n", "f:2: xcr0 has no value");
     check_bad("0 0 0 0 0 0\nxcr0 7 7\n", "f:2: \"7\" is one column too many");
-    check_bad("0 0 0 0 0 0\nxcr0 7\nxcr0 7\n", "f:3: xcr0 is there twice");
+    check_bad("0 0 0 0 0 0\n"
+              "xcr0 7\n"
+              "xcr0 7\n",
+              "f:3: duplicate xcr0");
     check_bad("xcr0 12345678123456781\n", "f:1: \"12345678123456781\" is not a word");
-    check_bad("1 0 0 0 0 0\n1 0 1 1 1 1\n", "f: leaf 00000001 subleaf 00000000 is there twice");
+    check_bad("1 0 0 0 0 0\n1 0 1 1 1 1\n", "f: duplicate leaf 00000001 subleaf 00000000");
 }
 END_TEST
 

@@ -157,7 +157,7 @@ START_TEST(test_no_answer)
     properties[sizeof(properties) - 1] = '\0';
     question.properties = properties;
     ck_assert_int_eq(ocv_verdict_ask(path, &question, 5000, &said, &err), OCV_ERR_INVALID);
-    ck_assert_str_eq(err.message, "the question is too long");
+    ck_assert_str_eq(err.message, "the request is too long");
     ck_assert_int_eq(said.verdict, OCV_VERDICT_UNKNOWN);
 }
 END_TEST

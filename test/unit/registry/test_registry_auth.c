@@ -230,7 +230,7 @@ START_TEST(basic)
     ck_assert_int_eq(head("basic:v1", &d), 0);
     ck_assert_uint_eq((unsigned)lines(requests()), 1);
     new_client((struct ocv_registry_options){.username = "u", .password = "wrong"});
-    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "not accepted");
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "are rejected");
 }
 END_TEST
 
@@ -372,7 +372,7 @@ START_TEST(refused_login_is_named)
     snprintf(text, sizeof(text), "{\"auths\":{\"127.0.0.1:%d\":{\"auth\":\"dTp3cm9uZw==\"}}}",
              port);
     write_file(".config/containers/auth.json", 0600, text);
-    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "not accepted");
+    expect_error(head("basic:v1", &d), OCV_ERR_DENIED, "are rejected");
     ck_assert_msg(strstr(err.hint, "(again); these are from /"), "%s", err.hint);
     ck_assert_ptr_nonnull(strstr(err.hint, "/.config/containers/auth.json"));
 }

@@ -52,7 +52,7 @@ START_TEST(test_plan)
     /* every tag is in a set, named by a doubt, or left out with its reason */
     ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 4);
     ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 0, &reason)), "1.8-cpu");
-    ck_assert_str_eq(reason, "nothing to choose: no other tag is of its group");
+    ck_assert_str_eq(reason, "nothing to choose: no other tag is in its group");
 }
 END_TEST
 

@@ -167,7 +167,7 @@ static const struct {
     {FAMILY "cuda:\n- {toolkit: '12('}\n", "r.yaml:6"},
     {FAMILY "cuda:\n- {platform: amd64}\n", "r.yaml:6: 'platform' is not OS/ARCHITECTURE"},
     {FAMILY "cuda:\n- {where: {version: '1.*'}}\n",
-     "r.yaml:6: 'version' is a group that nothing gives"},
+     "r.yaml:6: 'version' is a group that no part captures"},
     {"family: x\n", "r.yaml:1: 'schema'"},
     {"- a\n", "r.yaml:1: the file must be a mapping"},
     {"schema: dev.ocivariant.tags/v1\n", "neither a family nor notations"},
@@ -196,13 +196,13 @@ static const struct {
      "r.yaml:7: 'a :: b :: \\1' asks for more than"},
     {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n"
      "- {match: a, group: version}\ngroup_tags: ['{version}',\n  '{version}-{pyton}']\n",
-     "r.yaml:7: 'pyton' is a group that nothing gives"},
+     "r.yaml:7: 'pyton' is a group that no part captures"},
     {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n"
      "- {match: a, group: version}\nprefer:\n  tag: shortest\n  os: newest\n",
-     "r.yaml:8: 'os' is a group that nothing gives"},
+     "r.yaml:8: 'os' is a group that no part captures"},
     {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n"
      "- {match: a, group: version}\ndefaults:\n- {where: {verison: a}, refuse: b}\n",
-     "r.yaml:7: 'verison' is a group that nothing gives"},
+     "r.yaml:7: 'verison' is a group that no part captures"},
     {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n"
      "- {match: a}\nnamespaces: [nvidia, AMD]\n",
      "r.yaml:6: 'AMD' must be a namespace"},

@@ -134,7 +134,7 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
     for (size_t i = 0; i < setup->n_registries; i++)
         if (strcmp(setup->registries[i], "docker.io") != 0) {
             ocv_error_set(err, OCV_ERR_CONFIG,
-                          "Docker asks a mirror for docker.io alone here, never for %s",
+                          "here Docker asks a mirror for docker.io only, never for %s",
                           setup->registries[i]);
             ocv_error_hint(err, "vpull %s/IMAGE brings the right variant into Docker",
                            setup->registries[i]);

@@ -34,7 +34,7 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
             *first = *first == TOML_NONE ? i : *first;
             if (fail_closed && !ours)
                 return ocv_error_set(err, OCV_ERR_CONFIG,
-                                     "%s: has other hosts, which would be a way round", source);
+                                     "%s: lists other hosts, which would bypass variantd", source);
         }
         if (fail_closed && item->kind == TOML_VALUE && strcmp(item->path, "server") == 0) {
             char *server = toml_string(toml, item);
@@ -42,8 +42,8 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
             free(server);
             if (!ours) {
                 ocv_error_set(err, OCV_ERR_CONFIG,
-                              "%s: names a server, the registry itself or another, which would be "
-                              "a way round variantd",
+                              "%s: names a server, the registry itself or another, which would "
+                              "bypass variantd",
                               source);
                 ocv_error_hint(err, "take out the line `server = ...`; a `ca` or `client` there is "
                                     "for variantd then: `ca`, `cert` and `key` of the registry in "

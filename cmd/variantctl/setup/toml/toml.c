@@ -109,7 +109,7 @@ static int read_pair(struct toml_scanner *s, bool keep, bool inside, unsigned de
 static int read_members(struct toml_scanner *s, char close, bool keep, unsigned depth)
 {
     if (depth >= TOML_DEPTH_MAX)
-        return toml_fail(s, "too many brackets in one another");
+        return toml_fail(s, "too many nested brackets");
     for (;;) {
         toml_skip_lines(s);
         if (toml_peek(s) == close)

@@ -86,7 +86,7 @@ int setup_set_listen(struct setup *setup, const char *text, struct ocv_error *er
             n = (int)strlen(host);
         }
     if (is_host(text, colon, "[::1]")) {
-        ocv_error_set(err, OCV_ERR_CONFIG, "listen: engines are not pointed to '%.200s'", text);
+        ocv_error_set(err, OCV_ERR_CONFIG, "listen: engines cannot be pointed to '%.200s'", text);
         ocv_error_hint(err,
                        "not all of them take an IPv6 address; have variantd listen at 127.0.0.1%s",
                        colon);
@@ -206,8 +206,8 @@ static const struct ocv_option common_options[] = {
              "file is not as it was written)",
      OCV_OPTION_MEMBER(take_status, struct setup, action)},
     {.name = "uninstall",
-     .help = "leave every file as it was\n"
-             "(where others changed one since, take out only what\n"
+     .help = "restore every file as it was\n"
+             "(where others changed one since, remove only what\n"
              "the set-up put there)",
      OCV_OPTION_MEMBER(take_uninstall, struct setup, action)},
     {.name = "format",
@@ -283,9 +283,9 @@ static const struct ocv_option containers_options[] = {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-#define KEEPS                                                                            \
-    "What is there is kept and backed up; a second run with other options changes the\n" \
-    "first one's result.\n"
+#define KEEPS                                                                           \
+    "Existing files are kept and backed up; a second run with other options replaces\n" \
+    "the first one's result.\n"
 #define OTHER_PLATFORM \
     "A tag then always means this machine's platform. For another one use a digest.\n"
 

@@ -103,13 +103,13 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
     for (size_t i = 0; i < setup->n_files; i++)
         ours = ours || setup_is_ours(setup->files[i]);
     if (changes == 0 && action == SETUP_ACTION_SETUP)
-        fputs(ours ? "nothing to change: all is as this set-up writes it\n"
-                   : "nothing to change: the files say it already, and stay their owner's\n",
+        fputs(ours ? "nothing to change: already set up\n"
+                   : "nothing to change: the files have these settings already, and stay their "
+                     "owner's\n",
               out);
     else if (changes == 0)
         fprintf(out,
-                setup->installed ? "%s: nothing of the set-up is left to undo\n"
-                                 : "%s is not set up\n",
+                setup->installed ? "%s: nothing is left of the set-up\n" : "%s is not set up\n",
                 setup->engine);
     if (changes && setup->restart[0])
         fprintf(out, "due now: %s\n", setup->restart);
@@ -174,11 +174,12 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
               bool dry_run, struct ocv_error *err)
 {
     if (action == SETUP_ACTION_SETUP && !engine->plan)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "setup %s is gone: in buildkitd.toml write mirrors = [\"%s\"] under "
-                             "[registry.\"HOST\"] and http = true under [registry.\"%s\"], or "
-                             "build from digests (docs/configuration.md, Builds)",
-                             engine->name, setup->listen, setup->listen);
+        return ocv_error_set(
+            err, OCV_ERR_INVALID,
+            "setup %s was removed: in buildkitd.toml write mirrors = [\"%s\"] under "
+            "[registry.\"HOST\"] and http = true under [registry.\"%s\"], or "
+            "build from digests (docs/configuration.md, Builds)",
+            engine->name, setup->listen, setup->listen);
     if (action == SETUP_ACTION_SETUP && engine->needs_registry && setup->n_registries == 0) {
         ocv_error_set(err, OCV_ERR_INVALID, "setup %s needs --registry HOST, at least once",
                       engine->name);

@@ -168,7 +168,8 @@ static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct oc
         if (status == OCV_OK)
             status = ocv_buffer_printf(
                 out, err, "  WARNING: %s is not in variantd's registries: its images %s\n",
-                json_string_value(item), closed ? "cannot be pulled" : "come without a choice");
+                json_string_value(item),
+                closed ? "cannot be pulled" : "are served without a choice");
     }
     return status;
 }

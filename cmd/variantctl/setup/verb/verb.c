@@ -162,7 +162,7 @@ int cmd_setup(struct cli *cli, int argc, char **argv)
     ocv_buffer_init(&setup.notes, SETUP_FILE_MAX);
     int code = cli_read(cli, command_for(cli, argv), &setup, argc, argv);
     if (code < 0 && cli->n_arguments > 1)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine, not '%s', too",
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine: unexpected '%s'",
                                cli->arguments[1]);
     else if (code < 0)
         status = run_engine(cli, &setup, *cli->arguments, &err);

@@ -17,7 +17,7 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
     else if (gpu->state == OCV_AMD_NOT_IN_KFD)
         snprintf(out, size,
                  m->kfd.hidden ? "it is not given to this container or user"
-                               : "amdgpu offers no computing on it (the kernel log says why: PCIe "
+                               : "amdgpu offers no compute on it (the kernel log says why: PCIe "
                                  "atomics, firmware)");
     else if (gpu->state == OCV_AMD_NO_KFD)
         snprintf(out, size,
@@ -74,7 +74,7 @@ void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_
         snprintf(out, size, "%zu KFD nodes may not be read: not given to this container or user",
                  m->kfd.hidden);
     else if (m->kfd.broken)
-        snprintf(out, size, "%zu KFD nodes make no sense and are left out", m->kfd.broken);
+        snprintf(out, size, "%zu KFD nodes are malformed and left out", m->kfd.broken);
     else if (m->usable && !m->kfd.present && host->root >= 0)
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "

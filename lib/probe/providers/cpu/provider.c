@@ -18,7 +18,7 @@ static int add_cpuinfo(const struct ocv_cpu *cpu, const struct ocv_probe_host *h
         status = ocv_cpuinfo_parse(&text, cpuinfo, err);
     if (status == OCV_OK && !ocv_cpu_recorded(cpu, cpuinfo, facts))
         status = ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                               "/proc/cpuinfo speaks of another architecture than the kernel");
+                               "/proc/cpuinfo describes another architecture than the kernel's");
     return status;
 }
 

@@ -54,7 +54,7 @@ void map_adopt(struct map *map, const char *dir)
     if (access(dir, F_OK) < 0)
         return;
     if (map_open(dir, &from, &err) < 0) {
-        log_line("%s: nothing is taken over: %s", dir, err.message);
+        log_line("%s: nothing is adopted: %s", dir, err.message);
         return;
     }
     for (; map_get(from, n, key, child); n++) {
@@ -62,7 +62,7 @@ void map_adopt(struct map *map, const char *dir)
         if (status == OCV_OK)
             taken++;
         else
-            log_line("%s: not taken over: %s", key, err.message);
+            log_line("%s: not adopted: %s", key, err.message);
         whole = whole && status != OCV_ERR_IO && status != OCV_ERR_NOMEM;
     }
     if (whole) /* or the next start tries again */

@@ -175,7 +175,7 @@ int map_read_all(struct map *map, struct ocv_error *err)
         if (len < 6 || strcmp(d->d_name + len - 5, ".json") != 0)
             continue;
         if (read_entry(map, d->d_name, &why) < 0)
-            log_line("%s/%s: passed over: %s", map->dir, d->d_name, why.message);
+            log_line("%s/%s: skipped: %s", map->dir, d->d_name, why.message);
     }
     closedir(list);
     return OCV_OK;

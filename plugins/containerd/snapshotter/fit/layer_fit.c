@@ -118,7 +118,7 @@ static void read_policy_again(struct snap_fit *f)
     if (!__atomic_exchange_n(&f->reload, 0, __ATOMIC_ACQ_REL))
         return;
     if (verdict_policy_read(f->config_file, &policy, &err) < 0) {
-        snap_fit_say(f, "the old configuration stays", err.message);
+        snap_fit_say(f, "keeping the old configuration", err.message);
         return;
     }
     pthread_rwlock_wrlock(&f->policy_lock);

@@ -28,7 +28,7 @@ void snap_service_list(struct snap_service *s, struct grpc_call *call);
 
 struct snap_relay_options {
     const char *socket;
-    const char *name; /**< what that one calls itself in requests; NULL: as containerd calls us */
+    const char *name; /**< the name of that one in requests; NULL: as containerd calls us */
     const char
         *ns; /**< that one is a containerd: the namespace of it that is ours alone; or NULL */
 };
