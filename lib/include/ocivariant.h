@@ -12,9 +12,9 @@
  * Fallible functions return OCV_OK (0) or a negative enum ocv_status and, when `err` is not NULL,
  * fill it. Outputs are written on success only, unless a function says otherwise. A pointer to a
  * pointer is freed by the caller with the matching _free, which takes NULL, too; a returned pointer
- * is borrowed from the object it was asked of. Places count from 0; what takes one asks for less
- * than the count unless it says what comes past the last. Sizes are bytes. What annotations mean is
- * specified in schema/annotations.md.
+ * is borrowed from the object that returned it. Places count from 0; a place must be below the
+ * count unless the function says otherwise. Sizes are bytes. What annotations mean is specified in
+ * schema/annotations.md.
  */
 #ifndef OCIVARIANT_H
 #define OCIVARIANT_H

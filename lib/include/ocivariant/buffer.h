@@ -32,8 +32,8 @@ struct ocv_buffer {
 OCV_API void ocv_buffer_init(struct ocv_buffer *buffer, size_t max);
 /** Free the bytes and make it empty again, of the same maximum. */
 OCV_API void ocv_buffer_free(struct ocv_buffer *buffer);
-/** Append `len` bytes (none: only make sure that there is a NUL). After an error the buffer is as
- * it was. */
+/** Append `len` bytes (0: only make sure that there is a NUL). After an error the buffer is as it
+ * was. */
 OCV_API int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append as printf does. Note the order: `err` comes before the format. */

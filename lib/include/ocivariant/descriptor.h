@@ -31,7 +31,7 @@ extern "C" {
 #define OCV_ANNOTATION_REF_NAME "org.opencontainers.image.ref.name"
 #define OCV_ANNOTATION_IMAGE_NAME "io.containerd.image.name"
 
-/** Limits on documents from outside; one past any of them is a clear error. */
+/** Limits on documents from outside; going over one is an error that says so. */
 #define OCV_MANIFEST_MAX (4u * 1024 * 1024)  /**< bytes of an index or manifest */
 #define OCV_PROFILE_MAX (4u * 1024 * 1024)   /**< bytes of a profile */
 #define OCV_INDEX_ENTRIES_MAX 4096u          /**< entries of an index */

@@ -23,7 +23,7 @@ extern "C" {
 /** Longest digest string known here ("sha512:" + 128 hex), with NUL. */
 #define OCV_DIGEST_MAX 136
 
-/** Grammar of a digest (algorithm and encoded part); says nothing about being known here. */
+/** Grammar of a digest (algorithm and encoded part); also of algorithms that are not known here. */
 OCV_API bool ocv_digest_wellformed(const char *digest);
 /** True if this library can verify the digest: sha256 or sha512 with lower-case hex of full length.
  */
@@ -37,7 +37,8 @@ OCV_API int ocv_digest_check(const char *digest, const void *data, size_t len,
 
 /** Streaming digest. */
 struct ocv_hasher;
-/** Begin one of the algorithm of a whole `digest`. Not ocv_digest_known: OCV_ERR_DATA. */
+/** Make a hasher for the algorithm of `digest`, a whole digest. OCV_ERR_DATA if not
+ *  ocv_digest_known. */
 OCV_API int ocv_hasher_new(const char *digest, struct ocv_hasher **out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** Hash `len` bytes more. */

@@ -62,7 +62,7 @@ enum ocv_reject {
     OCV_REJECT_NOT_REQUESTED,         /**< "not-requested": --label names another */
     OCV_REJECT_FOREIGN_ARCHITECTURE,  /**< "foreign-architecture": a variant for another
                                            architecture than the profile's */
-    OCV_REJECT_REQUIREMENT, /**< "requirement": it fits, but does not use what has to be */
+    OCV_REJECT_REQUIREMENT, /**< "requirement": it fits, but does not use what is required */
     OCV_REJECT_MAX
 };
 /** The code's text, e.g. "value-unsupported". Never NULL. */

@@ -56,9 +56,9 @@ OCV_API int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, s
  *  io.containerd.image.name. NULL takes the only entry. OCV_ERR_NOT_FOUND names what is there. */
 OCV_API int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag,
                                struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Point a tag at a blob that is there; other entries keep their bytes' meaning. `image_name` (may
- * be NULL) becomes io.containerd.image.name; `platform` (may be NULL) is written into the entry.
- *  index.json appears by rename, under the layout's lock. */
+/** Point a tag at a blob that is there; other entries are kept. `image_name` (may be NULL) becomes
+ * io.containerd.image.name; `platform` (may be NULL) is written into the entry. index.json appears
+ * by rename, under the layout's lock. */
 OCV_API int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
                            const struct ocv_descriptor *descriptor,
                            const struct ocv_platform *platform,
@@ -94,8 +94,8 @@ OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer,
 /** Close, keeping the partial for a later resume. */
 OCV_API void ocv_blob_writer_close(struct ocv_blob_writer *writer);
 /** Like open, but never waits: `*busy` and *out NULL while another writer (also of this process)
- * has the blob. Whoever writes several blobs in one thread must use this and come back later, or
- * two such processes wait for each other for ever. */
+ * has the blob. A thread that writes several blobs must use this and try again later; two such
+ * processes could wait for each other forever otherwise. */
 OCV_API int ocv_blob_writer_try_open(struct ocv_layout *layout, const char *digest, int64_t size,
                                      struct ocv_blob_writer **out, int64_t *offset, bool *present,
                                      bool *busy, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -42,7 +42,7 @@ extern "C" {
 #define OCV_MATCH_ROLES_MAX 8u
 
 /** Append what resolution reads of a profile as one line of JSON: platform, and of namespaces,
- *  sorted by name, features, devices and their values; neither host name and times nor what only
+ *  sorted by name, features, devices and their values; without host name, times and what only
  *  messages quote. It is a profile itself, of the same class. */
 OCV_API int ocv_profile_essence(const struct ocv_profile *profile, struct ocv_buffer *out,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
@@ -64,7 +64,7 @@ struct ocv_node {
     uint32_t slots;  /**< members that it has room for now; 0: none */
     bool excluded;   /**< never taken: drained, cordoned */
 };
-/** Add a node. Name and profile are copied. A name that the fleet has, or that is none:
+/** Add a node. Name and profile are copied. A malformed name, or one that the fleet has:
  *  OCV_ERR_DATA. */
 OCV_API int ocv_fleet_add(struct ocv_fleet *fleet, const struct ocv_node *node,
                           const struct ocv_profile *profile, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -81,7 +81,7 @@ OCV_API size_t ocv_fleet_class_count(const struct ocv_fleet *fleet);
  *  of its class. */
 OCV_API struct ocv_node ocv_fleet_node(const struct ocv_fleet *fleet, size_t i,
                                        size_t *class_place);
-/** Place of the node of that name; their number if there is none. */
+/** Place of the node of that name; the number of nodes if there is none. */
 OCV_API size_t ocv_fleet_find(const struct ocv_fleet *fleet, const char *name);
 /** Name of the class at a place, 12 hexadecimal digits. */
 OCV_API const char *ocv_fleet_class(const struct ocv_fleet *fleet, size_t class_place);
@@ -115,8 +115,7 @@ OCV_API int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out
 
 /** Append the names that a node list means to `out`, each with its NUL: names and Slurm's host
  *  lists ("n[1-4,7],login", "r[1-2]c[01-16]"), separated by commas, blanks or newlines. `*count`:
- *  how many. A name may stand there twice. Over OCV_FLEET_NODES_MAX or malformed:
- *  OCV_ERR_INVALID. */
+ *  how many. Names may repeat. Over OCV_FLEET_NODES_MAX or malformed: OCV_ERR_INVALID. */
 OCV_API int ocv_node_list_expand(const char *text, size_t len, struct ocv_buffer *out,
                                  size_t *count, struct ocv_error *err) OCV_WARN_UNUSED;
 
@@ -128,7 +127,7 @@ struct ocv_match;
 OCV_API int ocv_match_new(struct ocv_fleet *fleet, const struct ocv_index *index,
                           const struct ocv_resolve_options *options, struct ocv_match **out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** Check the classes that the fleet got since. Placements made before must be freed before. */
+/** Check the classes that were added to the fleet since. Free earlier placements first. */
 OCV_API int ocv_match_update(struct ocv_match *match, struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_match_free(struct ocv_match *match);
 /** What ocv_resolve decides for the nodes of a class: order and reasons. */
@@ -191,10 +190,10 @@ struct ocv_lack {
     size_t role;
     const struct ocv_entry *entry; /**< NULL: the roles fit one by one, not together */
     size_t room;                   /**< members that there is room for */
-    size_t missing;                /**< members that there is none for */
-    size_t cost;                   /**< nodes that lack the property below; 0: none does */
+    size_t missing;                /**< members without room */
+    size_t cost;                   /**< nodes that lack the property below */
     enum ocv_reject code;          /**< as in struct ocv_rejection, of the class below */
-    const char *ns, *feature; /**< of all those nodes; NULL where the code is about no property */
+    const char *ns, *feature; /**< of all those nodes; NULL if the code is not about a property */
     size_t class_place;       /**< a class that says so: ocv_match_decision has the sentence */
 };
 /** Number of them: for each role that has no room its nearest entries, at most three. */

@@ -40,7 +40,7 @@ struct ocv_probe_options {
     unsigned timeout_ms;    /**< time limit of each program that is run (executable providers, what
                                  asks vendors' libraries), 0: 2,000 */
     bool no_environment;    /**< the published wheel providers' variables (NV_VARIANT_PROVIDER_...)
-                                 say nothing: for daemons */
+                                 are ignored: for daemons */
     bool whole_node;        /**< GPUs that the device cgroup keeps from this process count, too: for
                                  a daemon that is in a container itself and answers for the node */
 };

@@ -41,16 +41,16 @@ OCV_API void ocv_ca_store_free(struct ocv_ca_store *ca_store);
 
 /** Programs that print credentials for a while, as kubelet's credential provider plug-ins do
  *  (credentialprovider.kubelet.k8s.io), with kubelet's own configuration of them. Their answers are
- *  kept as long as they say, and shared by clients of any thread. A program is run by a thread of
- *  its own, once for all that wait for it, and goes on when they no longer do: who comes later
- *  finds its answer. Four run at a time of one plug-in, so that none waits for another. */
+ *  cached for as long as they say, and shared by clients of any thread. Each run has its own thread
+ *  and serves every caller that waits for the same answer. It continues after they give up, so that
+ *  a later caller finds the answer. At most four programs of one plug-in run at a time. */
 struct ocv_credential_providers;
 /** How a run ended. */
 enum ocv_credential_run {
     OCV_CREDENTIAL_RUN_OK,
     OCV_CREDENTIAL_RUN_FAILED,
     OCV_CREDENTIAL_RUN_TIMEOUT,
-    OCV_CREDENTIAL_RUN_UNUSABLE /**< not a run: it cannot be run as things are now */
+    OCV_CREDENTIAL_RUN_UNUSABLE /**< not a run: the program cannot be run at present */
 };
 struct ocv_credential_providers_options {
     const char *config;  /**< CredentialProviderConfig of kubelet.config.k8s.io (YAML) */
@@ -63,12 +63,12 @@ struct ocv_credential_providers_options {
     void *data;
 };
 /** Read the configuration. OCV_ERR_CONFIG with file and line where it is wrong; OCV_ERR_IO or
- * OCV_ERR_NOT_FOUND where it, or the directory, cannot be read. A program that is not there is no
- * error: it gives no credentials. */
+ * OCV_ERR_NOT_FOUND where it, or the directory, cannot be read. A missing program is not an error:
+ * it gives no credentials. */
 OCV_API int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
                                          struct ocv_credential_providers **out,
                                          struct ocv_error *err) OCV_WARN_UNUSED;
-/** After the clients that use them. What runs is killed. NULL is allowed. */
+/** After the clients that use them. Running programs are killed. NULL is allowed. */
 OCV_API void ocv_credential_providers_free(struct ocv_credential_providers *providers);
 /** May one of them have credentials for a repository at HOST[:PORT]? */
 OCV_API bool ocv_credential_providers_cover(const struct ocv_credential_providers *providers,
@@ -101,7 +101,8 @@ struct ocv_registry_options {
     unsigned retries;            /**< default 5 attempts after the first, 2 where a document was not
                                       answered in time; OCV_RETRIES_NONE: none */
     unsigned connect_timeout_ms; /**< default 30,000, of documents no more than the next but one */
-    unsigned stall_timeout_ms;   /**< no byte for so long: given up and retried; default 60,000 */
+    unsigned stall_timeout_ms;   /**< without a byte for this long a transfer is given up and
+                                  *   retried; default 60,000 */
     /** The same for documents (manifests, lists, tokens, small blobs); default 15,000, or
      *  stall_timeout_ms if that is less. All tries of one together end after three times this and
      *  ten seconds, but not before 55 s. */
@@ -143,14 +144,14 @@ OCV_API void ocv_registry_free(struct ocv_registry *registry);
  *  ocv_registry_stream of a blob only the head must come in time. */
 OCV_API void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms);
 
-/** What a registry lets anybody do. */
+/** What a registry allows without a login. */
 enum ocv_registry_access {
     OCV_REGISTRY_ACCESS_OPEN,  /**< it wants no login */
     OCV_REGISTRY_ACCESS_TOKEN, /**< it has a token server: each repository decides */
     OCV_REGISTRY_ACCESS_LOGIN  /**< nothing without a login */
 };
-/** Does the registry answer, and is there a login for it that it takes? `host` as references write
- *  it; the result is filled also where the login is refused (OCV_ERR_DENIED). */
+/** Does the registry answer, and is there a login that it accepts? `host` as references write it;
+ *  the result is filled also where the login is refused (OCV_ERR_DENIED). */
 OCV_API int ocv_registry_ping(struct ocv_registry *registry, const char *host, bool *login,
                               enum ocv_registry_access *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
@@ -174,7 +175,8 @@ struct ocv_fetch {
  *  the first call for a blob says how many an earlier run left. `done` == size and `finished` when
  * committed; `cached` when it was there before. */
 typedef void (*ocv_fetch_progress)(void *data, size_t i, int64_t done, bool finished, bool cached);
-/** Most blobs at once: each holds more than 1 MiB, and 24 MiB shall do for a whole program. */
+/** The maximum of blobs at once: each holds more than 1 MiB, and a whole program should stay below
+ *  24 MiB. */
 #define OCV_FETCH_JOBS_MAX 8u
 /** Fetch blobs into the layout, the largest first, `jobs` at once (0: 4), verifying, resuming,
  * retrying. Returns the first failure after stopping the others (their partial files stay for a
@@ -219,8 +221,8 @@ struct ocv_stream {
     const char *accept;        /**< NULL: all manifests and indexes */
     const char *range;         /**< of a blob: a Range header's value; NULL: all of it */
     const char *if_none_match; /**< an ETag; a 304 is not an error then */
-    int64_t most; /**< bytes that a blob has, where a manifest says so: one that is announced with
-                       more is refused, one of no announced length cut there. 0: not known, and
+    int64_t most; /**< size of a blob by its manifest: a blob that is announced as larger is
+                       refused, one without a length is cut there. 0: not known, and
                        OCV_STREAM_BLOB_MAX is for those without length */
     long buffer;  /**< bytes of a blob that are received at once; 0: 128 KiB */
     /** Called once, before any body. Non-zero stops with OCV_ERR_INTERRUPTED. */
@@ -233,10 +235,10 @@ struct ocv_stream {
  *  layer that a public registry takes is 52 GB. */
 #define OCV_STREAM_BLOB_MAX (INT64_C(64) * 1024 * 1024 * 1024)
 /** Perform it. Documents are kept in memory, at most OCV_MANIFEST_MAX, and checked before `head` is
- *  called. A blob that breaks off is asked for again from there, a part of one as long as the
- * answer is the very rest of what its first Content-Range promised. A whole blob is hashed on the
- * way; a wrong one is OCV_ERR_MISMATCH after all of its bytes were given to `body`: hold the last
- * ones back. Parts are not checked. `http_status` of the error: 404, 416, ... */
+ *  called. A blob that breaks off is asked for again from there, a part of one only if the answer
+ *  is exactly the rest of its first Content-Range. A whole blob is hashed on the way; a wrong one
+ *  is OCV_ERR_MISMATCH after all of its bytes were given to `body`: hold the last ones back. Parts
+ *  are not checked. `http_status` of the error: 404, 416, ... */
 OCV_API int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
@@ -247,10 +249,9 @@ OCV_API int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_re
                               int (*visit)(void *data, const char *tag), void *data,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Write a manifest or index of these very bytes under the reference's tag, else its digest.
- *  `if_match` (a digest, may be NULL) asks the registry to refuse when the tag has moved; many
- * ignore it. The digest that the registry answers with must be that of the bytes. `out` may be
- * NULL. */
+/** Write these bytes as a manifest or index under the reference's tag, else its digest. `if_match`
+ *  (a digest, may be NULL) asks the registry to refuse when the tag has moved; many ignore it. The
+ *  digest that the registry answers with must be that of the bytes. `out` may be NULL. */
 OCV_API int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,
                              const char *media_type, const void *bytes, size_t len,
                              const char *if_match, struct ocv_descriptor *out,

@@ -45,7 +45,7 @@ OCV_API int ocv_resolve(const struct ocv_index *index, const struct ocv_profile 
 OCV_API void ocv_decision_free(struct ocv_decision *decision);
 /** Does a variant fit this host, checked by its own properties, when its index is not at hand (a
  * record of the node, labels of its config)? Properties of `statics` (namespaces joined by ", ", or
- * NULL) are the index's own business and left out. `options` as for ocv_resolve. `*fits`; where it
+ * NULL) are defined by the index and not checked. `options` as for ocv_resolve. `*fits`; where it
  * does not, `reason` gets one line, and where it does the line of ocv_decision_note, if any.
  * Malformed properties: OCV_ERR_DATA. */
 OCV_API int ocv_fit_check(const char *label, const char *properties, const char *statics,
@@ -81,8 +81,8 @@ OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *de
 /** Why the i-th rejected entry is out, one sentence for people. Appends to `out`. */
 OCV_API int ocv_decision_reason(const struct ocv_decision *decision, size_t i,
                                 struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The best of the rejected that this host has hardware for, though not as it would have to be, and
- *  that would have been chosen; their number where there is none. */
+/** Place of the best rejected entry that this host has hardware for, but not as required, and that
+ *  would have been chosen otherwise; the number of rejected entries if there is none. */
 OCV_API size_t ocv_decision_missed(const struct ocv_decision *decision);
 /** What would make it fit, for people; appends nothing where that is not known. */
 OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
