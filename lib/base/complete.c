@@ -9,7 +9,7 @@
 
 /* ---- offering ---- */
 
-/* No word that a shell would take apart or run. */
+/* True for a word that a shell neither splits nor runs. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)
@@ -55,7 +55,8 @@ static void offer_one(struct ocv_completion *c, const char *kind)
         c->kind(c, kind);
 }
 
-/* "text|json", "FILE|DIR"; what the command knows as a whole goes first: "NS=all|any|first". */
+/* "text|json", "FILE|DIR"; a value that the command completes as a whole goes first:
+ * "NS=all|any|first". */
 static void offer_kind(struct ocv_completion *c, const char *kind)
 {
     char one[KIND_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What may stand at the cursor of a command's line, by the rows of its options and by its usage.
+/* Candidates for the word at the cursor, from the rows of a command's options and from its usage.
  *
- * A shell runs "PROGRAM __complete WORD... CURRENT". Answered is as programs made with cobra do,
- * which is also how docker asks its plugins: a line "CANDIDATE<TAB>WHAT IT IS" for each, then ":N",
- * the sum of OCV_COMPLETE_*. Behind "--name=" a candidate is the value alone. */
+ * A shell runs "PROGRAM __complete WORD... CURRENT". The answer has the form of cobra's programs,
+ * in which docker also asks its plugins: a line "CANDIDATE<TAB>WHAT IT IS" for each, then ":N", the
+ * sum of OCV_COMPLETE_*. Behind "--name=" a candidate is the value alone. */
 #ifndef OCV_COMPLETE_H
 #define OCV_COMPLETE_H
 

@@ -134,7 +134,7 @@ int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_INVALID, "empty directory name");
     struct stat st;
     if (stat(path, &st) == 0)
-        return OCV_OK; /* a file there is found out by the caller's open */
+        return OCV_OK; /* if it is a file, the caller's open reports it */
     __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer copy = {.max = SIZE_MAX / 2};
     int status = ocv_buffer_append(&copy, path, len, err);
     for (size_t i = 1; status == OCV_OK && i < len; i++) {
@@ -185,7 +185,7 @@ int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, co
                      size_t len, mode_t mode, struct ocv_error *err)
 {
     char temporary[TEMPORARY_MAX];
-    /* what is not for everybody is not while it is written */
+    /* a private file is private while it is written, too */
     ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0666);
     if (fd < 0)
         return ocv_file_fail(err, dir, name, "write");

@@ -43,7 +43,7 @@ static bool is_version(const char *s)
 }
 
 /* A version that lost a digit runs on machines that the right one does not: 128 may be 12.8 or
- * 128.0, never 12. What stands behind a dot too many may go (12.8.1). */
+ * 128.0, never 12. The part behind a superfluous dot may go (12.8.1). */
 static bool loosens_word(const char *wanted, const char *word)
 {
     size_t n = strlen(word);

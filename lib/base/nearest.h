@@ -8,8 +8,8 @@
 /** Edit distance of two words (a swap of neighbours counts one), at most `max` + 1. */
 size_t ocv_nearest_distance(const char *a, const char *b, size_t max);
 
-/** Looks for the word that was meant by one that is not known, by a typing error or as the
- * beginning of it. Of a version it is never a lower one: "128" is not "12". */
+/** Finds the word that an unknown word most likely means: a typing error, or the beginning of it.
+ * Never a lower version: "128" is not "12". */
 struct ocv_nearest {
     const char *wanted; /**< set by the caller, the rest zero */
     const char *best;
@@ -23,8 +23,8 @@ const char *ocv_nearest_meant(const struct ocv_nearest *nearest);
 const char *ocv_nearest(const char *text, const char *const *words, size_t n);
 
 #define OCV_NEAREST_QUESTION_MAX 96u
-/** "; did you mean 'nvidia'?", or nothing where `meant` is NULL or empty: what stands behind a
- *  message. Returns `out`. */
+/** "; did you mean 'nvidia'?", or nothing where `meant` is NULL or empty: the end of a message.
+ *  Returns `out`. */
 const char *ocv_nearest_question(const char *meant, char out[OCV_NEAREST_QUESTION_MAX]);
 
 #endif

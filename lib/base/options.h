@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The options of a command as a table: getopt_long's lists, the help, the values and what is said
- * of wrong ones all come from its rows. Like getopt_long, which reads the command line, this is for
- * one thread and leaves `optind` at the first argument. */
+/* The options of a command as a table: getopt_long's lists, the help, the values and the messages
+ * about wrong ones all come from its rows. Like getopt_long, which reads the command line, this is
+ * for one thread and leaves `optind` at the first argument. */
 #ifndef OCV_OPTIONS_H
 #define OCV_OPTIONS_H
 
@@ -24,7 +24,7 @@ enum {
 /** `flags` of a row. */
 #define OCV_OPTION_OPTIONAL 1u /* the value may be left out, and stands behind "=" only */
 #define OCV_OPTION_FULL 2u   /* carries a secret: what is meant for another one is not its value */
-#define OCV_OPTION_HIDDEN 4u /* is never offered as what was meant */
+#define OCV_OPTION_HIDDEN 4u /* is never suggested as the option that was meant */
 #define OCV_OPTION_FOLDED 8u /* the help of a command leaves it to a page of its own */
 #define OCV_OPTION_MORE 16u  /* the help that fits a screen leaves it to --help-all */
 
@@ -42,7 +42,7 @@ struct ocv_option {
                             takes none */
     const char *help;  /**< its lines in the help, of which the first one is enough on a screen;
                             NULL: none */
-    const char *names; /**< what stands before them instead of "-x, --name VALUE", or NULL */
+    const char *names; /**< text before them instead of "-x, --name VALUE", or NULL */
     const struct ocv_option *group; /**< these rows stand here; `offset` is added to theirs */
     size_t offset;                  /**< of what `take` writes, in the structure of the table */
     int (*take)(const struct ocv_option_given *given, struct ocv_error *err);

@@ -30,9 +30,9 @@ size_t ocv_text_character(const void *text, size_t len)
     return n;
 }
 
-/* What is not seen, or changes how the rest is seen: controls, line separators (Zl, Zp), format
- * characters (Cf, the direction overrides among them) and what else is ignorable by default
- * (Default_Ignorable_Code_Point). Unicode 15.1: DerivedCoreProperties.txt,
+/* Characters that are not visible, or change how others are shown: controls, line separators (Zl,
+ * Zp), format characters (Cf, the direction overrides among them) and what else is ignorable by
+ * default (Default_Ignorable_Code_Point). Unicode 15.1: DerivedCoreProperties.txt,
  * DerivedGeneralCategory.txt. In order. */
 static const struct {
     uint32_t first, last;

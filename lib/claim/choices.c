@@ -31,7 +31,7 @@ static struct ocv_component make_component(const struct ocv_slot *slot, uint32_t
     return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank, rank};
 }
 
-/* Of a feature that no attribute tells: the best value. */
+/* For a feature that no attribute shows: the best value. */
 static uint32_t best_rank(const struct ocv_slot *slot, const uint32_t *ids, size_t n)
 {
     uint32_t best = OCV_UNSUPPORTED;
@@ -105,7 +105,7 @@ static int add_choice(struct ocv_claim_work *work, const struct ocv_claim_choice
     return OCV_OK;
 }
 
-/* Is the feature told by nothing, and why does that matter? */
+/* Why it matters that no attribute shows the feature, or NULL if one does. */
 static int note_unsaid(struct ocv_claim_work *work, const struct ocv_fact *fact,
                        struct ocv_property p, struct ocv_claim_choice *choice,
                        struct ocv_error *err)

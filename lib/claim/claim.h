@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a claim for devices has to say, so that a scheduler finds for an image the nodes that can
- * run it, in the order in which the nodes themselves will choose among its variants. Pure. Linked
- * into variantctl; not part of libocivariant.
+/* The content of a claim for devices, with which a scheduler finds the nodes that can run an image,
+ * in the order in which the nodes themselves will choose among its variants. Pure. Linked into
+ * variantctl; not part of libocivariant.
  *
  * A resolver's order depends on the host, since a variant may name several values of a feature: a
  * list of alternatives does not. So each variant is split by the values that it names. What is left
@@ -43,7 +43,7 @@ struct ocv_claim_alternative {
                             an alternative of its own before this one */
 };
 
-/** What a label of the nodes has to say where no driver does. */
+/** A label that nodes must have, for devices without a driver. */
 struct ocv_claim_nodes {
     const char *label; /**< "example.com/npu.product" */
     const char *const *values;
@@ -67,8 +67,8 @@ struct ocv_claim {
 };
 
 /** Make the claim of an index. `options` as for ocv_resolve, of which devices and their policies
- *  are not read: a claim is for one device. Nothing that a device could serve is no error. Too much
- *  for a claim: OCV_ERR_DATA. The claim borrows nothing. */
+ *  are not read: a claim is for one device. An index without a variant for devices is not an error.
+ *  Too much for a claim: OCV_ERR_DATA. The claim borrows nothing. */
 int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_options *options,
                   struct ocv_claim **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_claim_free(struct ocv_claim *claim);

@@ -32,8 +32,8 @@ void ocv_universe_free(struct ocv_universe *universe);
 
 /** The level of x86-64 without which the entry runs nowhere; 0: any. */
 unsigned ocv_claim_level(const struct ocv_claim_work *work, const struct ocv_entry *entry);
-/** The driver whose devices the entry needs; `*plain`: it needs none. Neither, where a claim cannot
- * express it: then there is a warning. */
+/** The driver whose devices the entry needs; `*plain`: it needs none. Neither if a claim cannot
+ * express the need; a warning says so. */
 int ocv_claim_driver(struct ocv_claim_work *work, const struct ocv_entry *entry,
                      const struct ocv_device_driver **out, bool *plain,
                      struct ocv_error *err) OCV_WARN_UNUSED;
@@ -46,7 +46,7 @@ struct ocv_claim_choice {
     size_t n_key;
     const uint32_t *ids; /* ascending, one of a feature */
     size_t n_ids;
-    bool unsaid; /* the variant needs more than attributes tell */
+    bool unsaid; /* the variant needs more than attributes show */
 };
 struct ocv_claim_choices {
     struct ocv_claim_choice *list;

@@ -62,7 +62,7 @@ static void set_bit(struct ocv_fact *fact, size_t bit)
         fact->bits[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-/* Where a word stands first among all of the feature's. */
+/* The first place of a word among all words of the feature. */
 static size_t word_place(const struct ocv_device_feature *feature, const char *word, size_t len)
 {
     size_t place = 0;

@@ -104,7 +104,7 @@ static int add_label(struct ocv_claim_work *work, struct ocv_claim_group *group,
                               &group->max_labels, label, err);
 }
 
-/* The group that the choice may join without standing before another one that a device of its may
+/* The group that the choice may join without moving ahead of a group that one of its devices may
  * fit; NULL: none. */
 static struct ocv_claim_group *find_home(const struct ocv_claim_work *work,
                                          const struct ocv_claim_groups *groups,

@@ -13,7 +13,7 @@ enum ocv_choose {
 };
 
 const char *ocv_choose_name(enum ocv_choose choose);
-/** The one of that name; on for NULL and for any other text. */
+/** The mode of that name; `on` for NULL and for any other text. */
 enum ocv_choose ocv_choose_of(const char *name);
 /** What `choose` says in a configuration (NULL: on); in one of ocv_config_for_reference, for the
  *  images of that repository. */

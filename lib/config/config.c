@@ -192,7 +192,7 @@ const char *ocv_config_origin(const struct ocv_config *config, const char *key)
 const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key)
 {
     static const struct ocv_strings none = {0};
-    /* what is asked for is read only */
+    /* the cast is safe: the list is only read */
     struct ocv_config *speaker = config ? (struct ocv_config *)ocv_config_layer(config, key) : NULL;
     const struct ocv_strings *strings = speaker ? ocv_config_list_of(speaker, key) : NULL;
     return strings ? strings : &none;

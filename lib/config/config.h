@@ -44,9 +44,9 @@ int ocv_config_set_registry(struct ocv_config *config, const char *host, const c
                             struct ocv_error *err) OCV_WARN_UNUSED;
 /** Every known key, NULL-terminated; "OCV_" + upper case is its environment variable. */
 const char *const *ocv_config_keys(void);
-/** What holds for the images of one repository: the configuration of the most specific of
+/** The settings for the images of one repository: the configuration of the most specific of
  *  `repositories` that names it (docs/configuration.md), over `config`; or `config` itself, where
- *  none does. What ocv_config_set set stands over both. Every function that takes a configuration
+ *  none does. Values set by ocv_config_set override both. Every function that takes a configuration
  *  takes it; borrowed from `config`, until that is changed. Either may be NULL. */
 const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
                                                   const struct ocv_reference *reference);
@@ -81,17 +81,17 @@ struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *con
  *  "FILE:LINE"; NULL if it was not. */
 const char *ocv_config_registry_origin(const struct ocv_config *config, const char *host,
                                        const char *key);
-/** What it says of choosing among entries; of NULL: nothing. Borrows from the configuration. */
+/** Its preferences for choosing among entries; none for NULL. Borrows from the configuration. */
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
 /** Where names are looked for beside the vocabulary and `known_namespaces`. */
 struct ocv_name_sources {
     const struct ocv_profile *profile; /**< of the host, without the configuration's `override` */
     const struct ocv_index *index;     /**< or NULL: not known (yet) */
-    const char *const *providers;      /**< namespaces of providers that the profile is silent of */
+    const char *const *providers;      /**< namespaces of providers that are not in the profile */
     size_t n_providers;
 };
 enum ocv_unknown_kind {
-    OCV_UNKNOWN_NAME, /**< a namespace, feature or value that nothing knows */
+    OCV_UNKNOWN_NAME, /**< an unknown namespace, feature or value */
     OCV_UNKNOWN_HOST, /**< a device that this host does not have */
     OCV_UNKNOWN_NOTE  /**< allowed: in namespace_priority a name that resembles none */
 };

@@ -55,7 +55,8 @@ struct ocv_config {
     size_t n_scalars;
     struct ocv_repository_setting *repositories;
     size_t n_repositories;
-    const struct ocv_config *base; /* of a repository's: what holds where it says nothing */
+    const struct ocv_config *base; /* of a repository's: the one that applies where it sets nothing
+                                    */
     uint64_t given;                /* of a repository's: its keys (ocv_config_key_bit) */
     uint64_t by_text;              /* keys that variables and flags set: over a repository's */
 };

@@ -72,7 +72,7 @@ static bool scalar_differs(const struct ocv_config *a, const struct ocv_config *
 
 static bool layer_differs(const struct ocv_config *a, const struct ocv_config *b, const char *key)
 {
-    /* what is asked for is read only */
+    /* the casts are safe: the lists are only read */
     const struct ocv_strings *x = ocv_config_list_of((struct ocv_config *)a, key);
     const struct ocv_strings *y = ocv_config_list_of((struct ocv_config *)b, key);
     if (x && y)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The keys of a configuration: their names, what each takes, and which of them a repository may
- * have for itself. schema/config.schema.json says the same; what scalars may say is checked here,
- * so that a mistake is found where it stands and by every program, not by the daemon alone when it
- * starts. */
+ * have for itself. schema/config.schema.json says the same; scalars are checked here, so that every
+ * program reports a mistake with its line, not only the daemon when it starts. */
 #include "lib/config/config_set.h"
 
 #include "lib/base/format/values.h"
@@ -75,7 +74,7 @@ static const struct ocv_yaml_rule directory = FORM(is_absolute, "the absolute pa
 static const struct ocv_yaml_rule file = FORM(is_absolute, "the absolute path of a file");
 static const struct ocv_yaml_rule label = FORM(is_label, "a label (a-z 0-9 . _, at most 63)");
 
-/* ---- lists and mappings: which texts are good is for those who put them in (set.c) --------------
+/* ---- lists and mappings: set.c checks their texts --------------
  */
 
 #define LIST_OF(rule)                                                                        \

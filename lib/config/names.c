@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Names by which a configuration selects, held against what is known: a misspelt one must not be
- * taken for something that this host lacks. */
+/* Check the names that a configuration selects by: a misspelt one must not look like something that
+ * this host lacks. */
 #include "lib/base/nearest.h"
 #include "lib/config/config_set.h"
 #include "lib/core/index_internal.h"

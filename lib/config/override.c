@@ -51,8 +51,8 @@ static void drop_from_devices(json_t *ns, const char *feature)
     }
 }
 
-/* Devices of which none counts say why the probe listed nothing; what the administrator says stands
- * instead, and they would take it back. */
+/* Devices of which none counts only explain why the probe listed nothing. They are dropped, since
+ * their empty lists would cancel the administrator's. */
 static void drop_uncounted(json_t *ns)
 {
     size_t i;

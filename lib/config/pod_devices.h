@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* By which devices an image is judged where each pod may get its own build (`workload`). */
+/* Which devices an image has to fit where each pod may get its own build (`workload`). */
 #ifndef OCV_CONFIG_POD_DEVICES_H
 #define OCV_CONFIG_POD_DEVICES_H
 
@@ -29,10 +29,10 @@ int ocv_workload_devices(const char *devices, const struct ocv_profile *profile,
 int ocv_workload_given(const char *text, struct ocv_given_devices *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The preferences by which an image of the configuration's repository is judged. With `workload:
- *  devices` and a container's devices (`given`, such a text, or NULL) that the profile has: by
- *  these. Otherwise, with `workload` on: by any device of the node, since pods get builds for some
- *  of them. `*by` (may be NULL) becomes the devices that it went by, OCV_GIVEN_FOUND_MAX bytes, or
+/** The preferences that an image of the configuration's repository has to fit. With `workload:
+ *  devices` and a container's devices (`given`, such a text, or NULL) that the profile has: for
+ *  these. Otherwise, with `workload` on: for any device of the node, since pods get builds for some
+ *  of them. `*by` (may be NULL) becomes the devices that were used, OCV_GIVEN_FOUND_MAX bytes, or
  *  empty. */
 int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_profile *profile,
                              const char *given, struct ocv_workload_input *input,

@@ -164,7 +164,7 @@ struct ccob {
     unsigned method;
 };
 
-/* The header of a compressed bundle; false if that is none. 32 bytes are there. */
+/* Read the header of a compressed bundle; false if it is malformed. `p` has at least 32 bytes. */
 static bool read_ccob(const unsigned char *p, struct ccob *c)
 {
     unsigned version = ocv_le16(p + 4);

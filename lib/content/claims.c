@@ -11,7 +11,7 @@
 
 /* ---- code for GPUs ---- */
 
-/* The value of a rule "BEFORE%AFTER" in `text`; false: it is none. */
+/* The value of a rule "BEFORE%AFTER" in `text`; false if it does not match. */
 static bool value_of(const struct content_property *rule, const char *text, char *out, size_t size)
 {
     size_t len = strlen(text), before = strlen(rule->before), after = strlen(rule->after);

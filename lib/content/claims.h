@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Properties that somebody claims for an image, against what its files say. */
+/* Properties that are claimed for an image, compared with its files. */
 #ifndef OCV_CONTENT_CLAIMS_H
 #define OCV_CONTENT_CLAIMS_H
 
@@ -7,7 +7,7 @@
 #include "ocivariant/property.h"
 
 enum ocv_content_keeping {
-    OCV_CONTENT_NO_WORD, /**< files do not say such things, or none of them does */
+    OCV_CONTENT_NO_WORD, /**< files cannot show such a property, or none of them does */
     OCV_CONTENT_KEPT,
     OCV_CONTENT_PARTLY, /**< some files with code for such GPUs do not run there */
     OCV_CONTENT_BROKEN, /**< none does, or a file asks for more than is claimed */

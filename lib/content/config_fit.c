@@ -52,7 +52,7 @@ static const char *fact_of(const struct ocv_gpu_host *host, const struct ocv_gpu
     return fact && *fact ? fact : NULL;
 }
 
-/* What is not known refuses nothing. */
+/* An unknown value refuses nothing. */
 static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
                             const struct ocv_condition *c)
 {

@@ -95,7 +95,7 @@ bool ocv_content_is_processor(const char *machine);
 /** The file's next bytes. Malformed content is no error: it is a fact, OCV_CONTENT_UNSEEN. */
 int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t len,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-/** How many of the bytes that follow say nothing: a caller that can seek may leave them out and
+/** How many of the bytes that follow are not needed: a caller that can seek may leave them out and
  *  call ocv_content_skip; INT64_MAX for the whole rest. */
 int64_t ocv_content_unwanted(const struct ocv_content_reader *reader);
 /** `n` bytes were left out, at most as many as ocv_content_unwanted said. */

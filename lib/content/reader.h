@@ -64,7 +64,7 @@ enum ocv_content_kind {
     OCV_KIND_UNKNOWN, /* nothing read yet */
     OCV_KIND_NONE,    /* nothing to be found in it */
     OCV_KIND_ELF,
-    OCV_KIND_DEVICE, /* device code for itself, without an ELF file around it */
+    OCV_KIND_DEVICE, /* device code without an ELF file around it */
 };
 
 struct ocv_elf {

@@ -25,8 +25,8 @@ struct ocv_given_devices {
 };
 /** "NS=ID[,ID][;NS=...]" with the profile's ids, each once and in the profile's order, as the key
  *  `devices` of a configuration takes it; empty where nothing was given. A device that the profile
- *  does not have: OCV_ERR_NOT_FOUND with its name, and so is a workload that has nothing but
- * devices of which nothing is known. */
+ *  does not have: OCV_ERR_NOT_FOUND with its name, and so is a workload that has only unknown
+ *  devices. */
 int ocv_given_find(const struct ocv_given_devices *given, const struct ocv_profile *profile,
                    char *out, size_t size, struct ocv_error *err) OCV_WARN_UNUSED;
 

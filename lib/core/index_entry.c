@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One entry of an index: descriptor, platform, label and properties. What is malformed in an entry
- * costs that entry; what makes the document no index is an error. */
+/* One entry of an index: descriptor, platform, label and properties. A malformed entry is rejected
+ * by itself; a document that is not an index is an error. */
 #include "lib/core/index_internal.h"
 #include "lib/core/json_document.h"
 

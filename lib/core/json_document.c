@@ -16,7 +16,7 @@ static const char *skip_string(const char *at, const char *end)
     return end;
 }
 
-/* At least as many as there are, before any memory is taken for them. */
+/* An upper bound of their number, before any memory is allocated for them. */
 static size_t count_values(const char *text, size_t len)
 {
     size_t n = 1;

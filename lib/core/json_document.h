@@ -6,7 +6,7 @@
 #include "lib/base/format/json.h"
 #include "ocivariant/descriptor.h"
 
-/** Most that an index or a manifest may hold: a tree of small values takes up to 50 times its
+/** Limit on the values of an index or a manifest: a tree of small values takes up to 50 times its
  * bytes, 200 MiB for a document of 4. An object counts three times, and 4,096 entries with all that
  * they may have come to half of it. */
 #define OCV_JSON_VALUES_MAX (256u * 1024)

@@ -47,7 +47,7 @@ void ocv_platform_hide(const char *label, char out[OCV_PLATFORM_HIDDEN_MAX])
 }
 
 /* The variant in containerd's normal form. `x-...` is the mark that writers of variant indexes put
- * on entries so that older clients do not see them: it says nothing about the processor. */
+ * on entries so that older clients do not see them: it has no meaning for the processor. */
 static const char *normal_variant(const char *architecture, const char *variant)
 {
     const char *v = or_empty(variant);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Annotations of the index, and the last check before its bytes are given out: what this library
- * would not fully use itself is not written. */
+/* Annotations of the index, and the last check before its bytes are given out: an entry that this
+ * library itself would not fully use is refused. */
 #include "lib/base/format/json.h"
 #include "lib/edit/edit_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -126,7 +126,7 @@ static bool in_list(const char *list, const char *ns)
     return false;
 }
 
-/* What is most likely a typing error is no namespace to list. */
+/* A likely typing error is not listed as a namespace. */
 static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
                            struct ocv_error *err)
 {
@@ -157,7 +157,7 @@ static int check_entries(const struct ocv_edit *edit, const struct ocv_index *in
         bool changed = edit->entries[i].changed;
         if (edit->entries[i].class == OCV_EDIT_OTHER ||
             (!changed && (!edit->annotations_changed || e->code != OCV_REJECT_NONE)))
-            continue; /* what was wrong before does not forbid to mend another entry */
+            continue; /* an earlier fault does not prevent the edit of another entry */
         if (e->code != OCV_REJECT_NONE)
             return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
                                  e->label ? e->label : "an ordinary image",

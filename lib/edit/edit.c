@@ -38,7 +38,7 @@ static bool is_meant(const struct ocv_edit_entry *e, const char *which,
     return strchr(which, ':') ? !strcmp(which, e->digest) : e->label && !strcmp(which, e->label);
 }
 
-/* By what it can be named here, but its digest. */
+/* The names that it has here, other than its digest. */
 static const char *name_of(const struct ocv_edit_entry *e)
 {
     return e->label ? e->label : e->class == OCV_EDIT_DEFAULT ? "null" : NULL;
@@ -73,7 +73,7 @@ static bool is_used(const struct ocv_edit *edit, const char *digest)
     return false;
 }
 
-/* What is about an image that is not there any more goes as well. */
+/* Entries about an image that was removed are removed, too. */
 static void drop_orphans(struct ocv_edit *edit, const char *digest)
 {
     for (size_t i = edit->n; i-- > 0;) {

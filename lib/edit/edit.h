@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** An index document in the making, or one that is edited: what is not changed keeps its bytes. */
+/** An index document that is made or edited: unchanged parts keep their bytes. */
 struct ocv_edit;
 /** How entries other than the default are hidden from clients that know nothing of variants. */
 enum ocv_edit_layout {
@@ -31,8 +31,8 @@ struct ocv_edit_image {
     const struct ocv_properties *properties; /**< NULL: none */
     struct ocv_descriptor descriptor;
     struct ocv_platform platform; /**< as its config says */
-    bool replace; /**< in the place of the one that was opened with this label (or as the default)
-                       on this platform */
+    bool replace; /**< replace the entry that was opened with this label (or as the default) on this
+                       platform */
 };
 
 /** An empty index. */
@@ -88,7 +88,7 @@ bool ocv_edit_namespaces_derived(const struct ocv_edit *edit);
  * index that another tool, or an older one, made. */
 int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The document's bytes: the same input gives the same bytes, and what was not changed is as it was
- *  read. What readers would not use of that which changed: OCV_ERR_DATA. `out` is replaced. */
+ *  read. A changed part that readers would not use: OCV_ERR_DATA. `out` is replaced. */
 int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 

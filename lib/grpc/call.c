@@ -298,7 +298,7 @@ static void dispatch_call(struct grpc_call *call)
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
 }
 
-/* Why a frame cannot be taken: without a grpc-encoding there is nothing it could be packed with. */
+/* Why a frame is refused: without a grpc-encoding its compression is unknown. */
 static const char *frame_fault(const struct grpc_call *call, enum grpc_code *code)
 {
     const char *encoding = grpc_call_metadata(call, "grpc-encoding");

@@ -250,7 +250,7 @@ static int run_call(const struct grpc_client *client, struct link *l, struct cli
     return OCV_OK;
 }
 
-/* The call is submitted, or `status` says why not: to its end. */
+/* Run the call to its end; it is submitted, or `status` says why not. */
 static int finish_call(struct grpc_client *client, struct link *l, struct client_call *call,
                        const char *path, int status, int64_t deadline, struct ocv_error *err)
 {

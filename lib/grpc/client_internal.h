@@ -28,7 +28,7 @@ struct client_call {
     struct grpc_result *result;
     long http;
     bool has_status, closed, stopped;
-    enum grpc_code bad; /* a message that cannot be taken */
+    enum grpc_code bad; /* a message that cannot be accepted */
 };
 
 struct grpc_client {
@@ -44,10 +44,10 @@ struct grpc_client {
 /* ---- connections (links.c) ---------------------------------------------------------------------
  */
 
-/** One that rests, or a new one. */
+/** An idle connection, or a new one. */
 int grpc_link_take(struct grpc_client *client, struct link **out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Back to rest, or closed when it failed. */
+/** Keep it as idle, or close it if it failed. */
 void grpc_link_give_back(struct grpc_client *client, struct link *l);
 void grpc_link_free(struct link *l);
 

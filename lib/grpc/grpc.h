@@ -83,8 +83,8 @@ struct grpc_server_options {
     void (*tick)(void *data); /**< about once a second, from the loop's thread; may be NULL */
     unsigned workers;  /**< calls at once; each is a thread, started when it is needed. 0: 4 */
     unsigned drain_ms; /**< 0: GRPC_DRAIN_MS */
-    /** For proxies: requests and answers are bytes as the wire has them, any number of
-     *  messages with their frames, and what they are is not looked at. */
+    /** For proxies: requests and answers are bytes as the wire has them, any number of messages
+     *  with their frames, and are not interpreted. */
     bool framed;
     void (*log)(void *data, const char *line); /**< protocol trouble; may be NULL */
 };
@@ -141,11 +141,11 @@ struct grpc_result {
 int grpc_client_new(const char *socket_path, struct grpc_client **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 void grpc_client_free(struct grpc_client *client);
-/** Now and then: read what came on connections that wait, a GOAWAY most of all, which the other
- * side may be waiting to be heard. */
+/** Now and then: read what arrived on idle connections, above all a GOAWAY, which the other side
+ * may wait to have acknowledged. */
 void grpc_client_tend(struct grpc_client *client);
 /** Before the first call: what is readable once a call with this `data` is not wanted any more, or
- * -1. It ends then as if it were late, and its connection with it. */
+ * -1. It then ends like a call that timed out, and its connection with it. */
 void grpc_client_set_gone(struct grpc_client *client, int (*gone_fd)(void *data));
 /** One call with one request message. `on_message` gets each message of the answer; non-zero ends
  * the call. An answer with a status other than OK is not an error of this function: see `result`.

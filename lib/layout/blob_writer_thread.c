@@ -2,8 +2,9 @@
 /* The blob writer's thread: hash what a resumed partial holds, then write and hash what is queued.
  *
  * Large blobs go past the page cache: everything must be on disk at the end anyway, and copying
- * gigabytes into pages that are not read again costs more than hashing them. Where that cannot be,
- * writeback is started early, so that the fsync at the end finds little left to wait for. */
+ * gigabytes into pages that are not read again costs more than hashing them. Where that is not
+ * possible, writeback is started early, so that the fsync at the end finds little left to wait for.
+ */
 #include "lib/layout/blob_writer.h"
 
 #include <errno.h>

@@ -38,8 +38,8 @@ int ocv_layout_check_writable(const struct ocv_layout *layout, struct ocv_error 
 
 /* ---- verified.c ---- */
 
-/** Is the blob there with its size and, as was seen once of that very file, its content? One that
- *  is not what its name says is not there: a writer puts the right one in its place. */
+/** Is the blob there with its size and, as was seen once of that very file, its content? A blob
+ *  whose content does not match its name counts as missing, and a writer replaces it. */
 int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
                          bool *present, struct ocv_error *err);
 /** The blob that is open there has been checked. */

@@ -74,7 +74,7 @@ static int hash_blob(const struct ocv_layout *layout, const char *digest, int fd
         if (n < 0 && errno == EINTR)
             n = 1;
         else if (n < 0 && errno == EIO)
-            break; /* what cannot be read is not there: it is written again */
+            break; /* an unreadable blob counts as missing: it is written again */
         else if (n < 0)
             status = ocv_file_fail(err, layout->path, digest, "read");
         else

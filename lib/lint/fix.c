@@ -162,7 +162,7 @@ static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
     return status;
 }
 
-/* About an image that is not here. */
+/* True for an attestation of an image that is not in the index. */
 static bool is_dangling(const struct fix *fix, size_t i)
 {
     const struct ocv_edit_entry *e = &fix->document->entries[i];

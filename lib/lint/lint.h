@@ -29,7 +29,7 @@ struct ocv_lint_rule {
 const struct ocv_lint_rule *ocv_lint_rule(size_t i);
 /** By id ("OCV101") or name, NULL if there is none. */
 const struct ocv_lint_rule *ocv_lint_rule_find(const char *text);
-/** The id or name that was meant by one that there is not, or NULL. */
+/** The id or name that an unknown one most likely means, or NULL. */
 const char *ocv_lint_rule_meant(const char *text);
 /** "off", "note", "warning", "error". */
 const char *ocv_lint_level_name(enum ocv_lint_level level);
@@ -41,7 +41,7 @@ const char *ocv_lint_level_name(enum ocv_lint_level level);
 #define OCV_LINT_TAGS_MAX 100000u /**< tags of an input */
 
 enum ocv_lint_child_state {
-    OCV_LINT_STATE_UNREAD, /**< nothing is known, nothing is said */
+    OCV_LINT_STATE_UNREAD, /**< unknown: no findings */
     OCV_LINT_STATE_READ,
     OCV_LINT_STATE_MISSING,
     OCV_LINT_STATE_BROKEN /**< `problem` says how */
@@ -131,7 +131,7 @@ void ocv_lint_report_free(struct ocv_lint_report *report);
 
 struct ocv_lint_options {
     const struct ocv_lint_config *config;  /**< or NULL */
-    const struct ocv_tag_rules *tag_rules; /**< or NULL: nothing is said by rules of families */
+    const struct ocv_tag_rules *tag_rules; /**< or NULL: no findings from rules of families */
 };
 /** Apply every rule to one input; findings are added to the report. An index that cannot be read is
  *  an error (OCV_ERR_DATA) and no finding, except for its size. */

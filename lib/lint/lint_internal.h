@@ -16,7 +16,7 @@ struct ocv_lint_place {
     size_t offset, line, column;
 };
 
-/** What an index itself says of a property. Order is place in the annotation. */
+/** A property that the index itself may define. Order is place in the annotation. */
 struct ocv_lint_static {
     bool is_static; /**< the index defines its namespace */
     bool malformed; /**< by a list that counts as empty */
@@ -82,8 +82,8 @@ int ocv_lint_read_statics(struct ocv_lint *lint);
 /** The lowest value that the properties name of a feature ("ns :: feature"), or NULL. */
 const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
                             const char *feature);
-/** An entry that names of a feature whose versions run within their major (schema/toolkits.yaml)
- * the version it was built with and the first of that major: the former, else NULL. */
+/** If an entry names, for a feature whose versions run within their major (schema/toolkits.yaml),
+ * both the version it was built with and the first of that major: the former, else NULL. */
 const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_entry *entry,
                                 const char *feature);
 /** The same, also where another entry of the same image names it. */

@@ -16,7 +16,7 @@ void ocv_lint_report_free(struct ocv_lint_report *report)
     *report = (struct ocv_lint_report){0};
 }
 
-/* Text that may quote anything becomes one clean line. */
+/* Make one clean line of a text that may quote anything. */
 static const char *keep_text(struct ocv_lint *lint, const char *text)
 {
     struct ocv_error line = {0};
@@ -41,7 +41,8 @@ static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
     return added;
 }
 
-/* Of an entry, from where it begins: the text before is walked through once for all findings. */
+/* The place within an entry, from where it begins: the text before it is scanned once for all
+ * findings. */
 static void locate_finding(const struct ocv_lint *lint, const char *pointer,
                            struct ocv_lint_finding *out)
 {

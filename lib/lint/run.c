@@ -99,7 +99,7 @@ static int read_index(struct ocv_lint *lint)
     return ocv_lint_read_statics(lint);
 }
 
-/* What can be said before there are images, and what can be said of them. */
+/* The checks that need no images, and those that do. */
 static void (*const source_checks[])(struct ocv_lint *) = {
     ocv_lint_check_annotations, ocv_lint_check_labels,         ocv_lint_check_reach,
     ocv_lint_check_properties,  ocv_lint_check_source_default,

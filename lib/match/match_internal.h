@@ -15,7 +15,7 @@
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/match/fleet_internal.h"
 
-/* What a class says of an entry: its place in the order from 0, or -1 - its place among the
+/* The result of an entry for a class: its place in the order from 0, or -1 - its place among the
  * rejected. */
 typedef int32_t class_rank;
 

@@ -29,16 +29,17 @@ struct ocv_verdict_question {
     const char *digest;     /**< of what was resolved: manifest or index */
     const char *label;      /**< the variant's label, of an annotation */
     const char *properties; /**< likewise, canonical */
-    bool held; /**< it is on the node: an index stands for what engines take of it by themselves */
+    bool held;           /**< it is on the node: an index means the entry that engines take of it by
+                          *   themselves */
     const char *config;  /**< the essence of its configuration (lib/content/image_config.h), to be
                               checked where it is an ordinary image */
     const char *devices; /**< the GPUs that it is given, as NVIDIA_VISIBLE_DEVICES names them */
-    const char *given;   /**< a container's devices (container_devices.h), by which it is judged
-                              where its repository has `workload: devices` */
+    const char *given;   /**< a container's devices (container_devices.h), which it has to fit where
+                              its repository has `workload: devices` */
 };
 /** What variantd says of the configuration of an ordinary image. */
 enum ocv_verdict_config {
-    OCV_VERDICT_CONFIG_NONE, /**< no word: it asks for nothing, or has variants */
+    OCV_VERDICT_CONFIG_NONE, /**< nothing: it asks for nothing, or has variants */
     OCV_VERDICT_CONFIG_WARNING,
     OCV_VERDICT_CONFIG_MISFIT,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What was resolved on this node: DIR/ALGORITHM-HEX-REPOSITORY.json for each chosen manifest in
- * each repository, REPOSITORY being the beginning of its name's hash: what one publisher says of a
- * manifest is no word about another's image. Hooks that run as other users read it, so modes do not
- * depend on the caller's umask. What is secret is for the owner and the group of the directory
+ * each repository, REPOSITORY being the beginning of its name's hash: what one publisher says about
+ * a manifest does not apply to another's image. Hooks that run as other users read it, so modes do
+ * not depend on the caller's umask. What is secret is for the owner and the group of the directory
  * alone, as in kept_index.c. */
 #include "lib/base/paths.h"
 #include "lib/core/digest_split.h"
@@ -140,7 +140,7 @@ struct record_walk {
     void *data;
 };
 
-/* What is damaged, or stands under a name that is not its own, is as none. */
+/* A record that is damaged, or whose name is not its own, counts as missing. */
 static int visit_file(int fd, const char *name, const struct record_walk *walk)
 {
     char own[OCV_RECORD_NAME_MAX] = "";

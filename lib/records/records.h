@@ -61,7 +61,7 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
  *  none. */
 int ocv_record_read(const char *dir, const char *repository, const char *child,
                     struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Remove what earlier versions recorded without a repository, and return how much that was. */
+/** Remove records of earlier versions, which have no repository, and return their number. */
 size_t ocv_record_discard_old(const char *dir);
 
 /** Limits on what the node remembers. */
@@ -70,8 +70,8 @@ size_t ocv_record_discard_old(const char *dir);
 #define OCV_RECORD_INDEX_MAX (1024u * 1024u) /**< bytes of one; a larger one is not kept */
 #define OCV_RECORD_INDEX_DAYS 90u            /**< since it was resolved last */
 
-/** An index that was resolved here, and what was chosen in it, as text that need only be written:
- *  nothing is to be recorded of an image before it was seen. */
+/** An index that was resolved here, and what was chosen in it, as text that only has to be written:
+ *  nothing is recorded about an image before it was seen. */
 struct ocv_record_note;
 /** `entry`: what was chosen, or NULL where nothing fits; only an entry with a label is recorded.
  *  `where`: repository, reference, secret, and index where it is not ocv_index_digest; all of it is

@@ -32,7 +32,8 @@ size_t ocv_record_text_size(const struct ocv_record *record);
 /* ---- record.c ---- */
 
 /** How the files of records and kept indexes are called: "ALGORITHM-HEX", then a repository's
- *  "-HASH.json". A hash of 64 bits finds the file, what stands in it says whose it is. */
+ *  "-HASH.json". A hash of 64 bits finds the file; its content says which repository it belongs to.
+ */
 int ocv_record_prefix(const char *digest, char out[OCV_DIGEST_MAX], struct ocv_error *err);
 int ocv_record_suffix(const char *repository, char out[OCV_RECORD_SUFFIX_MAX],
                       struct ocv_error *err);

@@ -27,7 +27,7 @@ static int read_file(const char *path, struct ocv_buffer *out, bool *missing, st
     return *missing ? OCV_OK : status;
 }
 
-/* A broken helper must not break a public pull: what happened is kept for the hint of a refusal. */
+/* A broken helper must not break a public pull: its error is kept for the hint of a refusal. */
 static int ask_helper(struct ocv_registry *registry, const char *helper, const char *host,
                       struct ocv_credentials *out, struct ocv_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One request through its redirects, logins and retries, as a state machine, so that several run at
- * once on one thread. What an answer means is retry.c's.
+ * once on one thread. retry.c decides what an answer means.
  *
  * READY -> RUNNING -> classified -> DONE, or READY again (redirect, login, other scheme), or
  * WAITING (back-off) -> READY. Authorization is attached only when the URL of the hop has the

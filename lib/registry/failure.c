@@ -86,7 +86,7 @@ static void hint_authority(struct ocv_exchange *x, const struct ocv_registry_hos
 static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
                        const char *why)
 {
-    if (strstr(why, "wrong version number")) { /* its first bytes are no TLS record */
+    if (strstr(why, "wrong version number")) { /* its first bytes are not a TLS record */
         ocv_error_set(&x->error, OCV_ERR_TLS, "%s: %s answers in plain HTTP", x->what,
                       host->authority);
         if (x->registry->service)
@@ -102,7 +102,7 @@ static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *h
     return OCV_ERR_TLS;
 }
 
-/* What was waited for, and how often. */
+/* Which wait timed out, and how often. */
 static int timed_out(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     const struct ocv_registry *registry = x->registry;
@@ -168,7 +168,7 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
     }
 }
 
-/* What stands between may be what failed. */
+/* The proxy in between may have failed. */
 static void name_proxy(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     char proxy[256], *url = NULL;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define JOBS_DEFAULT 4
-#define BUSY_RETRY_MS 100 /* another process writes the same blob: look again so often */
+#define BUSY_RETRY_MS 100 /* another process writes the same blob: how often to check */
 
 enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
 

@@ -88,7 +88,7 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
     if (status == OCV_OK) {
         d.exchange.method = "HEAD";
         d.exchange.accept = ACCEPT;
-        d.exchange.body_max = OCV_ERROR_BODY_MAX; /* none comes: its length is the manifest's */
+        d.exchange.body_max = OCV_ERROR_BODY_MAX; /* no body: its length is the manifest's */
         status = ocv_exchange_run(&d.exchange, &local);
     }
     const struct ocv_response *r = &d.exchange.transfer.response;
@@ -129,8 +129,8 @@ static const char *skip_space(const char *p, const char *end)
     return p;
 }
 
-/* The member "mediaType" of a JSON object, 0 characters where there is none. No tree is made of
- * what may not even be JSON: the reader of the document finds that out. */
+/* The member "mediaType" of a JSON object, empty if there is none. The document is not parsed here,
+ * as it may not be JSON: its reader reports that. */
 static size_t own_type(const char *p, const char *end, const char **out)
 {
     static const char key[] = "mediaType\"";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* /v2/: does the registry answer, and whom (distribution-spec, "Determining Support")? */
+/* /v2/: does the registry answer, and to whom (distribution-spec, "Determining Support")? */
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -74,5 +74,5 @@ int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *log
             *err = local;
         return status;
     }
-    return OCV_OK; /* what else it says of a question without a repository means nothing */
+    return OCV_OK; /* other errors of a request without a repository mean nothing */
 }

@@ -47,7 +47,7 @@ static bool is_address(const char *host, size_t n)
     return host[0] == '[' || inet_pton(AF_INET, text, &four) == 1;
 }
 
-/* A network (10.0.0.0/8) is libcurl's to compare: an address may be in it. */
+/* Networks (10.0.0.0/8) are compared by libcurl: an address may be in one. */
 static bool entry_matches(const char *entry, size_t len, const char *host, size_t n)
 {
     while (len && *entry == '.') {

@@ -240,7 +240,7 @@ struct ocv_exchange {
     bool redirect_guard;
     bool swapped; /* the other scheme was tried */
     bool swapped_on_400;
-    bool fresh; /* over a connection of its own: an old one began with what was not for us */
+    bool fresh; /* over a new connection: surplus bytes came first on the old one */
     bool credentials_used;
     unsigned attempts, redirects, logins, restarts;
     uint64_t token_serial;
@@ -264,7 +264,7 @@ void ocv_exchange_free(struct ocv_exchange *exchange);
 /** Check the ended transfer: the exchange is READY, WAITING or DONE afterwards. */
 void ocv_exchange_classify(struct ocv_exchange *exchange);
 void ocv_exchange_finish(struct ocv_exchange *exchange, int status);
-/** The same; errors of callbacks and of the core do not know yet what was asked for. */
+/** The same; errors of callbacks and of the core do not name the request yet. */
 void ocv_exchange_finish_named(struct ocv_exchange *exchange, int status);
 /** Where the request belongs: the token realm for a token request, else the registry. */
 int ocv_exchange_origin(const struct ocv_exchange *exchange, char out[OCV_ORIGIN_MAX]);
@@ -325,11 +325,11 @@ void ocv_auth_free(struct ocv_token *tokens);
 /** The header that was sent was refused. Was it made of what a credential provider gave, and may
  *  that have better ones? Then it is forgotten, and the next challenge brings them. */
 bool ocv_auth_renew(struct ocv_exchange *exchange);
-/** The credentials for a host, from options, files, helpers and credential providers; all empty if
+/** The credentials for a host, from options, files, helpers and credential providers; empty if
  *  there are none. */
 int ocv_creds_find(struct ocv_registry *registry, const char *account, const char *repository,
                    struct ocv_credentials *out, struct ocv_error *err);
-/** What to do about a refusal, after that; `used`: the credentials that were found were refused. */
+/** The hint for a refusal, after that; `used`: the credentials that were found were refused. */
 void ocv_creds_hint(const struct ocv_registry *registry, const char *host, bool used,
                     struct ocv_error *err);
 

@@ -11,7 +11,7 @@
 
 #define BACKOFF_FIRST_MS 250
 #define BACKOFF_MAX_MS 15000
-#define RETRY_AFTER_MAX_S 60         /* a server that wants more is reported, not waited for */
+#define RETRY_AFTER_MAX_S 60         /* a server that asks for a longer wait is reported */
 #define PROGRESS_BYTES (1024 * 1024) /* so much received makes a failure count as the first */
 
 static int64_t backoff_time(unsigned attempt)
@@ -101,7 +101,7 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_registry_
 {
     switch (x->transfer.result) {
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_CONNECT: /* a mistyped name shall not take eight seconds to be told */
+    case CURLE_COULDNT_CONNECT: /* a mistyped name must not take eight seconds to be reported */
     case CURLE_SSL_CONNECT_ERROR:
         return host->answered && !x->transfer.refused;
     case CURLE_SEND_ERROR:
@@ -118,7 +118,7 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_registry_
     }
 }
 
-/* Bytes that came behind the end of an earlier answer stood before this one. */
+/* Surplus bytes of an earlier answer came before this one. */
 static bool was_misled(struct ocv_exchange *x)
 {
     const struct ocv_transfer *t = &x->transfer;

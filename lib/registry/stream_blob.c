@@ -28,7 +28,7 @@ static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
     s->size = r->content_length;
     s->first = r->range_start;
     s->total = r->range_total;
-    if (s->first < 0) /* no Content-Range: what broke off cannot go on */
+    if (s->first < 0) /* no Content-Range: a broken transfer cannot resume */
         return OCV_OK;
     s->size = r->range_end - r->range_start + 1;
     if (r->content_length >= 0 && r->content_length != s->size)

@@ -16,7 +16,7 @@ struct ocv_streaming {
     int64_t size;              /* bytes that were promised, -1 while unknown */
     int64_t first, total;      /* of a part: where it begins, -1 if not told; size of the blob */
     int64_t offset;            /* bytes given to the caller */
-    int64_t skip;              /* bytes that come again, from a server without Range */
+    int64_t skip;              /* bytes to skip, from a server without Range */
 };
 
 /** Give the head to the caller. */

@@ -174,7 +174,7 @@ static void set_limits(CURL *easy, const struct ocv_exchange *exchange)
 {
     const struct ocv_registry *registry = exchange->registry;
     unsigned stall = registry->stall_timeout_ms, connect = registry->connect_timeout_ms;
-    if (ocv_exchange_is_document(exchange)) { /* a drip must not hold us for long, either */
+    if (ocv_exchange_is_document(exchange)) { /* a slow drip must not hold us for long, either */
         int64_t left = ocv_exchange_left(exchange);
         stall = registry->document_timeout_ms;
         connect = connect < stall ? connect : stall;

@@ -3,9 +3,8 @@
  *
  * An entry is checked on every kind of nodes. Where it fits, one value of each of its features is
  * the best that the kind has: these values are an alternative. Where other kinds have them, too,
- * but cannot run the entry (another architecture), features are added that tell the kinds apart.
- * What only asks for nodes that an earlier alternative has all of is left out: Slurm tries that
- * first. */
+ * but cannot run the entry (another architecture), features are added that tell the kinds apart. An
+ * alternative whose nodes an earlier one has already is left out: Slurm tries that first. */
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/slurm/slurm_internal.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Output for Slurm: the features of a node, and the constraint of an image.
  *
- * A property is a feature as it stands, "ns::feature::value"; a node has those of its profile, best
+ * A property is a feature unchanged, "ns::feature::value"; a node has those of its profile, best
  * first. What `sinfo -ho %f` prints is read back into kinds of nodes, for which ocv_resolve checks
  * an index. The constraint's alternatives are what the entries need on those kinds, best first;
  * Slurm tries them in that order and gives all nodes of a job the same one.
  *
- * Ownership: callers own what they get. Thread safety: as for a fleet that no one changes. */
+ * Ownership: callers own what they get. Thread safety: as for a fleet that is not changed. */
 #ifndef OCV_SLURM_H
 #define OCV_SLURM_H
 

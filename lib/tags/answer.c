@@ -30,8 +30,8 @@ bool ocv_tag_answer_part(const struct ocv_tag_family *family, const char *of, co
     return false;
 }
 
-/* Does the family ask for it where a tag says less? Else what its defaults say need not be the
- * version that the image has: the documentation may ask more of a driver. */
+/* Does the family ask for it where a tag says less? Otherwise its defaults need not be the version
+ * that the image has: the documentation may ask for a newer driver. */
 static bool family_asks(const struct ocv_tag_family *family, const char *of)
 {
     bool found = false;
@@ -79,7 +79,7 @@ struct answer_collector {
     struct ocv_error *err;
 };
 
-/* A CPU build may stand on a base image with CUDA: of what a tag does not speak, nothing is taken.
+/* A CPU build may stand on a base image with CUDA: facts on which the tag is silent are not used.
  */
 static int hear_version(struct answer_collector *h, const struct ocv_image_version *version)
 {
@@ -101,7 +101,7 @@ static int hear_version(struct answer_collector *h, const struct ocv_image_versi
     return status;
 }
 
-/* Of each thing the best source. */
+/* The best source of each fact. */
 static int hear_all(struct answer_collector *h, const struct ocv_image_config *config)
 {
     struct ocv_image_version version;

@@ -16,7 +16,7 @@ static bool is_manifest(const char *type)
            strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0;
 }
 
-/* What is not plainly a manifest of known size is read: an index gives its images. */
+/* A document that may not be a manifest of known size is read: an index gives its images. */
 int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fixed *f,
                           struct ocv_error *err)
 {
@@ -58,7 +58,7 @@ void ocv_tag_fixed_clear(struct ocv_tag_fixed *fixed)
     ocv_buffer_free(&fixed->body);
 }
 
-/* A file that was kept and is damaged is one that was not. */
+/* A damaged file in the cache counts as missing. */
 static bool recall_config(const struct ocv_tag_source *source, const char *digest,
                           struct ocv_image_config **out)
 {

@@ -30,7 +30,7 @@ static int add_tag(void *data, const char *tag)
     return tags->failed;
 }
 
-/* A registry that has no lists (405 or 501) is as one that keeps this one to itself. */
+/* A registry without lists of tags (405 or 501) is treated like one that refuses this list. */
 static int list_tags(const struct ocv_tag_source *source, struct tag_list *tags,
                      struct ocv_error *err)
 {
@@ -126,7 +126,7 @@ static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *inde
     return index->rule && index->group ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* The one before stays until there is another. */
+/* The previous one is kept until there is another. */
 static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
                       const struct ocv_profile *profile, struct ocv_error *err)
 {
@@ -196,8 +196,8 @@ static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_refere
                : status;
 }
 
-/* A tag of which no part says what it needs is the name of a set, but no member of it. Where there
- * is such a tag, it is what was asked for; but where its configuration may say it, that is asked.
+/* A tag whose parts do not say what it needs is the name of a set, not a member of it. If such a
+ * tag exists, it is what was asked for, unless its configuration may say what it needs.
  */
 static int taken_as_it_is(const struct ocv_tag *tag, const struct ocv_tag_source *source, bool *out,
                           struct ocv_error *err)
@@ -319,7 +319,7 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
             return OCV_OK;
         }
         if (!f || (asks && asked == OCV_TAG_CONFIGS_MAX)) {
-            unread = OCV_TAG_UNREAD_OUT; /* nothing of what is left would win, or may be asked */
+            unread = OCV_TAG_UNREAD_OUT; /* none of the rest would win, or may be asked */
         } else {
             char digest[OCV_DIGEST_MAX];
             snprintf(digest, sizeof(digest), "%s", winner->digest);
@@ -329,7 +329,7 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
         if (status < 0)
             return status;
         choice->stale = true;
-        ocv_decision_free(decision); /* it borrows the index that goes now */
+        ocv_decision_free(decision); /* it borrows the index that is freed now */
         decision = NULL;
     }
 }

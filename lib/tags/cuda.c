@@ -81,7 +81,7 @@ const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX
     return out;
 }
 
-/* NULL: of such a toolkit nothing is known. Of a major version alone the newest. */
+/* NULL: an unknown toolkit. For a major version alone the newest. */
 static const char *toolkit_list(unsigned major, unsigned minor, bool open)
 {
     for (size_t i = 0; i < sizeof(ocv_toolkits) / sizeof(*ocv_toolkits); i++)
@@ -125,7 +125,7 @@ static int append_property(struct ocv_buffer *out, const char *feature, const ch
                              out->len ? ", " : "", feature, value);
 }
 
-/* What the tag says of anything but its CUDA version. */
+/* What the tag says about anything but its CUDA version. */
 static int append_rest(const struct claim *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = OCV_OK;

@@ -39,7 +39,7 @@ static bool is_there(const struct ocv_buffer *text, const char *piece)
     return false;
 }
 
-/* What there is no room for is left out: the first values count most. */
+/* Values beyond the limit are left out: the first ones count most. */
 static int append_property(struct hope_text *h, const char *ns, const char *feature,
                            const char *value)
 {
@@ -77,7 +77,7 @@ static const struct ocv_namespace *find_namespace(const struct ocv_profile *prof
     return NULL;
 }
 
-/* What the tag says stands, but for the value that it leaves open. */
+/* The tag's own values are kept, except the one that it leaves open. */
 static int append_said(struct hope_text *h, const char *ns, const char *asked)
 {
     int status = OCV_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a reference says by its family's rules. The tag is read from left to right: the first item
- * that matches up to a separator takes its part, and what no item takes is unknown up to the next
- * separator. Nothing is guessed: a thing said twice is ambiguous. */
+/* The meaning of a reference by its family's rules. The tag is read from left to right: the first
+ * item that matches up to a separator takes its part, and what no item takes is unknown up to the
+ * next separator. Nothing is guessed: a thing said twice is ambiguous. */
 #include "lib/core/property_internal.h"
 #include "lib/tags/tags_internal.h"
 
@@ -145,7 +145,7 @@ static bool answers_any(const struct parser *p, const struct ocv_tag_pair *gives
     return false;
 }
 
-/* Later ones than there is room for are not taken: no tag has as many. */
+/* Those beyond the limit are dropped: no tag has as many. */
 static void assume_pairs(struct parser *p, const struct ocv_tag_pair *list, size_t n)
 {
     if (n && p->n_assumptions < OCV_TAG_ASSUMPTIONS_MAX)

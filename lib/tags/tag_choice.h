@@ -23,12 +23,13 @@ struct ocv_tag_choice {
     bool stale; /* more is known than the index has, or for another host */
 };
 
-/** What is not plainly a manifest of known size is read: an index gives its images. */
+/** A document that may not be a manifest of known size is read: an index gives its images. */
 int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Was the configuration of that image read? */
 bool ocv_tag_is_read(const struct ocv_tag_fixed *fixed, const char *digest);
-/** Read it, and what the tag says with it. What is no configuration says nothing. */
+/** Read it, and what the tag says with it. A document that is not a configuration gives no facts.
+ */
 int ocv_tag_read_config(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
                         const char *digest, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The digest of the candidate's first image; empty where an index has none. */

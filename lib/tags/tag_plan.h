@@ -8,10 +8,10 @@
 
 /** Sets of tags that stand for one name each. Owns the parsed tags. */
 struct ocv_tag_plan;
-/** Plan over `n` tags of the reference's repository, in any order; what stands twice counts once.
- * `wanted` (may be NULL): only the set of that name. Of tags that say the same, one is taken by the
- * rule's preference; where that does not decide none is, and a doubt says so. Sets in which there
- * is nothing to choose are left out. */
+/** Plan over `n` tags of the reference's repository, in any order; duplicates count once. `wanted`
+ * (may be NULL): only the set of that name. Of tags that say the same, one is taken by the rule's
+ * preference; if that does not decide, none is taken and a doubt says so. Sets in which there is
+ * nothing to choose are left out. */
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -24,8 +24,8 @@ size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set);
 const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set, size_t i,
                                           const char **label);
 /** Ask the configurations of a set's members for what their tags leave open. Members that are
- * refused then become tags that are left out; the others are ones that ask for nothing, and stand
- * where they stood. */
+ * refused then become tags that are left out; the others then ask for nothing and keep their
+ * places. */
 int ocv_tag_plan_ask(struct ocv_tag_plan *plan, size_t set, const struct ocv_tag_source *source,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** The member as entries of an index of the set. */

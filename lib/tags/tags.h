@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
- * and then safe to use from several threads. */
+/** The meaning of published tags, for images whose accelerator is only in the tag. Immutable once
+ * read, and then safe to use from several threads. */
 struct ocv_tag_rules;
 /** Rules without any family. */
 int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -74,9 +74,9 @@ int ocv_tag_answer(const struct ocv_tag *tag, const struct ocv_image_config *con
  * from what the tag says; NULL for nothing. */
 const char *ocv_tag_heard(const struct ocv_tag *tag);
 const char *ocv_tag_contradiction(const struct ocv_tag *tag);
-/** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the
- *  devices for which such a build holds code, and, where its family's builds run by CUDA's
- *  minor-version compatibility, with the first version of that major, too. */
+/** The properties that it gives, or an empty set. Never NULL. Of a CUDA version: with the devices
+ *  for which such a build holds code, and, where its family's builds run by CUDA's minor-version
+ *  compatibility, with the first version of that major, too. */
 const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
 /** What the words of the tag, its repository and the defaults say alone. Never NULL. */
 const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
@@ -120,10 +120,10 @@ struct ocv_tag_candidate {
     const struct ocv_tag_answered *answered; /**< of the images whose configuration was read */
     size_t n_answered;
 };
-/** What stands in an index for an image of a tag that leaves to its configuration what it needs,
- *  where that was not read: what the tag says by itself, nothing where it is refused; a value that
- *  no host has; or the best that it could say on the host of a profile, so that whatever a resolver
- *  prefers to it need not be compared with what it says. */
+/** The properties of an image in an index whose tag leaves its needs to a configuration that was
+ *  not read: what the tag says by itself, and nothing if it is refused; a value that no host has;
+ *  or the best that the configuration could say for the host of a profile, so that an entry that a
+ *  resolver prefers even to that needs no further comparison. */
 enum ocv_tag_unread { OCV_TAG_UNREAD_OUT, OCV_TAG_UNREAD_NEVER, OCV_TAG_UNREAD_HOPE };
 /** Append the candidates as an image index with our annotations, to be parsed and resolved as any
  *  other. Its own digest means nothing. `profile`: for OCV_TAG_UNREAD_HOPE. */
@@ -178,7 +178,7 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
 /** The index to choose in; its digest names the digests that were fixed. Valid until the next call
  *  of ocv_tag_choice_resolve. */
 const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
-/** The same as the caller's own, and the choice is freed. */
+/** The same, owned by the caller; the choice is freed. */
 struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
 /** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
 const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
@@ -197,7 +197,7 @@ struct ocv_tag_note {
     const char *tag;           /**< "v0.11.0" */
     const char *digest;        /**< of the image; empty where none was asked */
     const char *heard;         /**< "CUDA_VERSION=12.8.1", or NULL */
-    const char *refused;       /**< why it is no variant, though it was asked, or NULL */
+    const char *refused;       /**< why it is not a variant, though it was asked, or NULL */
     const char *contradiction; /**< how tag and configuration differ, or NULL */
 };
 /** The i-th such image of the last choice; false past the last. One that was not asked, since

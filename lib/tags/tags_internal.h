@@ -57,11 +57,11 @@ struct ocv_tag_where {
     size_t n, n_compiled;
 };
 
-/** What holds where no part said it. */
+/** A default for what no part says. */
 struct ocv_tag_default {
-    const char *const *missing; /**< kinds that nothing spoke of; none: always */
+    const char *const *missing; /**< kinds that no part states; none: always */
     size_t n_missing;
-    const char *said; /**< kind that something spoke of, or NULL */
+    const char *said; /**< kind that some part states, or NULL */
     struct ocv_tag_where where;
     const struct ocv_tag_pair *gives, *assumes, *groups;
     size_t n_gives, n_assumes, n_groups;
@@ -189,18 +189,19 @@ struct ocv_tag {
     const char *reference, *tag;
     const char *repository;      /**< as the family's rules know it */
     struct ocv_properties *said; /**< by tag, repository and defaults */
-    const char *words;           /**< of it, what no default says (comma-separated), or NULL */
+    const char *words;           /**< those of `said` that no default gives (comma-separated), or
+                                  *   NULL */
     struct ocv_properties *properties; /**< with what the family says of its CUDA builds */
     struct ocv_properties *base;       /**< of its base image, where that is another one; or NULL */
     struct ocv_tag_group *groups;      /**< sorted by key */
     size_t n_groups;
-    bool plain; /**< every part of it is a group's value: none is about hardware */
+    bool plain; /**< every part of it is a group's value, not about hardware */
     const char **ignored, **unknown, **ambiguous;
     size_t n_ignored, n_unknown, n_ambiguous;
     const char *refused; /**< or NULL */
     const char *label;   /**< what its parts make of it, or NULL */
     const char *assumed; /**< of `said`, the properties of assumptions (comma-separated), or NULL */
-    bool by_default;     /**< refused for what no part says, not for what one does */
+    bool by_default;     /**< refused because a part is missing, not because of one */
     const char *asks[OCV_TAG_ASKS_MAX];     /**< what its configuration is to say: "cuda" */
     const char *asked_by[OCV_TAG_ASKS_MAX]; /* the part that leaves it open, "" for a default */
     size_t n_asks;

@@ -109,7 +109,7 @@ static bool read_member(struct json_reader *r, json_t *object)
         r->nomem = true;
         return false;
     }
-    return json_object_size(object) > before; /* else the key stood there before */
+    return json_object_size(object) > before; /* else a duplicate key */
 }
 
 static bool read_item(struct json_reader *r, json_t *list)

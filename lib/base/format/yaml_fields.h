@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a YAML file may hold, as tables: the keys of each mapping and what the value of each must
- * be. A tree is checked against them in one pass, with one wording for all files; past that the
- * readers take every shape for granted. test_yaml_schema.c holds the tables against the JSON
- * schemas. Compiled into each library that uses it, as yaml_tree.h is. */
+/* What a YAML file may hold, as tables: the keys of each mapping and the values that each may have.
+ * A tree is checked against them in one pass, with one wording for all files; past that the readers
+ * take every shape for granted. test_yaml_schema.c holds the tables against the JSON schemas.
+ * Compiled into each library that uses it, as yaml_tree.h is. */
 #ifndef OCV_YAML_FIELDS_H
 #define OCV_YAML_FIELDS_H
 
@@ -16,7 +16,7 @@ struct ocv_yaml_reader {
 /** What a value may be: several bits where it may be one or the other. */
 enum ocv_yaml_takes { OCV_TAKES_TEXT = 1, OCV_TAKES_LIST = 2, OCV_TAKES_MAP = 4 };
 
-/** A value. What is zero here asks for nothing. */
+/** A value. A zero member sets no condition. */
 struct ocv_yaml_rule {
     unsigned takes;
     bool empty; /**< a text may be empty, which for a list or mapping is one without members */
@@ -33,7 +33,7 @@ struct ocv_yaml_rule {
     const struct ocv_yaml_table *table; /**< a mapping with these keys */
     const struct ocv_yaml_rule *name;   /**< a mapping with any keys: of each key, as a text */
     const struct ocv_yaml_rule *each;   /**< and of its value */
-    /** What no table says; called when the node is all that the rest asks for. */
+    /** Checks that a table cannot express; called after the others have passed. */
     int (*check)(const struct ocv_yaml_reader *r, const struct ocv_yaml *node);
 };
 
@@ -48,7 +48,7 @@ struct ocv_yaml_table {
     const char *what; /**< "a variant", for messages; NULL: the whole file */
     const struct ocv_yaml_key *keys;
     size_t n;
-    const struct ocv_yaml_table *other; /**< the keys where the first one of that table is there */
+    const struct ocv_yaml_table *other; /**< the keys if the first one of that table is present */
     const struct ocv_yaml_table *inner; /**< somewhere below, where an unknown key may belong */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* posix_spawn(3) can set neither limits nor a signal at the parent's death, and between fork(2) and
  * exec a copy of a threaded process may find every lock taken. So the child borrows our memory
- * until it execs, as posix_spawn does it: this thread stands still meanwhile, every signal is
- * blocked, and the child makes bare system calls only. Nothing that libc or a sanitizer intercepts
- * may be called there: it would change what the parent remembers of itself. */
+ * until it execs, as posix_spawn does it: this thread waits, every signal is blocked, and the child
+ * makes bare system calls only. Nothing that libc or a sanitizer intercepts may be called there: it
+ * would change the parent's own state. */
 #include "lib/base/system/spawn.h"
 
 #include "lib/base/cleanup.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What was not taken: the entry that this host's hardware is of the kind for, and that would have
- * been chosen if the driver were newer or the devices were others. */
+/* The entry that was missed: this host has that kind of hardware, and would have got the entry with
+ * a newer driver or other devices. */
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a host that has no such device nothing was missed, nor what was switched off. */
+/* A host without such a device missed nothing, nor does anything that was disabled count. */
 static bool is_missed(const struct ocv_decision *d, const struct ocv_rejection *r)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);

@@ -98,7 +98,7 @@ static bool entry_fits(const struct ocv_decision *d, const struct ocv_entry *ent
 }
 
 /* The user space of the entry's image, where it is newer than the first of the host's list, which
- * was tested. NULL: it was tested, too, or none is named. */
+ * was tested. NULL: it was tested, too, or the entry names none. */
 static const char *untested_note(const struct ocv_decision *d, const struct ocv_entry *entry,
                                  const char **tested)
 {

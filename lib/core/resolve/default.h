@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Which entries are for everybody: the core, lint and tables ask. */
+/* Which entries are defaults; used by the core, lint and tables. */
 #ifndef OCV_DEFAULT_H
 #define OCV_DEFAULT_H
 
 #include "ocivariant/index.h"
 
-/** Is it an image that hosts take which no variant fits: `null`, or an ordinary image that is
- *  finished, and no twin in a format that only some hosts read (os.features)? */
+/** Is it a default for hosts that no variant fits: `null`, or a complete ordinary image that is not
+ *  a twin in a format that only some hosts read (os.features)? */
 bool ocv_entry_is_default(const struct ocv_entry *entry);
 /** Is it hidden ("x-...") without annotations: a variant that its publisher has yet to annotate? */
 bool ocv_entry_is_unfinished(const struct ocv_entry *entry);

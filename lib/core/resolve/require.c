@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What must be used (`require`): an entry that fits is out unless one of its matched properties is
- * that, or, of one value, the devices that serve it have it. */
+/* `require`: an entry that fits is rejected unless it matched the required property, or, where a
+ * single value is required, the devices that serve it have that value. */
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>

@@ -79,12 +79,12 @@ struct ocv_candidate {
 };
 
 struct ocv_decision {
-    struct ocv_arena own, *arena; /* all of it is there: its own, or that of shared tables */
+    struct ocv_arena own, *arena; /* complete: its own, or of shared tables */
     const struct ocv_index *index;
     const struct ocv_profile *profile;
     struct ocv_host_table host;
     struct ocv_platform platform;     /* resolved for */
-    struct ocv_candidate *candidates; /* one room with `rejected`, filled from its end */
+    struct ocv_candidate *candidates; /* one allocation with `rejected`, filled from its end */
     size_t n_candidates;
     struct ocv_rejection *rejected;
     size_t n_rejected;

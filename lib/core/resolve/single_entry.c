@@ -49,7 +49,8 @@ static int index_of_one(const char *label, const char *properties, struct ocv_in
                       : ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
 }
 
-/* What runs everywhere, or is ranked by its index alone: only a wish can be against it. */
+/* An entry that runs everywhere, or is ranked by its index alone: only preferences can rule it out.
+ */
 static int check_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
                       struct ocv_buffer *reason, struct ocv_error *err)
 {

@@ -31,7 +31,7 @@ static bool uses_namespace(const struct ocv_lint *lint, const char *ns)
     return false;
 }
 
-/* An entry that no reader takes: what it was to use is not known. */
+/* Is there an entry that no reader takes? Its namespaces are unknown. */
 static bool has_broken_variant(const struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++)
@@ -55,8 +55,8 @@ static bool is_named(const char *list, const char *name)
     return false;
 }
 
-/* Of one accelerator `index create` writes the order itself; of two it must be told. Named as they
- * come. */
+/* For one accelerator `index create` writes the order itself; for two it must be given. Named in
+ * the order of the entries. */
 static void check_order(struct ocv_lint *lint)
 {
     ocv_auto_buffer list;

@@ -25,7 +25,7 @@ static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *d
                       digest, target, digest);
 }
 
-/* Of two that hosts cannot order. */
+/* The hint for two variants that hosts cannot order. */
 static void hint_rank(struct ocv_lint *lint)
 {
     if (lint->input->draft)
@@ -38,7 +38,8 @@ static void hint_rank(struct ocv_lint *lint)
                       ocv_lint_target(lint));
 }
 
-/* Of two variants with the same properties one is never chosen, however they are ranked. */
+/* The hint for two variants with the same properties: one is never chosen, however they are ranked.
+ */
 static void hint_differ(struct ocv_lint *lint, const char *label)
 {
     if (lint->input->draft)
@@ -138,7 +139,7 @@ static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
            !b->platform.n_os_features;
 }
 
-/* What was said of an entry: once each is enough, however many others it is like. */
+/* Findings that an entry has already: one of each is enough, however many others it resembles. */
 struct label_findings {
     bool differ, equal, tie, image;
 };

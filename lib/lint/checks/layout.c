@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Before it is read: of one that is too large nothing else can be said. */
+/* Checked before it is parsed: an index that is too large gets no other finding. */
 void ocv_lint_check_size(struct ocv_lint *lint)
 {
     if (lint->input->len > OCV_MANIFEST_MAX)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Variants that are never chosen (OCV121). B hides A when B fits every host that A fits, and stands
  * before A on each of them. Readers compare namespaces in the index's order, features and values in
- * the host's; an unknown host may have any order, so of a namespace that hosts report only this is
- * sure: if both name the same features and B accepts every value that A accepts, A is not better. A
- * static namespace's order is known. A user's own namespace_priority is not considered. */
+ * the host's; an unknown host may have any order, so for a namespace that hosts report only this is
+ * certain: if both name the same features and B accepts every value that A accepts, A is not
+ * better. A static namespace's order is known. A user's own namespace_priority is not considered.
+ */
 #include "lib/lint/lint_internal.h"
 
 #include <string.h>
@@ -119,10 +120,10 @@ static enum comparison compare_reported(const struct ocv_lint *lint, const struc
         if (!strcmp(p.ns, ns) && find_run(lint, b, p.ns, p.feature).end == 0)
             return UNSURE; /* A names more, and may rank higher by it */
     }
-    return NOT_WORSE; /* fits_wherever has seen to the values */
+    return NOT_WORSE; /* fits_wherever has checked the values */
 }
 
-/* Of a namespace that neither names nothing is asked. */
+/* A namespace that neither names asks for nothing. */
 static bool is_static(const struct ocv_lint *lint, const struct ocv_entry *a,
                       const struct ocv_entry *b, const char *ns)
 {

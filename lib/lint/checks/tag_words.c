@@ -39,7 +39,7 @@ static bool is_namespace(struct ocv_property p, const char *feature)
     return !strncmp(p.ns, feature, n) && feature[n] == ' ';
 }
 
-/* The entry asks for other accelerators and not for this one. */
+/* Does the entry ask for other accelerators and not for this one? */
 static bool is_of_another(const struct ocv_lint *lint, const struct ocv_entry *entry,
                           const char *feature)
 {

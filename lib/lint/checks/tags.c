@@ -37,7 +37,7 @@ static bool names_feature(const struct ocv_lint *lint, const struct ocv_entry *e
     return found;
 }
 
-/* The values of a feature that the entry names are all the tag's. */
+/* Are all values of the feature that the entry names the tag's, too? */
 static bool is_within(const struct ocv_lint *lint, const struct ocv_entry *entry,
                       const struct ocv_properties *set, struct ocv_property feature)
 {
@@ -56,8 +56,8 @@ static bool is_within(const struct ocv_lint *lint, const struct ocv_entry *entry
 }
 
 /* Features that both name must share a value; hardware that the tag names must be named at all. A
- * tag may say less than the entry: that is what tags do. `*out`: what the entry has not; `*named`:
- * it has another value of that. */
+ * tag may say less than the entry: that is what tags do. `*out`: the property that the entry lacks;
+ * `*named`: it has another value of that feature. */
 static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, size_t at,
                           struct ocv_property *out, bool *named)
 {
@@ -100,8 +100,8 @@ static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *t
     ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
 }
 
-/* The entry of the image that the tag names; of one under several labels that one which agrees.
- * Their number where there is none. */
+/* The entry of the image that the tag names; if it has several labels, the one that agrees. The
+ * number of entries if there is none. */
 static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, const char *digest)
 {
     size_t n = ocv_index_count(lint->index), found = n;

@@ -83,8 +83,8 @@ bool ocv_source_read(const struct ocv_probe_host *host, const struct ocv_yaml *s
 bool ocv_source_version(char *text);
 /** Names of units of memory, ascending by 1024. NULL past the end. */
 const char *ocv_source_units(size_t i);
-/** A number (decimal, or hexadecimal with 0x) of such units (NULL: bytes) in bytes. False where it
- *  is none, zero, or too large. */
+/** A number (decimal, or hexadecimal with 0x) of such units (NULL: bytes) in bytes. False if it is
+ *  malformed, zero, or too large. */
 bool ocv_source_bytes(const char *text, const char *unit, uint64_t *out);
 
 /* ---- Devices (match.c, class.c, declarative.c) ----------------------------------------------- */

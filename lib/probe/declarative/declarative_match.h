@@ -17,7 +17,7 @@ struct ocv_matcher {
 struct ocv_declared *ocv_match_append(const struct ocv_matcher *m, int *status);
 /** True if a device with this driver (empty: none) can serve builds. */
 bool ocv_match_driver(const struct ocv_matcher *m, const char *driver);
-/** True if a rule wants this number, or says nothing of it. `digits`: leading zeros included. */
+/** True if a rule wants this number, or does not mention it. `digits`: leading zeros included. */
 bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits);
 /** The first PCI rule that fits, or NULL. */
 const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,

@@ -51,7 +51,7 @@ bool ocv_match_driver(const struct ocv_matcher *m, const char *driver)
 
 /* ---- PCI ------------------------------------------------------------------------------------- */
 
-/* A member that is not there asks nothing. `digits`: of the number, leading zeros included. */
+/* A missing member sets no condition. `digits`: of the number, leading zeros included. */
 bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits)
 {
     char text[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From what an executable provider printed to a namespace of the profile. */
+/* Turn the output of an executable provider into a namespace of the profile. */
 #include "lib/probe/executable/executable.h"
 
 #include "lib/base/format/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an executable provider printed. Everything is checked before anything is used: an unknown
- * key is a mistake that its author should see, and what goes into a profile must be read
+/* Check the output of an executable provider. Everything is checked before anything is used: an
+ * unknown key is a mistake that its author should see, and what goes into a profile must be read
  * back by every command. */
 #include "lib/base/text.h"
 #include "lib/probe/executable/executable.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The directory of executable providers. A user who can write there runs code as us, which is root
- * in a daemon: what others than root or ourselves could have written is not run. */
+ * in a daemon: a file that others than root or ourselves could have written is not run. */
 #include "lib/base/file.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"

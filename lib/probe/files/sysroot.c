@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of the machine that is looked at. Invariant: whatever a recorded tree holds (absolute
- * links,
+/* Files of the machine that is probed. Invariant: whatever a recorded tree holds (absolute links,
  * "..", FIFOs, endless files), nothing outside it is opened and no read blocks or grows past its
  * limit. */
 #include "lib/probe/files/sysroot.h"
@@ -174,7 +173,7 @@ static int reopen_handle(int handle, int root, const char *path)
     if (fd >= 0 || errno != ENOENT)
         return fd;
     fd = ocv_sysroot_openat(root, path,
-                            flags); /* no /proc here: it is the same file all but surely */
+                            flags); /* no /proc here: it is almost certainly the same file */
     if (fd >= 0 && !is_regular(fd)) {
         close(fd);
         errno = EBADFD;

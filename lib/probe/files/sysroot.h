@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of the machine that is looked at, below a directory that stands for /. */
+/* Files of the probed machine, below a directory that stands for /. */
 #ifndef OCV_SYSROOT_H
 #define OCV_SYSROOT_H
 

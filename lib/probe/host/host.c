@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
+/* The machine that is probed: the one this runs on, a recorded tree, or a CPUID file.
  */
 #include "lib/probe/host/host.h"
 
@@ -43,7 +43,7 @@ static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
     int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err);
     if (status == OCV_ERR_NOT_FOUND) {
         *err = (struct ocv_error){0};
-        return OCV_OK; /* a tree of devices only is worth looking at, too */
+        return OCV_OK; /* a tree of devices only is read, too */
     }
     if (status == OCV_OK)
         status = ocv_cpuinfo_parse(&text, &host->cpuinfo, err);

@@ -36,7 +36,7 @@ int ocv_probe_host_open(const struct ocv_probe_options *options, struct ocv_prob
 void ocv_probe_host_close(struct ocv_probe_host *host);
 /** Path of a program of this project ("nvml-query"), or of the directory "providers": from
  * `libexecdir` of the options; else beside their datadir, where it is there; else the installed
- * one. Too long: false. Whether it exists is not said. */
+ * one. False if it is too long. It need not exist. */
 bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name, char *path,
                             size_t size);
 /** A variable of the environment that describes the machine this runs on: NULL where it is unset or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PCI devices of the machine that is looked at. They are read once, when the host is opened, and
- * shared by all providers. */
+/* PCI devices of the probed machine. They are read once, when the host is opened, and shared by all
+ * providers. */
 #ifndef OCV_PCI_H
 #define OCV_PCI_H
 

@@ -79,7 +79,7 @@ static bool read_parameter(struct cursor *c, struct ocv_challenge *challenge, co
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (len == strlen(known[i].name) && !strncasecmp(name, known[i].name, len))
             return read_value(c, known[i].out, known[i].size);
-    read_value(c, unknown, sizeof(unknown)); /* too long for nothing: of no interest */
+    read_value(c, unknown, sizeof(unknown)); /* unknown parameter: skipped, whatever its length */
     return true;
 }
 

@@ -53,7 +53,7 @@ static bool has_ended(pid_t pid)
     return rc < 0 ? errno != EINTR : info.si_pid != 0;
 }
 
-/* What is there; 1: there may be more, 0: that was all. */
+/* Read what is available; 1: there may be more, 0: the end. */
 static int read_some(int fd, struct ocv_buffer *out, struct ocv_error *err)
 {
     char chunk[4096];

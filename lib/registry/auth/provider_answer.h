@@ -13,7 +13,7 @@
 #define OCV_PROVIDER_AUTHS_MAX 256u          /* credentials in it */
 #define OCV_PROVIDER_KEY_MAX 1024u           /* bytes of what one of them is for */
 
-/** For which other images the answer holds, too. */
+/** Which other images the answer is for, too. */
 enum ocv_provider_scope { OCV_SCOPE_IMAGE, OCV_SCOPE_REGISTRY, OCV_SCOPE_GLOBAL };
 
 struct ocv_provider_answer {
@@ -31,8 +31,8 @@ int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
                               struct ocv_provider_answer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_provider_answer_free(struct ocv_provider_answer *answer);
-/** The credentials for HOST[:PORT]/REPOSITORY: of the keys that match the one that is last in the
- *  order of bytes, so that a longer path counts more, as for kubelet. Empty: there are none. */
+/** The credentials for HOST[:PORT]/REPOSITORY: of the keys that match, the last in byte order, so
+ *  that a longer path wins, as for kubelet. Empty if none matches. */
 int ocv_provider_answer_find(const struct ocv_provider_answer *answer, const char *image,
                              struct ocv_credentials *out, struct ocv_error *err) OCV_WARN_UNUSED;
 

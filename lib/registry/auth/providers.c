@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One lock guards all of it, and is never held while a program runs. Whoever needs an answer that
- * is not there makes a run, or joins the one for the same image, and looks again whenever one ends.
- * A run belongs to its thread and to those who wait for it; the thread may outlive all of them, and
- * ocv_credential_providers_free, too: the last one frees. */
+/* One lock guards all of it, and is never held while a program runs. A caller whose answer is
+ * missing starts a run, or joins the one for the same image, and looks again whenever a run ends. A
+ * run belongs to its thread and to its waiting callers. The thread may outlive all of them, and
+ * ocv_credential_providers_free, too: the last owner frees. */
 #include "lib/registry/auth/providers.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
@@ -21,9 +21,9 @@
 #define RUNS_MAX 4u      /* of one program at a time */
 #define KEPT_MAX 128u    /* answers of one program */
 #define FAILED_MS 10000  /* a failure stands so long */
-#define FRESH_MS 5000    /* no younger answer is asked for again */
-#define UNKEPT_MS 60000  /* how long what is not to be kept may be used by who asked */
-#define LOOK_MS 100      /* at whether the caller still wants it */
+#define FRESH_MS 5000    /* an answer younger than this is not asked for again */
+#define UNKEPT_MS 60000  /* how long a caller may use an answer that is not cached */
+#define LOOK_MS 100      /* how often to check that the caller still waits */
 #define STACK_SIZE (256u * 1024)
 
 /* An answer, or the reason of a failure. */
@@ -149,7 +149,7 @@ bool ocv_providers_renew(struct ocv_credential_providers *providers, uint64_t is
 /* ---- the life of all; with the lock held unless it says so ------------------------------------
  */
 
-/* The lock is given up, and all of it freed with the last reference. */
+/* Unlocks, and frees everything with the last reference. */
 static void unlock_and_drop(struct ocv_credential_providers *p)
 {
     bool last = --p->refs == 0;
@@ -178,7 +178,7 @@ static void drop_run(struct provider_run *run)
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* What came of it, to be kept or handed over; NULL where memory ran out. */
+/* The result of a run, to be cached or handed over; NULL without memory. */
 static struct kept *make_kept(const struct provider_run *run, int status,
                               struct ocv_provider_answer *answer, const char *why)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
- * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
+ * publisher wrote. The bytes are made here and not published: only their entries' digests are real.
+ */
 #include "lib/base/format/json.h"
 #include "lib/tags/plan/plan.h"
 
@@ -172,7 +173,7 @@ static int put_list(json_t *annotations, const char *key, const struct plan_buil
     return status;
 }
 
-/* Their order is by what is known of them. */
+/* Ordered by what is known about them. */
 static int order_tags(struct plan_build *m, const struct ocv_tag_candidate *candidates,
                       const struct ocv_tag **tags, size_t n)
 {

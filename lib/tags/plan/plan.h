@@ -72,7 +72,7 @@ const char *ocv_tag_order_property(const struct ocv_tag_order *order, const stru
 int ocv_tag_order_list(const struct ocv_tag_order *order, struct ocv_buffer *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the index's namespaces: the family's list, or where the order needs one the usual list;
- *  nothing where neither is. */
+ *  nothing if there is neither. */
 int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffer *out,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What no single value of a rule file shows: names that stand for nothing, and captures that no
- * pair of parentheses makes. A slip of the pen would otherwise be a rule that never applies. */
+/* Checks across the values of a rule file: names that are not defined, and captures without a pair
+ * of parentheses. A typing error would otherwise be a rule that never applies. */
 #include "lib/tags/rules/read.h"
 
 #include <ctype.h>
@@ -108,7 +108,7 @@ static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *lis
     return status;
 }
 
-/* A word for which no part of the family reads a version would be asked for in vain. */
+/* A fact whose version no part of the family reads would be asked for in vain. */
 static int check_config(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *of)
 {
     struct ocv_tag_answer_part part;

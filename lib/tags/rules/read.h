@@ -43,7 +43,7 @@ int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
  *  that the pattern was put into. */
 int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                             const struct ocv_tag_item *item, size_t frame) OCV_WARN_UNUSED;
-/** Of a family that was read: does each name that it uses stand for something? */
+/** Is each name that the family uses defined? */
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
 
 #endif

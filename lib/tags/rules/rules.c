@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
- * administrator's file stands before a shipped one. */
+ * administrator's file takes precedence over a shipped one. */
 #include "lib/base/array.h"
 #include "lib/base/file.h"
 #include "lib/tags/rules/read.h"
@@ -122,7 +122,7 @@ static bool concerns_repository(const struct ocv_yaml *tree, const char *reposit
     for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
         if (entry_concerns(m, repository))
             return true;
-    return !list; /* without one it is an error that must be told */
+    return !list; /* without one it is an error that must be reported */
 }
 
 /* Takes the tree over. */
@@ -153,7 +153,7 @@ static int add_family(struct ocv_tag_rules *rules, const char *source, struct oc
     return OCV_OK;
 }
 
-/* Of files for other repositories no more is checked than tells that: there are many, and the
+/* Files for other repositories are checked only as far as that shows: there are many, and the
  * notations in them are checked where they are used. */
 static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                     const char *repository, struct ocv_error *err)

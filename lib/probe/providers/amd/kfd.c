@@ -20,7 +20,7 @@
 #define HEAP_PUBLIC 1u
 #define HEAP_PRIVATE 2u
 
-/* One decimal number that ends the line; false if it is none or too large. */
+/* One decimal number that ends the line; false if it is malformed or too large. */
 static bool read_number(const char *text, const char *end, uint64_t *out)
 {
     uint64_t value = 0;

@@ -2,7 +2,7 @@
 /* Which ROCm a container may bring. It brings a user space of its own; what the host gives is the
  * kernel driver. AMD's "User and kernel-space support matrix" says which user spaces a release of
  * the driver is for. Its lower ends are firm. Its upper ends are where AMD had tested when the page
- * was written, and move with every ROCm: what is newer stands behind all that was tested. */
+ * was written, and move with every ROCm: newer ones come after all that was tested. */
 #include "lib/probe/providers/amd/amd.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #define OCV_CPU_ITEMS_MAX 128 /**< values of an answer */
 #define OCV_CPU_NO_BIT 255    /**< of a flag that only a name shows */
 
-/** What was said of the processors; a flag counts when its bit or its name is there. */
+/** What is known of the processors; a flag counts when its bit or its name is there. */
 struct ocv_cpu_facts {
     const char *source; /**< for the profile: "hwcap", "hwprobe", "cpuinfo" */
     uint64_t words[OCV_CPU_WORDS];
