@@ -245,13 +245,16 @@ static bool has_string(char *const *list, size_t n, char *text)
     return n && bsearch(&text, list, n, sizeof(*list), compare_strings);
 }
 
-/* Is path[0, len) gone, with all below it? */
+/* Is path[0, len) gone, with all below it? A file may stand where a directory stood. */
 static bool hides_prefix(const struct ocv_content_report *upper, char *path, size_t len)
 {
+    const struct ocv_content_file wanted = {.path = path};
     uint64_t hash = hash_path(path, len);
     char kept = path[len];
     path[len] = '\0';
     bool hidden = has_string(upper->removed, upper->n_removed, path) ||
+                  (upper->n_files &&
+                   bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files)) ||
                   (upper->n_others &&
                    bsearch(&hash, upper->others, upper->n_others, sizeof(hash), compare_hashes));
     path[len] = kept;
@@ -272,10 +275,6 @@ static bool is_opaque(const struct ocv_content_report *upper, char *path, size_t
 /* Does the sorted layer `upper` hide a path of the layers below? `path` is changed for a moment. */
 static bool hides_path(const struct ocv_content_report *upper, char *path)
 {
-    struct ocv_content_file wanted = {.path = path};
-    if (upper->n_files &&
-        bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files))
-        return true;
     bool hidden = is_opaque(upper, path, 0) || hides_prefix(upper, path, strlen(path));
     for (char *slash = strchr(path, '/'); slash && !hidden; slash = strchr(slash + 1, '/'))
         hidden = hides_prefix(upper, path, (size_t)(slash - path)) ||

@@ -114,6 +114,21 @@ START_TEST(test_a_whiteout_hides_no_namesake)
 }
 END_TEST
 
+START_TEST(test_a_file_hides_the_directory_that_it_replaces)
+{
+    struct ocv_content_report image = {0}, layer = {0};
+    add(&layer, "a/b/cuda.so", "cuda.so");
+    add(&layer, "a/b2/cuda.so", "cuda.so");
+    add(&layer, "c/d/cuda.so", "cuda.so");
+    stack(&image, &layer);
+    add(&layer, "a/b", "hip.so"); /* one that says something */
+    add_plain(&layer, "c");       /* and one that does not */
+    stack(&image, &layer);
+    has_paths(&image, "a/b a/b2/cuda.so");
+    ocv_content_report_free(&image);
+}
+END_TEST
+
 static const char *const malformed[] = {
     "",
     "[]",
@@ -358,6 +373,7 @@ int main(void)
     TCase *tcase = tcase_create("content_report");
     tcase_add_test(tcase, test_layers_hide_what_is_below);
     tcase_add_test(tcase, test_a_whiteout_hides_no_namesake);
+    tcase_add_test(tcase, test_a_file_hides_the_directory_that_it_replaces);
     tcase_add_loop_test(tcase, test_what_is_not_as_written_is_refused, 0,
                         sizeof(malformed) / sizeof(malformed[0]));
     tcase_add_loop_test(tcase, test_properties_are_what_all_files_run_on, 0,
