@@ -258,6 +258,35 @@ static int claim_image(const struct claim_options *r, struct image *image, struc
     return status;
 }
 
+/* An option that would do nothing is not what was meant. */
+static int check_slurm(const struct claim_options *r, struct ocv_error *err)
+{
+    const char *option = r->job.replicas ? "--replicas"
+                         : r->name       ? "--name"
+                         : r->pods_image ? "--image"
+                         : r->json       ? "--format json"
+                                         : NULL;
+    if (r->count)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: --count is for Kubernetes; Slurm has --gpus-per-node",
+                             r->cli->verb);
+    if (option)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: %s is for Kubernetes", r->cli->verb,
+                             option);
+    return OCV_OK;
+}
+
+static int check_kubernetes(const struct claim_options *r, struct ocv_error *err)
+{
+    const char *option = r->slurm.features        ? "--features"
+                         : r->slurm.features_file ? "--features-file"
+                         : r->slurm.use_short     ? "--short"
+                                                  : NULL;
+    return option ? ocv_error_set(err, OCV_ERR_INVALID, "%s: %s requires --for slurm", r->cli->verb,
+                                  option)
+                  : OCV_OK;
+}
+
 static int check_options(const struct claim_options *r, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
@@ -270,10 +299,8 @@ static int check_options(const struct claim_options *r, struct ocv_error *err)
     if (!r->job.fleet != !r->job.replicas)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --replicas and --profiles go together",
                              cli->verb);
-    if (r->count && r->engine && !strcmp(r->engine, "slurm"))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: --count is for Kubernetes; Slurm has --gpus-per-node", cli->verb);
-    return OCV_OK;
+    return r->engine && !strcmp(r->engine, "slurm") ? check_slurm(r, err)
+                                                    : check_kubernetes(r, err);
 }
 
 int cmd_claim(struct cli *cli, int argc, char **argv)

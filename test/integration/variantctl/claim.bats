@@ -10,6 +10,7 @@ setup_file() { state_start; }
 teardown_file() { state_stop; }
 
 claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "registry.test/$1:1.0" "${@:2}"; }
+claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --for slurm "${@:2}"; }
 
 @test "claims are written as recorded" {
     local index name
@@ -85,20 +86,34 @@ claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "r
 }
 
 @test "for slurm: what no features tell apart is left out, with a warning" {
-    run --separate-stderr -0 claim app --for slurm --features \
+    run --separate-stderr -0 claim_slurm app --features \
         $'nvidia::sm_arch::90_real,nvidia::cuda_version_lower_bound::12.8\nnvidia::sm_arch::90_real,nvidia::cuda_version_lower_bound::12.8,aarch64::version::8a\nx86_64::level::v1'
     [ "$output" = --constraint=x86_64::level::v1 ]
     [ "$stderr" = "variantctl: warning: 2 alternatives left out: no features tell the nodes from others" ]
 }
 
-@test "a misspelt name is told, and the one that was meant" {
+@test "an option of the other engine is refused" {
     local more
-    for more in "" "--for slurm --features x86_64::level::v1"; do
+    for more in "--replicas 1 --profiles $PROFILES/h100.json" "--name x" "--format json"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr -2 claim_slurm app --features x86_64::level::v1 $more
+        [[ $stderr == *"claim: ${more%% [0-9/x]*} is for Kubernetes"* ]]
+    done
+    for more in "--features x" "--features-file x" --short; do
+        # shellcheck disable=SC2086
+        run --separate-stderr -2 claim app $more
+        [[ $stderr == *"claim: ${more%% *} requires --for slurm"* ]]
+    done
+}
+
+@test "a misspelt name is told, and the one that was meant" {
+    local command
+    for command in "claim app" "claim_slurm app --features x86_64::level::v1"; do
         # shellcheck disable=SC2086
         {
-            run --separate-stderr -2 claim app --disable nvidai $more
+            run --separate-stderr -2 $command --disable nvidai
             [ -z "$output" ] && [[ $stderr == *"no namespace 'nvidai'; did you mean 'nvidia'?"* ]]
-            run --separate-stderr -2 claim app --label cu128.sm9 $more
+            run --separate-stderr -2 $command --label cu128.sm9
             [ -z "$output" ] && [[ $stderr == *"no variant 'cu128.sm9' in "*"did you mean 'cu128.sm90'?"* ]]
         }
     done
