@@ -27,7 +27,7 @@ static void occupy_standard_streams(void)
 
 void cli_init(struct cli *cli, const char *program)
 {
-    *cli = (struct cli){.program = program, .wait = cli_tell_retry, .say_data = cli};
+    *cli = (struct cli){.program = program, .wait = cli_report_retry, .callback_data = cli};
     occupy_standard_streams();
 }
 
@@ -126,13 +126,13 @@ void cli_warn(const struct cli *cli, const char *format, ...)
     va_end(args);
     bool color = !cli->warn && color_wanted(cli->color, stderr);
     if (cli->warn)
-        cli->warn(cli->say_data, line);
+        cli->warn(cli->callback_data, line);
     else
         fprintf(stderr, "%s: %swarning:%s %s\n", cli->program, color ? COLOR_YELLOW : "",
                 color ? COLOR_END : "", line);
 }
 
-void cli_tell_retry(void *data, const struct ocv_registry_wait *wait)
+void cli_report_retry(void *data, const struct ocv_registry_wait *wait)
 {
     const struct cli *cli = data;
     if (wait->trouble)
@@ -140,7 +140,7 @@ void cli_tell_retry(void *data, const struct ocv_registry_wait *wait)
                 wait->trouble, wait->attempt, wait->attempts);
 }
 
-void cli_say(const struct cli *cli, const char *format, ...)
+void cli_log(const struct cli *cli, const char *format, ...)
 {
     char line[2048];
     va_list args;
@@ -149,8 +149,8 @@ void cli_say(const struct cli *cli, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    if (cli->say)
-        cli->say(cli->say_data, line);
+    if (cli->log)
+        cli->log(cli->callback_data, line);
     else
         fprintf(stderr, "%s: %s\n", cli->program, line);
 }

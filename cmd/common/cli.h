@@ -31,12 +31,12 @@ struct cli {
     bool completing;       /**< a shell asks for completion: cli_read answers */
     bool no_environment;   /**< a daemon: neither OCV_* variables nor the user's own file */
     enum color_mode color; /**< --color, of messages */
-    void (*say)(void *data, const char *line);  /**< receives the lines of cli_say; NULL: stderr */
+    void (*log)(void *data, const char *line);  /**< receives the lines of cli_log; NULL: stderr */
     void (*warn)(void *data, const char *line); /**< receives the lines of cli_warn; NULL: stderr */
-    /** Called when the registry client waits; cli_tell_retry unless set. */
+    /** Called when the registry client waits; cli_report_retry unless set. */
     void (*wait)(void *data, const struct ocv_registry_wait *wait);
     void (*tick)(void *data); /**< called several times a second while an engine works; or NULL */
-    void *say_data;           /**< for these four */
+    void *callback_data;      /**< for these four */
     const char *datadir;      /**< data directory to use instead of the installed one, or NULL */
     const char *config_file;  /**< --config: replaces both files */
     const char *profile_file; /**< --profile, "-" is standard input */
@@ -200,11 +200,11 @@ void cli_keep_failure(const struct cli *cli, struct ocv_error *kept, const struc
 int cli_fail_meant(const struct cli *cli, const struct ocv_error *err, const char *meant);
 /** "PROGRAM: HOST is silent for 15 s, trying again (2 of 3)" on
  *  stderr. `data` is the struct cli. */
-void cli_tell_retry(void *data, const struct ocv_registry_wait *wait);
+void cli_report_retry(void *data, const struct ocv_registry_wait *wait);
 /** "PROGRAM: warning: ..." on stderr, or through cli->warn. */
 void cli_warn(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
-/** Only with -v: on stderr, or through cli->say. */
-void cli_say(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
+/** Only with -v: on stderr, or through cli->log. */
+void cli_log(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
 /** Read a whole file of at most out->max bytes ("-": standard input). */
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Write text to stdout; fails on a full disk or a closed pipe. */

@@ -53,7 +53,7 @@ static bool read_socket_table(const char *table, const struct listener_address *
 }
 
 /* An IPv6 socket may also own an IPv4 address: as a mapped address, or as [::]. */
-static bool look_mapped(const struct sockaddr_in *four, struct listener *out)
+static bool find_mapped(const struct sockaddr_in *four, struct listener *out)
 {
     static const struct in6_addr none;
     struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
@@ -78,7 +78,7 @@ bool listener_find(const struct sockaddr_storage *address, struct listener *out)
         unsigned port = ntohs(four->sin_port);
         print_address(wanted.exact, &four->sin_addr, sizeof(four->sin_addr), port);
         print_address(wanted.any, &none, sizeof(four->sin_addr), port);
-        return read_socket_table("/proc/net/tcp", &wanted, out) || look_mapped(four, out);
+        return read_socket_table("/proc/net/tcp", &wanted, out) || find_mapped(four, out);
     }
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
     print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));

@@ -19,7 +19,7 @@ static int merge_file(struct cli *cli, const char *path, bool must_exist, struct
         return OCV_OK;
     if (status < 0)
         return ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s", err->message);
-    cli_say(cli, "configuration %s", path);
+    cli_log(cli, "configuration %s", path);
     return ocv_config_merge_yaml(cli->config, path, text.data ? text.data : "", text.len, err);
 }
 

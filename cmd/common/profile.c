@@ -166,7 +166,7 @@ static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_er
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (!known)
         find_profile(cli, &found, json);
-    cli_say(cli, "%s", found.note);
+    cli_log(cli, "%s", found.note);
     if (found.status < 0 && err)
         *err = found.err;
     return found.status;

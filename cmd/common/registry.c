@@ -4,15 +4,15 @@
 
 static void log_line(void *data, const char *line)
 {
-    cli_say(data, "%s", line);
+    cli_log(data, "%s", line);
 }
 
 /* The progress that shows waits may change during the client's life. */
-static void tell_wait(void *data, const struct ocv_registry_wait *wait)
+static void report_wait(void *data, const struct ocv_registry_wait *wait)
 {
     const struct cli *cli = data;
     if (cli->wait)
-        cli->wait(cli->say_data, wait);
+        cli->wait(cli->callback_data, wait);
 }
 
 /* kubelet's credential providers, if the machine's configuration names them. A user who may not
@@ -29,7 +29,7 @@ static int open_providers(struct cli *cli, struct ocv_error *err)
     int status = ocv_credential_providers_new(&options, &cli->credential_providers, &local);
     if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
         if (cli->verbose)
-            cli_say(cli, "image_credential_provider_config: %s", local.message);
+            cli_log(cli, "image_credential_provider_config: %s", local.message);
         return OCV_OK;
     }
     if (status < 0 && err)
@@ -57,7 +57,7 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
         .interrupted = cli->interrupted,
         .log = cli->verbose ? log_line : NULL,
         .log_data = cli,
-        .wait = tell_wait,
+        .wait = report_wait,
         .wait_data = cli,
     };
     int status = open_providers(cli, err);

@@ -15,7 +15,7 @@ static int read_one(const struct cli *cli, const char *path, bool named,
         return status;
     if (status < 0)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s", err->message);
-    cli_say(cli, "settings %s", path);
+    cli_log(cli, "settings %s", path);
     return ocv_lint_config_read(path, text.data ? text.data : "", text.len, out, err);
 }
 

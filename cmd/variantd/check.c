@@ -211,7 +211,7 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
-static void say_result(const struct daemon *d, const char *file, size_t registries, int code)
+static void report_result(const struct daemon *d, const char *file, size_t registries, int code)
 {
     bool there = access(file, F_OK) == 0;
     if (!code && !registries)
@@ -247,6 +247,6 @@ int daemon_check(struct daemon *d)
     if (status < 0)
         cli_fail(&d->cli, &err);
     int code = status < 0 || unknown ? ocv_error_exit_code(OCV_ERR_CONFIG) : 0;
-    say_result(d, file, registries, code);
+    report_result(d, file, registries, code);
     return code;
 }

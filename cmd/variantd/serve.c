@@ -26,8 +26,8 @@ static bool texts_differ(const char *a, const char *b)
 
 /* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word are
  * shown. */
-static int tell_change(const struct ocv_config *old, const struct ocv_config *now, const char *key,
-                       struct ocv_buffer *out)
+static int report_change(const struct ocv_config *old, const struct ocv_config *now,
+                         const char *key, struct ocv_buffer *out)
 {
     const char *was = ocv_config_get(old, key), *is = ocv_config_get(now, key);
     const char *before = out->len ? ", " : "";
@@ -44,7 +44,7 @@ static void log_read(const struct ocv_config *old, const struct ocv_config *now)
     ocv_buffer_init(&text, CHANGED_MAX);
     for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++)
         if (ocv_config_differs(old, now, *key))
-            status = tell_change(old, now, *key, &text);
+            status = report_change(old, now, *key, &text);
     log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
              text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
 }
@@ -102,7 +102,7 @@ static void announce_node(struct daemon *d)
     d->announced = instance;
     d->announced_generation = generation;
     const struct snapshot *snapshot = node_get(instance->node);
-    announcer_tell(d->announcer, snapshot->profile);
+    announcer_update(d->announcer, snapshot->profile);
     node_put(snapshot);
 }
 

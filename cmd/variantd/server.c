@@ -65,8 +65,8 @@ struct body_framing {
     bool body;
 };
 
-static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const char *key,
-                                       const char *value)
+static enum MHD_Result check_framing(void *cls, enum MHD_ValueKind kind, const char *key,
+                                     const char *value)
 {
     struct body_framing *framing = cls;
     (void)kind;
@@ -83,7 +83,7 @@ static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const
 static bool has_body(struct MHD_Connection *connection)
 {
     struct body_framing framing = {0};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_framing, &framing);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, check_framing, &framing);
     return framing.body;
 }
 

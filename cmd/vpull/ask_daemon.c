@@ -30,9 +30,9 @@ static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv
     int status = ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
                                 answer, &err);
     if (status == OCV_OK && http != 200)
-        cli_say(cli, "variantd does not choose (HTTP %ld): choosing here", http);
+        cli_log(cli, "variantd does not choose (HTTP %ld): choosing here", http);
     else if (status < 0 && status != OCV_ERR_NOT_FOUND)
-        cli_say(cli, "variantd does not answer: choosing here: %s", err.message);
+        cli_log(cli, "variantd does not answer: choosing here: %s", err.message);
     return status == OCV_OK && http == 200;
 }
 
@@ -67,7 +67,7 @@ char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
     const char *digest = text_of(json_object_get(decision, "selected"), "digest");
     if (!strcmp(text_of(decision, "schema"), "dev.ocivariant.decision/v1") &&
         !strcmp(text_of(decision, "source"), "index") && ocv_digest_known(digest)) {
-        cli_say(cli, "%s: chosen by variantd", text);
+        cli_log(cli, "%s: chosen by variantd", text);
         if (asprintf(&reference, "%s@%s", ref->name, digest) < 0)
             reference = NULL;
         if (!quiet)

@@ -42,7 +42,7 @@ void pull_record(const struct pull *pull)
     if (repository && pull->image.index &&
         ocv_record_chosen(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
                           index ? pull->entry : NULL, &where, &err) < 0)
-        cli_say(pull->cli, "not recorded on this node: %s", err.message);
+        cli_log(pull->cli, "not recorded on this node: %s", err.message);
     free(repository);
 }
 

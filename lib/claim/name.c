@@ -36,8 +36,8 @@ static int name_by_digest(struct ocv_claim_alternative *to, size_t rank, struct 
 }
 
 /* What the group has that the variant's first one has not had: its lower version, else all. */
-static int say_bound(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
-                     const char **out, struct ocv_error *err)
+static int append_bound(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
+                        const char **out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1u << 20);
@@ -78,7 +78,7 @@ int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_gro
         to->labels = group->labels;
         to->n_labels = group->n_labels;
         if (group->again)
-            status = say_bound(work, group, &to->bound, err);
+            status = append_bound(work, group, &to->bound, err);
         if (status == OCV_OK &&
             (group->again || group->n_labels > 1 || !name_of_label(group->labels[0], to->name) ||
              is_taken(list, i, to->name)))

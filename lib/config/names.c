@@ -64,7 +64,7 @@ struct key_search {
     struct ocv_nearest nearest;
 };
 
-static void look_at(void *data, const char *name)
+static void offer_name(void *data, const char *name)
 {
     struct key_search *search = data;
     search->found = search->found || !strcmp(search->wanted, name);
@@ -77,7 +77,7 @@ static bool check_namespace(struct name_check *n, const char *ns)
     struct key_search search = {.wanted = ns, .nearest = {.wanted = ns}};
     if (ocv_vocabulary_check(ns, NULL, NULL, vocabulary) == OCV_WORD_KNOWN)
         return true;
-    own_namespaces(n, look_at, &search);
+    own_namespaces(n, offer_name, &search);
     if (search.found)
         return true;
     if (*vocabulary)

@@ -125,7 +125,8 @@ struct condition_check {
 
 #define NO_COMPAT "; the compatibility libraries in it are not for %s, and fail there (error 804)"
 
-static void say_met(const struct condition_check *j, bool by_branch, struct ocv_config_finding *out)
+static void report_met(const struct condition_check *j, bool by_branch,
+                       struct ocv_config_finding *out)
 {
     out->fit = OCV_CONFIG_FITS;
     if (!by_branch || !has_no_compat(j->gpu))
@@ -138,7 +139,7 @@ static void say_met(const struct condition_check *j, bool by_branch, struct ocv_
              j->gpu->name ? j->gpu->name : "this GPU");
 }
 
-static void say_arch(const struct condition_check *j, struct ocv_config_finding *out)
+static void report_arch(const struct condition_check *j, struct ocv_config_finding *out)
 {
     out->fit = OCV_CONFIG_MISFIT;
     snprintf(out->reason, sizeof(out->reason),
@@ -147,8 +148,8 @@ static void say_arch(const struct condition_check *j, struct ocv_config_finding 
              strlen(j->variable) > 120 ? "..." : "");
 }
 
-static void say_cuda(const struct condition_check *j, const char *least,
-                     struct ocv_config_finding *out)
+static void report_cuda(const struct condition_check *j, const char *least,
+                        struct ocv_config_finding *out)
 {
     const char *driver = j->host->driver && *j->host->driver ? j->host->driver : "here";
     unsigned long wanted = strtoul(least, NULL, 10), have = strtoul(j->host->cuda, NULL, 10);
@@ -206,11 +207,11 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
     }
     const char *least = least_cuda(j);
     if (met || !j->r->alternatives)
-        say_met(j, met && !plain, out);
+        report_met(j, met && !plain, out);
     else if (!arch)
-        say_arch(j, out);
+        report_arch(j, out);
     else if (least && j->host->cuda && ocv_version_compare(j->host->cuda, least) < 0)
-        say_cuda(j, least, out);
+        report_cuda(j, least, out);
     else {
         out->fit = OCV_CONFIG_WARNING;
         snprintf(out->reason, sizeof(out->reason), "%s does not meet %.160s%s",

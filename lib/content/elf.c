@@ -336,8 +336,8 @@ static int count_within(struct ocv_content_reader *r, struct ocv_content_facts *
     return status;
 }
 
-static int look_at_section(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                           const unsigned char *s, const char *name, struct ocv_error *err)
+static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *facts,
+                        const unsigned char *s, const char *name, struct ocv_error *err)
 {
     int64_t offset = (int64_t)(ocv_le64(s + 24) & INT64_MAX);
     int64_t size = (int64_t)(ocv_le64(s + 32) & INT64_MAX);
@@ -382,7 +382,7 @@ static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *
         const unsigned char *s = section_at(e, i);
         const char *name = ocv_words_at(r, offset + ocv_le32(s));
         if (name)
-            status = look_at_section(r, facts, s, name, err);
+            status = scan_section(r, facts, s, name, err);
     }
     return status;
 }

@@ -178,7 +178,7 @@ static int64_t wanted_from(const struct ocv_content_reader *r)
 }
 
 /* Scan the window, and drop what is no longer needed. */
-static int look_at_bytes(struct ocv_content_reader *r, bool last, struct ocv_error *err)
+static int scan_bytes(struct ocv_content_reader *r, bool last, struct ocv_error *err)
 {
     if (r->kind == OCV_KIND_UNKNOWN)
         identify_file(r);
@@ -248,7 +248,7 @@ int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t
             identify_file(reader);
             continue;
         }
-        int status = look_at_bytes(reader, false, err);
+        int status = scan_bytes(reader, false, err);
         if (status < 0)
             return status;
     }
@@ -271,7 +271,7 @@ static int add_all(const struct ocv_content_reader *r, struct ocv_content_facts 
 int ocv_content_end(struct ocv_content_reader *reader, struct ocv_content_facts *facts,
                     struct ocv_error *err)
 {
-    int status = look_at_bytes(reader, true, err);
+    int status = scan_bytes(reader, true, err);
     int64_t size = reader->base + (int64_t)reader->len;
     if (status >= 0 && reader->kind == OCV_KIND_DEVICE)
         status = add_all(reader, facts, err);

@@ -39,7 +39,7 @@ static int check_platform(const struct ocv_yaml_reader *r, const struct ocv_yaml
     int status = ocv_platform_parse(node->text, &platform, NULL);
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(r->err);
-    return status < 0 ? ocv_yaml_complain(r, node, "is not OS/ARCHITECTURE[/VARIANT]") : OCV_OK;
+    return status < 0 ? ocv_yaml_error(r, node, "is not OS/ARCHITECTURE[/VARIANT]") : OCV_OK;
 }
 
 #define TEXT .takes = OCV_TAKES_TEXT

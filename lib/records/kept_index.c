@@ -178,8 +178,8 @@ static int is_meant(const struct index_search *s, const struct ocv_record_index 
 
 /* A file that cannot be read, or is not ours, is skipped; without memory nothing can be said.
  */
-static int look_into(int fd, const char *dir, const char *name, const struct index_search *s,
-                     struct ocv_buffer *text, bool *meant)
+static int search_file(int fd, const char *dir, const char *name, const struct index_search *s,
+                       struct ocv_buffer *text, bool *meant)
 {
     struct ocv_record_index found = {0};
     text->len = 0;
@@ -201,8 +201,8 @@ static int look_into(int fd, const char *dir, const char *name, const struct ind
 }
 
 /* Of each repository the index that was resolved last is believed. */
-static int look_through(DIR *directory, const char *path, const struct index_search *s,
-                        struct ocv_error *err)
+static int search_directory(DIR *directory, const char *path, const struct index_search *s,
+                            struct ocv_error *err)
 {
     ocv_auto_buffer text;
     int status = OCV_OK;
@@ -217,7 +217,7 @@ static int look_through(DIR *directory, const char *path, const struct index_sea
         for (size_t k = 0; of && k < i && !told; k++)
             told = files->list[k].time < 0 && strcmp(strrchr(files->list[k].name, '-'), of) == 0;
         if (of && !told)
-            status = look_into(dirfd(directory), path, name, s, &text, &meant);
+            status = search_file(dirfd(directory), path, name, s, &text, &meant);
         if (meant)
             files->list[i].time = -1;
     }
@@ -245,7 +245,7 @@ int ocv_record_index_walk(const char *dir, const char *repository, const char *d
     if (!directory)
         return errno == ENOMEM ? ocv_error_nomem(err)
                                : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    status = look_through(directory, path, &s, err);
+    status = search_directory(directory, path, &s, err);
     closedir(directory);
     return status;
 }

@@ -172,7 +172,7 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
         ocv_exchange_step(x, &wait_ms);
         if (x->state == OCV_EXCHANGE_DONE)
             break;
-        ocv_wait_tell(x->registry, x);
+        ocv_wait_report(x->registry, x);
         int status = ocv_exchange_poll(x->registry, x->transfer.done ? 0 : wait_ms, err);
         if (status == OCV_ERR_NETWORK) /* the poll does not know which exchange failed */
             (void)ocv_error_prefix(err, "%s", x->what);

@@ -291,7 +291,7 @@ static int run_jobs(struct fetcher *f, struct ocv_error *err)
             if (status < 0)
                 return status;
         }
-        ocv_wait_tell(f->registry, NULL);
+        ocv_wait_report(f->registry, NULL);
         int status = ocv_exchange_poll(f->registry, wait_ms, err);
         if (status < 0)
             return status;

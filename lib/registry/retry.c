@@ -51,7 +51,7 @@ static bool wait_and_retry(struct ocv_exchange *x, int64_t asked_s)
     x->attempts++;
     ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts, most,
                      (long long)wait);
-    ocv_wait_tell_retry(x, wait);
+    ocv_wait_report_retry(x, wait);
     drop_redirect(x);
     x->not_before = ocv_clock_ms() + wait;
     x->state = OCV_EXCHANGE_WAITING;

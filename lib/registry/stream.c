@@ -30,8 +30,8 @@ void ocv_stream_fill(struct ocv_stream_head *head, const struct ocv_response *r)
     memcpy(head->filters, r->filters, sizeof(head->filters));
 }
 
-int ocv_stream_tell(struct ocv_streaming *s, const struct ocv_stream_head *head,
-                    struct ocv_error *err)
+int ocv_stream_give_head(struct ocv_streaming *s, const struct ocv_stream_head *head,
+                         struct ocv_error *err)
 {
     const struct ocv_stream *q = s->request;
     s->told = true;
@@ -87,7 +87,7 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     else if (status == OCV_OK)
         status = take_whole(s, &head, &local);
     if (status == OCV_OK)
-        status = ocv_stream_tell(s, &head, &local);
+        status = ocv_stream_give_head(s, &head, &local);
     const struct ocv_buffer *body = &x->transfer.body;
     if (status == OCV_OK && !unchanged && body->len && q->body &&
         q->body(q->data, body->data, body->len))

@@ -115,7 +115,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (s->part && s->first >= 0)
         head.size = s->size;
     x->registry->deadline = 0; /* the rest takes as long as it takes */
-    return ocv_stream_tell(s, &head, &x->error);
+    return ocv_stream_give_head(s, &head, &x->error);
 }
 
 static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_error *err)

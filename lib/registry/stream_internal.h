@@ -20,8 +20,8 @@ struct ocv_streaming {
 };
 
 /** Give the head to the caller. */
-int ocv_stream_tell(struct ocv_streaming *s, const struct ocv_stream_head *head,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_stream_give_head(struct ocv_streaming *s, const struct ocv_stream_head *head,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_stream_fill(struct ocv_stream_head *head, const struct ocv_response *response);
 /** OCV_ERR_INTERRUPTED: the caller wants no more. */
 int ocv_stream_stopped(struct ocv_error *err);

@@ -55,7 +55,7 @@ static unsigned expected_tries(const struct ocv_exchange *x)
     return (x->attempts > retries ? x->registry->retries : retries) + 1;
 }
 
-void ocv_wait_tell(struct ocv_registry *registry, const struct ocv_exchange *x)
+void ocv_wait_report(struct ocv_registry *registry, const struct ocv_exchange *x)
 {
     struct ocv_registry_wait wait = {0};
     char host[OCV_ORIGIN_MAX];
@@ -99,7 +99,7 @@ static void describe_trouble(const struct ocv_exchange *x, char *out, size_t siz
     }
 }
 
-void ocv_wait_tell_retry(const struct ocv_exchange *x, int64_t wait_ms)
+void ocv_wait_report_retry(const struct ocv_exchange *x, int64_t wait_ms)
 {
     struct ocv_registry *registry = x->registry;
     char host[OCV_ORIGIN_MAX], trouble[64];

@@ -172,9 +172,9 @@ static bool covers_wrong(const struct constraint_build *m, const uint64_t *runs,
 
 /* Features that only kinds of nodes have which run the entry. Returns their number, SIZE_MAX if
  * there are none. */
-static size_t tell_apart(const struct constraint_build *m, const struct ocv_entry *entry,
-                         const struct slurm_kind *kind, uint32_t *features, size_t n,
-                         uint64_t *covers)
+static size_t separate_kinds(const struct constraint_build *m, const struct ocv_entry *entry,
+                             const struct slurm_kind *kind, uint32_t *features, size_t n,
+                             uint64_t *covers)
 {
     const uint64_t *runs = m->runs[entry->position];
     find_covered(m, features, n, covers);
@@ -239,7 +239,7 @@ static int add_alternative(struct constraint_build *m, const struct ocv_entry *e
     if (!covers)
         return ocv_error_nomem(m->err);
     if (n != SIZE_MAX)
-        n = tell_apart(m, entry, kind, features, n, covers);
+        n = separate_kinds(m, entry, kind, features, n, covers);
     if (n == SIZE_MAX) {
         m->how->left_out++;
         return OCV_OK;

@@ -66,7 +66,7 @@ static bool kind_said(const struct parser *p, const char *kind)
     return i < p->family->n_kinds && p->said_by[i];
 }
 
-static int say_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
+static int record_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
 {
     if (!item->kind)
         return OCV_OK;
@@ -243,7 +243,7 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
     char part[OCV_TAG_TEXT_MAX];
     if (ocv_tag_template("\\0", text, captures, false, part) < 0)
         return ocv_error_set(p->err, OCV_ERR_DATA, "%s: too long", tag->reference);
-    int status = say_kind(p, item, part);
+    int status = record_kind(p, item, part);
     bool said = ask_config(p, item->config, part);
     if (status == OCV_OK)
         status = add_properties(p, item->gives, item->n_gives, text, captures);

@@ -254,7 +254,7 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
     take_config(policy, question, &said, answer);
 }
 
-void verdict_cannot_tell(const struct verdict_policy *policy,
+void verdict_set_unknown(const struct verdict_policy *policy,
                          const struct ocv_verdict_question *question, const char *why,
                          struct verdict_answer *answer)
 {

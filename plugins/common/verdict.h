@@ -50,7 +50,7 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
                                    const char *reference);
 /** The answer where variantd is not asked: OCV_VERDICT_UNKNOWN because of `why`. */
-void verdict_cannot_tell(const struct verdict_policy *policy,
+void verdict_set_unknown(const struct verdict_policy *policy,
                          const struct ocv_verdict_question *question, const char *why,
                          struct verdict_answer *answer);
 

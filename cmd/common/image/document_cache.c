@@ -82,7 +82,7 @@ bool cache_read(const struct ocv_reference *reference, struct ocv_descriptor *ou
 
 /* Remove temporary files of killed writers. `*oldest`: the tag written longest ago. Returns the
  * number of tags. */
-static size_t look_over(DIR *dir, char oldest[NAME_LENGTH + 1])
+static size_t scan_cache(DIR *dir, char oldest[NAME_LENGTH + 1])
 {
     struct timespec first = {.tv_sec = 0};
     time_t now = time(NULL);
@@ -115,7 +115,7 @@ static void clean_up(const char *path)
     char oldest[NAME_LENGTH + 1];
     DIR *dir = opendir(path);
     /* one is removed for each one added; a few more in case the limit was lowered */
-    for (int i = 0; dir && i < 8 && look_over(dir, oldest) > TAGS_MAX; i++) {
+    for (int i = 0; dir && i < 8 && scan_cache(dir, oldest) > TAGS_MAX; i++) {
         (void)unlinkat(dirfd(dir), oldest, 0);
         rewinddir(dir);
     }

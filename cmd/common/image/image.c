@@ -91,7 +91,7 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
     *same = status == OCV_OK && !strcmp(now.digest, image->top.digest) &&
             !strcmp(now.media_type, image->top.media_type);
     if (*same) {
-        cli_say(cli, "%s is unchanged: %s", image->text, now.digest);
+        cli_log(cli, "%s is unchanged: %s", image->text, now.digest);
         return OCV_OK;
     }
     ocv_buffer_free(&image->body);

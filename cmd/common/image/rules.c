@@ -59,7 +59,7 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
 {
     int status = rules_load_from(cli_datadir(cli), cli->config, only, out, err);
     if (status == OCV_OK)
-        cli_say(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
+        cli_log(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
     return status;
 }
 

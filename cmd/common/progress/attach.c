@@ -14,7 +14,7 @@ static void report_warning(void *data, const char *line)
     progress_warn(progress, progress->program, "%s", line);
 }
 
-static void tell_wait(void *data, const struct ocv_registry_wait *wait)
+static void report_wait(void *data, const struct ocv_registry_wait *wait)
 {
     progress_wait(data, wait);
 }
@@ -27,17 +27,17 @@ static void report_tick(void *data)
 void progress_attach(struct progress *progress, struct cli *cli)
 {
     progress->program = cli->program;
-    cli->say = report_line;
+    cli->log = report_line;
     cli->warn = report_warning;
-    cli->wait = tell_wait;
+    cli->wait = report_wait;
     cli->tick = report_tick;
-    cli->say_data = progress;
+    cli->callback_data = progress;
 }
 
 void progress_detach(struct cli *cli)
 {
-    cli->say = cli->warn = NULL;
-    cli->wait = cli_tell_retry;
+    cli->log = cli->warn = NULL;
+    cli->wait = cli_report_retry;
     cli->tick = NULL;
-    cli->say_data = cli;
+    cli->callback_data = cli;
 }

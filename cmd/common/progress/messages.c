@@ -131,7 +131,7 @@ void progress_status_text(const struct progress *progress, int64_t now, char *ou
         snprintf(out, size, "%s", progress->status);
 }
 
-static void tell_retry(struct progress *progress, const struct ocv_registry_wait *wait)
+static void report_retry(struct progress *progress, const struct ocv_registry_wait *wait)
 {
     char pause[48] = "";
 
@@ -146,8 +146,8 @@ static void tell_retry(struct progress *progress, const struct ocv_registry_wait
 }
 
 /* Rate-limited: nobody reads a stream of these. */
-static void tell_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
-                         int64_t now)
+static void report_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
+                           int64_t now)
 {
     if (progress->mode != PROGRESS_JSON || wait->ms * (SECOND_NS / 1000) < PLAIN_NS ||
         now - progress->waiting_told < PLAIN_NS)
@@ -165,13 +165,13 @@ void progress_wait(struct progress *progress, const struct ocv_registry_wait *wa
 
     progress->waiting[0] = '\0';
     if (wait->trouble) {
-        tell_retry(progress, wait);
+        report_retry(progress, wait);
     } else if (wait->host) {
         snprintf(progress->waiting, sizeof(progress->waiting), "%s", wait->host);
         snprintf(progress->try, sizeof(progress->try), " (try %u of %u)", wait->attempt,
                  wait->attempts);
         progress->waiting_since = now - wait->ms * (SECOND_NS / 1000);
-        tell_waiting(progress, wait, now);
+        report_waiting(progress, wait, now);
     }
     progress_tick(progress);
 }

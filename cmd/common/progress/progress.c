@@ -145,7 +145,7 @@ static void measure_speed(struct layer *layer, int64_t now)
     layer->rate_done = layer->done;
 }
 
-static void tell_changes(struct progress *progress)
+static void report_changes(struct progress *progress)
 {
     for (size_t i = 0; i < progress->n; i++) {
         if (progress->layers[i].dirty)
@@ -184,7 +184,7 @@ void progress_tick(struct progress *progress)
     else if (progress->mode == PROGRESS_PLAIN && is_busy(progress))
         lines_total(progress, now);
     else if (progress->mode == PROGRESS_JSON)
-        tell_changes(progress);
+        report_changes(progress);
 }
 
 static void change_state(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
@@ -206,7 +206,7 @@ static void change_state(struct layer *layer, enum layer_state state, int64_t do
 }
 
 /* Every change is an event; an end is also a line. */
-static void tell_state(struct progress *progress, struct layer *layer, enum layer_state before)
+static void report_state(struct progress *progress, struct layer *layer, enum layer_state before)
 {
     bool ended = progress_is_finished(layer) || layer->state == LAYER_DOWNLOADED;
 
@@ -234,7 +234,7 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
     layer->size = size >= 0 ? size : layer->size;
     change_state(layer, state, done, progress->clock());
     layer->dirty = true;
-    tell_state(progress, layer, before);
+    report_state(progress, layer, before);
     progress_tick(progress);
 }
 

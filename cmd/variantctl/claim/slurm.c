@@ -34,7 +34,7 @@ static void comment_entry(void *data, const struct ocv_entry *entry, const char 
 {
     const struct slurm_comments *t = data;
     char name[80];
-    cli_say(t->cli, "%s: %s", explain_choice(t->index, entry, name, sizeof(name)), features);
+    cli_log(t->cli, "%s: %s", explain_choice(t->index, entry, name, sizeof(name)), features);
 }
 
 /* Nodes whose features have no architecture are taken to have this machine's. */

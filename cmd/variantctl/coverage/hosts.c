@@ -93,7 +93,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* a/gpu.json and b/gpu.json: the path tells them apart. */
-static int tell_apart(struct coverage *c, struct ocv_error *err)
+static int separate_names(struct coverage *c, struct ocv_error *err)
 {
     struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
     bool failed = !sorted;
@@ -167,7 +167,7 @@ int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, str
     for (size_t i = 0; i < n && status == OCV_OK; i++)
         status = add_source(c, paths[i], err);
     if (status == OCV_OK)
-        status = tell_apart(c, err);
+        status = separate_names(c, err);
     return status == OCV_OK ? read_profiles(cli, c, err) : status;
 }
 

@@ -114,7 +114,7 @@ static int layer_report(struct cli *cli, const struct image *image,
     ocv_buffer_init(&bytes, OCV_CONTENT_REPORT_MAX);
     if (digest_cache_read("content", layer->digest, &bytes) &&
         ocv_content_report_read(bytes.data, bytes.len, out, NULL) >= 0) {
-        cli_say(cli, "layer %s: read before", layer->digest);
+        cli_log(cli, "layer %s: read before", layer->digest);
         return OCV_OK;
     }
     bytes.len = 0;

@@ -254,7 +254,7 @@ int copier_child(struct copier *c, const struct image *from, const struct manife
         c->bytes_present += child_bytes(child);
         return OCV_OK;
     }
-    cli_say(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
+    cli_log(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
     int status = push_blobs(c, from, child, config, err);
     if (status == OCV_OK)
         status = place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err);

@@ -290,8 +290,8 @@ static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
 }
 
 /* Unknown namespaces are reported elsewhere; only the hint for them is printed here. */
-static size_t tell_findings(const struct build *b, const struct ocv_lint_report *report,
-                            const struct ocv_lint_report *before)
+static size_t report_findings(const struct build *b, const struct ocv_lint_report *report,
+                              const struct ocv_lint_report *before)
 {
     size_t refused = 0;
     for (size_t i = 0; i < report->n; i++) {
@@ -373,7 +373,7 @@ static int lint_index(const struct build *b, const struct ocv_index *index,
     if (status == OCV_OK)
         status = lint_both(b, index, &how, bytes, &report, &before, err);
     if (status == OCV_OK)
-        refused = tell_findings(b, &report, &before);
+        refused = report_findings(b, &report, &before);
     ocv_lint_report_free(&report);
     ocv_lint_report_free(&before);
     ocv_lint_config_free(settings);

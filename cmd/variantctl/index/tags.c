@@ -84,7 +84,7 @@ static bool is_expected(const struct skipped_tags *t, const char *tag)
     return found;
 }
 
-static void tell_left(struct skipped_tags *t, const struct ocv_tag *tag, const char *reason)
+static void report_skipped(struct skipped_tags *t, const struct ocv_tag *tag, const char *reason)
 {
     const char *text = ocv_tag_text(tag);
     if (is_expected(t, text))
@@ -92,7 +92,7 @@ static void tell_left(struct skipped_tags *t, const struct ocv_tag *tag, const c
     if (t->n < TOLD_MAX)
         cli_warn(t->build->cli, "%s is left out: %s", text, reason);
     else
-        cli_say(t->build->cli, "%s is left out: %s", text, reason);
+        cli_log(t->build->cli, "%s is left out: %s", text, reason);
     t->first = t->n++ ? t->first : text;
 }
 
@@ -105,7 +105,7 @@ static bool is_member(const struct ocv_tag_plan *plan, size_t set, const struct 
 }
 
 /* Members of another set alone; each once, for the first such set. */
-static void tell_others(struct skipped_tags *t, const struct ocv_tag_plan *plan, size_t set)
+static void report_others(struct skipped_tags *t, const struct ocv_tag_plan *plan, size_t set)
 {
     for (size_t k = 0; k < ocv_tag_plan_sets(plan); k++)
         for (size_t i = 0; k != set && i < ocv_tag_plan_members(plan, k); i++) {
@@ -116,21 +116,21 @@ static void tell_others(struct skipped_tags *t, const struct ocv_tag_plan *plan,
                 told = is_member(plan, m, tag);
             snprintf(reason, sizeof(reason), "it is of the set %s", ocv_tag_plan_name(plan, k));
             if (!told)
-                tell_left(t, tag, reason);
+                report_skipped(t, tag, reason);
         }
 }
 
 /* Report it on each run: a missing build is otherwise noticed by users first. */
-static void tell_plan(const struct build *b, const struct ocv_reference *reference,
-                      const struct ocv_tag_plan *plan, size_t set)
+static void report_plan(const struct build *b, const struct ocv_reference *reference,
+                        const struct ocv_tag_plan *plan, size_t set)
 {
     struct skipped_tags t = {.build = b, .reference = reference};
     for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
         const char *reason;
         const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
-        tell_left(&t, tag, reason);
+        report_skipped(&t, tag, reason);
     }
-    tell_others(&t, plan, set);
+    report_others(&t, plan, set);
     if (t.n > TOLD_MAX && !b->cli->verbose)
         cli_warn(b->cli, "%zu more are left out (--verbose lists them)", t.n - TOLD_MAX);
     if (t.n)
@@ -258,7 +258,7 @@ static int ask_configs(const struct build *b, const struct ocv_reference *refere
         if (wrong)
             cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
         else if (heard)
-            cli_say(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
+            cli_log(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
     }
     return status;
 }
@@ -287,7 +287,7 @@ static int plan_items(struct build *b, const struct ocv_reference *reference,
         status = ask_configs(b, reference, plan, set, err);
     if (status < 0)
         return status;
-    tell_plan(b, reference, plan, set);
+    report_plan(b, reference, plan, set);
     return add_members(b, reference, plan, set, err);
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Signatures are of the old bytes. */
-static void tell_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
+static void report_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
 {
     fprintf(stderr, "%s: %s\n    was %s\n    %s %s\n", s->name,
             dry_run ? "would be corrected" : "corrected", p->before, dry_run ? "would be" : "now",
@@ -43,7 +43,7 @@ static int publish_fixed(struct cli *cli, const struct lint_source *s,
     if (status == OCV_OK)
         status = publication_write(&publication, s->image.top.media_type, bytes, err);
     if (status == OCV_OK)
-        tell_digests(s, &publication, dry_run);
+        report_digests(s, &publication, dry_run);
     place_close(&place);
     return status;
 }
@@ -101,8 +101,8 @@ static int take_fixed(struct lint_source *s, struct ocv_error *err)
 }
 
 /* Line by line: which clients get, or would get, another image. */
-static void tell_moves(const struct lint_request *r, const struct lint_source *s,
-                       const struct ocv_buffer *moved)
+static void report_moves(const struct lint_request *r, const struct lint_source *s,
+                         const struct ocv_buffer *moved)
 {
     const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
     for (const char *line = moved->data; line && *line;) {
@@ -128,7 +128,7 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
                               &moved, err);
     if (status == OCV_OK)
-        tell_moves(r, s, &moved);
+        report_moves(r, s, &moved);
     if (status < 0 || changes == 0)
         return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
     status = write_fixed(r->cli, s, r->output, r->dry_run, changes, err);

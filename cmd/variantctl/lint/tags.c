@@ -133,7 +133,7 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
     asked.tag = (char *)(uintptr_t)tag; /* borrowed for the call */
     asked.digest = NULL;
     if (head && ocv_registry_head(cli->registry, &asked, &descriptor, &local) < 0)
-        cli_say(cli, "%s: %s", tag, local.message);
+        cli_log(cli, "%s: %s", tag, local.message);
     return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
 }
 

@@ -76,7 +76,7 @@ int setup_note_directories(struct setup *setup, const char *path, struct ocv_err
     return status;
 }
 
-static void say_written(const struct setup *setup, const struct setup_file *file)
+static void report_written(const struct setup *setup, const struct setup_file *file)
 {
     char digest[OCV_DIGEST_MAX] = "";
     char *backup = NULL;
@@ -104,7 +104,7 @@ static int write_one(struct setup *setup, struct setup_file *file, struct ocv_er
     int status = file->want.there ? setup_write_file(setup, file->path, &file->want, back, err)
                                   : setup_remove_file(setup, file->path, err);
     if (status == OCV_OK)
-        say_written(setup, file);
+        report_written(setup, file);
     return status;
 }
 

@@ -179,8 +179,8 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
 
 /* ---- the mirror ------------------------------------------------------------------------------ */
 
-enum setup_mirror setup_look_at_mirror(const struct setup *setup, const char *listen,
-                                       char detail[SETUP_ADDRESS_MAX])
+enum setup_mirror setup_check_mirror(const struct setup *setup, const char *listen,
+                                     char detail[SETUP_ADDRESS_MAX])
 {
     struct sockaddr_storage address;
     socklen_t len = 0;

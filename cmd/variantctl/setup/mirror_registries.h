@@ -38,7 +38,7 @@ enum setup_known setup_registry_known(const struct setup *setup, const char *hos
 /** Refuse what variantd has no registry for (OCV_ERR_CONFIG), and note what does not work yet. */
 int setup_check_registries(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Who is at "ADDRESS:PORT"; `detail`: the foreign one's user, or where variantd is, or empty. */
-enum setup_mirror setup_look_at_mirror(const struct setup *setup, const char *listen,
-                                       char detail[SETUP_ADDRESS_MAX]);
+enum setup_mirror setup_check_mirror(const struct setup *setup, const char *listen,
+                                     char detail[SETUP_ADDRESS_MAX]);
 
 #endif

@@ -84,7 +84,7 @@ static int add_missed(struct image_report *l, const char *where, const struct oc
 }
 
 /* Where vpull puts images without an engine, if it ever did. */
-static int look_at_own(struct image_report *l, struct ocv_error *err)
+static int scan_own(struct image_report *l, struct ocv_error *err)
 {
     char place[4096] = "oci:";
     if (!cli_images_directory(place + 4, sizeof(place) - 4) || access(place + 4, F_OK) < 0)
@@ -92,7 +92,7 @@ static int look_at_own(struct image_report *l, struct ocv_error *err)
     return local_images(place, add_image, l, err);
 }
 
-static int look_everywhere(struct image_report *l, struct ocv_error *err)
+static int scan_everywhere(struct image_report *l, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
     int status = OCV_OK;
@@ -102,11 +102,11 @@ static int look_everywhere(struct image_report *l, struct ocv_error *err)
         if (status < 0 && status != OCV_ERR_NOMEM)
             status = add_missed(l, engines[i], &why);
     }
-    return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : look_at_own(l, err);
+    return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : scan_own(l, err);
 }
 
 /* A place that was named has to answer. */
-static int look_at(struct image_report *l, const char *where, struct ocv_error *err)
+static int scan_source(struct image_report *l, const char *where, struct ocv_error *err)
 {
     struct ocv_error why = {0};
     int status = local_images(where, add_image, l, &why);
@@ -213,9 +213,9 @@ static int list_images(struct image_report *l, struct cli *cli, struct ocv_error
     if (status == OCV_OK && (!l->images || !l->missed))
         status = ocv_error_nomem(err);
     if (status == OCV_OK && l->places.n == 0)
-        status = look_everywhere(l, err);
+        status = scan_everywhere(l, err);
     for (size_t i = 0; i < l->places.n && status == OCV_OK; i++)
-        status = look_at(l, l->places.texts[i], err);
+        status = scan_source(l, l->places.texts[i], err);
     if (status == OCV_OK)
         status = l->json ? format_json(l, &out, err) : format_text(l, &out, err);
     if (status == OCV_OK && !l->json)

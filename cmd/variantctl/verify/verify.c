@@ -124,7 +124,7 @@ static void count_missed(struct verify *v, const char *where, const struct ocv_e
 }
 
 /* Engines that do not answer are not a failure unless they were named. */
-static int look_everywhere(struct verify *v, struct ocv_error *err)
+static int scan_everywhere(struct verify *v, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
     size_t answered = 0;
@@ -133,7 +133,7 @@ static int look_everywhere(struct verify *v, struct ocv_error *err)
         int status = check_place(v, engines[i], &why);
         answered += status == OCV_OK || status == OCV_ERR_ENGINE;
         if (status == OCV_ERR_NOT_FOUND)
-            cli_say(v->cli, "%s: %s", engines[i], why.message);
+            cli_log(v->cli, "%s: %s", engines[i], why.message);
         else if (status < 0)
             count_missed(v, engines[i], &why);
     }
@@ -144,7 +144,7 @@ static int look_everywhere(struct verify *v, struct ocv_error *err)
     return OCV_ERR_NOT_FOUND;
 }
 
-static int look_at(struct verify *v, const char *where, struct ocv_error *err)
+static int scan_source(struct verify *v, const char *where, struct ocv_error *err)
 {
     struct ocv_error why = {0};
     int status = check_place(v, where, &why);
@@ -223,9 +223,9 @@ static int verify_images(struct verify *v, struct ocv_error *err)
     if (status == OCV_OK && !(v->results = json_array()))
         status = ocv_error_nomem(err);
     if (status == OCV_OK && v->places.n == 0)
-        return look_everywhere(v, err);
+        return scan_everywhere(v, err);
     for (size_t i = 0; i < v->places.n && status == OCV_OK; i++)
-        status = look_at(v, v->places.texts[i], err);
+        status = scan_source(v, v->places.texts[i], err);
     return status;
 }
 

@@ -188,8 +188,8 @@ static bool copy_argument(struct MHD_Connection *connection, const char *name, c
 }
 
 /* An escape that httpd.c did not decode is a NUL. */
-static enum MHD_Result look_for_nul(void *found, enum MHD_ValueKind kind, const char *key,
-                                    const char *value)
+static enum MHD_Result find_nul(void *found, enum MHD_ValueKind kind, const char *key,
+                                const char *value)
 {
     (void)kind;
     if (strstr(key, "%00") || (value && strstr(value, "%00")))
@@ -216,7 +216,7 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
                                        bool verdict, struct call **out)
 {
     bool nul = false;
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_for_nul, &nul);
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, find_nul, &nul);
     if (nul)
         return answer_error(connection, MHD_HTTP_BAD_REQUEST, "an argument contains a NUL");
     struct call *call = calloc(1, sizeof(*call));

@@ -117,7 +117,7 @@ static void print_node(struct metrics_page *p, const struct metrics *m, int64_t 
 static void print_process(struct metrics_page *p, const struct metrics *m)
 {
     struct process facts;
-    process_look(&facts);
+    process_read(&facts);
     print_seconds(p, METRIC_PROCESS_CPU_SECONDS_TOTAL, facts.cpu_seconds);
     print_count(p, METRIC_PROCESS_OPEN_FDS, facts.open_files);
     print_count(p, METRIC_PROCESS_MAX_FDS, facts.max_files);

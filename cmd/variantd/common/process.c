@@ -24,7 +24,7 @@ static uint64_t count_files(void)
 }
 
 /* The first two numbers are pages: all, and those in memory (proc(5)). */
-static void look_at_memory(struct process *out)
+static void read_memory(struct process *out)
 {
     char line[128], *end;
     FILE *file = fopen("/proc/self/statm", "re");
@@ -37,7 +37,7 @@ static void look_at_memory(struct process *out)
         fclose(file);
 }
 
-void process_look(struct process *out)
+void process_read(struct process *out)
 {
     struct rusage used = {0};
     struct rlimit limit;
@@ -49,5 +49,5 @@ void process_look(struct process *out)
         out->max_files = limit.rlim_cur;
     if (getrlimit(RLIMIT_AS, &limit) == 0)
         out->virtual_max_bytes = limit.rlim_cur;
-    look_at_memory(out);
+    read_memory(out);
 }

@@ -12,6 +12,6 @@ struct process {
 };
 
 /** A number that cannot be read is 0. */
-void process_look(struct process *out);
+void process_read(struct process *out);
 
 #endif

@@ -19,8 +19,8 @@ static bool from_elsewhere(const char *site)
     return strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
 }
 
-static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *key,
-                               const char *value)
+static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
 {
     struct name_search *look = cls;
     (void)kind;
@@ -39,7 +39,7 @@ bool foreign_request(struct MHD_Connection *connection, const struct settings *s
 {
     struct name_search look = {0};
     look.n = ocv_config_list(settings->config, "host_names", &look.names);
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, check_header, &look);
     return look.foreign;
 }
 

@@ -104,7 +104,7 @@ static void run_daemon_once(struct httpd_loop *loop)
     unsigned before;
     do {
         before = count_connections(loop->daemon);
-        tls_hello_look(&loop->hello);
+        tls_hello_scan(&loop->hello);
         MHD_run(loop->daemon);
     } while (count_connections(loop->daemon) < before);
 }

@@ -67,7 +67,7 @@ void tls_hello_drop(struct tls_hello *p, int fd)
         }
 }
 
-void tls_hello_look(struct tls_hello *p)
+void tls_hello_scan(struct tls_hello *p)
 {
     size_t kept = 0;
     for (size_t i = 0; i < p->n; i++)

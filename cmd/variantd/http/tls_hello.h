@@ -25,6 +25,6 @@ void tls_hello_add(struct tls_hello *p, int fd);
 void tls_hello_drop(struct tls_hello *p, int fd);
 /** Examine new bytes before libmicrohttpd reads them: a TLS greeting is consumed, answered with 400
  *  and a sentence, and the connection shut down. */
-void tls_hello_look(struct tls_hello *p);
+void tls_hello_scan(struct tls_hello *p);
 
 #endif

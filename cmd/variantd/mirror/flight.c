@@ -86,7 +86,7 @@ static void run_lookup(struct job *job)
     }
     pthread_mutex_unlock(&m->lock);
     if (f->unattended && result)
-        shadow_tell(m, f->question.reference, result, f->unattended);
+        shadow_log(m, f->question.reference, result, f->unattended);
     refcounted_unref(result);
     free_flight(f);
 }

@@ -207,7 +207,7 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
 
 /* Report the tag's own document; its size comes from the bytes where they were read, since a HEAD
  * may be wrong. */
-static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
+static void fill_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
 {
     struct bounds size;
     v->validated_ms = atomic_load(&tag->validated_ms);
@@ -247,7 +247,7 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
     if (choice)
         settle_choice(l, choice, tag, v);
     if (v && tag)
-        tell_top(l, tag, v);
+        fill_top(l, tag, v);
     if (v)
         v->generation = l->snapshot->generation;
     refcounted_unref(choice);

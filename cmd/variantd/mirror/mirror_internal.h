@@ -255,8 +255,8 @@ bool flight_join(struct mirror_request *request, const struct ocv_descriptor *ch
  *  Does nothing if the workers are full. */
 void flight_shadow(const struct mirror_request *request);
 /** Log and count what `n` requests would have been answered with. */
-void shadow_tell(const struct mirror *mirror, const struct ocv_reference *reference,
-                 const struct lookup_result *result, uint64_t n);
+void shadow_log(const struct mirror *mirror, const struct ocv_reference *reference,
+                const struct lookup_result *result, uint64_t n);
 /** The request stops waiting for its look-up. Call with the lock held. */
 void flight_leave(struct mirror_request *request);
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void shadow_tell(const struct mirror *mirror, const struct ocv_reference *reference,
-                 const struct lookup_result *result, uint64_t n)
+void shadow_log(const struct mirror *mirror, const struct ocv_reference *reference,
+                const struct lookup_result *result, uint64_t n)
 {
     bool variant = result->outcome == OUTCOME_VARIANT;
     const char *why = result->outcome == OUTCOME_DENIED

@@ -127,7 +127,7 @@ static void *announce_all(void *data)
 
 /* ---- sending ---- */
 
-void announcer_tell(struct announcer *a, const struct ocv_profile *profile)
+void announcer_update(struct announcer *a, const struct ocv_profile *profile)
 {
     struct ocv_error err = {0};
     char class[OCV_CLASS_MAX];

@@ -16,7 +16,7 @@ int announcer_new(const char *account, struct announcer **out,
 void announcer_free(struct announcer *announcer);
 /** Announce a profile. Returns immediately. An unchanged profile is sent again only every hour.
  *  Failures are logged once, and retried. */
-void announcer_tell(struct announcer *announcer, const struct ocv_profile *profile);
+void announcer_update(struct announcer *announcer, const struct ocv_profile *profile);
 
 /** The change of a Node as JSON (a merge patch), owned by the caller; NULL without memory.
  *  `essence` (ocv_profile_essence): NULL removes the annotation. */

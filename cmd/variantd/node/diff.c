@@ -57,7 +57,8 @@ static void add_line(struct ocv_buffer *out, const char *format, ...)
 }
 
 /* " +a +b" for values in `after` that are not in `before`. */
-static void say_values(struct ocv_buffer *out, const json_t *before, const json_t *after, char sign)
+static void append_values(struct ocv_buffer *out, const json_t *before, const json_t *after,
+                          char sign)
 {
     size_t i, shown = 0, more = 0;
     json_t *value;
@@ -82,8 +83,8 @@ static void compare_feature(const char *who, const char *name, const json_t *bef
         return;
     add_line(out, "%s: %s", who, name);
     size_t head = out->len;
-    say_values(out, after, before, '-');
-    say_values(out, before, after, '+');
+    append_values(out, after, before, '-');
+    append_values(out, before, after, '+');
     if (out->len == head)
         add_line(out, " in another order");
     add_line(out, "\n");

@@ -311,7 +311,7 @@ static void on_free(void *cls)
 
 /* libmicrohttpd does not see the bytes and cannot count them; after a Content-Length of ours it
  * must close the connection. */
-static bool tell_size(struct MHD_Response *response, int64_t size)
+static bool set_size(struct MHD_Response *response, int64_t size)
 {
     char text[24];
     snprintf(text, sizeof(text), "%lld", (long long)size);
@@ -331,7 +331,7 @@ struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *co
         refcounted_unref(s);
         return NULL;
     }
-    if (s->size < 0 || tell_size(response, s->size))
+    if (s->size < 0 || set_size(response, s->size))
         return response;
     MHD_destroy_response(response);
     return NULL;

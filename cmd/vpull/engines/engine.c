@@ -128,7 +128,7 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
         .timeout_ms = call->timeout_ms,
         .interrupted = cli->interrupted,
         .tick = cli->tick,
-        .tick_data = cli->say_data,
+        .tick_data = cli->callback_data,
         .body = receive_answer,
         .data = &r,
     };

@@ -95,7 +95,7 @@ static bool drain_streams(struct output_stream streams[2], const struct cli *cli
         if (is_interrupted(cli))
             return false;
         if (cli->tick)
-            cli->tick(cli->say_data);
+            cli->tick(cli->callback_data);
         if (poll(fds, 2, 100) <= 0)
             continue;
         for (size_t i = 0; i < 2; i++) {
@@ -144,7 +144,7 @@ static bool await_end(pid_t pid, int *code, const struct cli *cli)
     }
 }
 
-static int say_end(const char *name, int code, const char *last, struct ocv_error *err)
+static int report_end(const char *name, int code, const char *last, struct ocv_error *err)
 {
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
         return OCV_OK;
@@ -194,7 +194,7 @@ static int run_process(const char *const *argv, int stdin_fd, const int out[2], 
     if (status < 0)
         return status;
     if (finished)
-        return say_end(argv[0], code, last, err);
+        return report_end(argv[0], code, last, err);
     stop_process(pid);
     return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
 }

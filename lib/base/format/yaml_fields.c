@@ -34,7 +34,7 @@ int ocv_yaml_fail(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, 
 
 /* "'KEY' ", "'TEXT' ", "a variant " */
 OCV_PRINTF(4, 5)
-static int complain_of(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+static int error_about(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
                        const char *what, const char *format, ...)
 {
     char subject[SHOWN + 8];
@@ -50,15 +50,15 @@ static int complain_of(const struct ocv_yaml_reader *r, const struct ocv_yaml *n
     return status;
 }
 
-int ocv_yaml_complain(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                      const char *format, ...)
+int ocv_yaml_error(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
+                   ...)
 {
     char what[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return complain_of(r, node, "an item", "%s", what);
+    return error_about(r, node, "an item", "%s", what);
 }
 
 static const char *subject_of(const struct ocv_yaml_rule *rule)
@@ -126,9 +126,9 @@ static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_r
         ocv_yaml_fail(r, node, "invalid value '%.*s' for %.*s: %s%s", SHOWN, node->text, SHOWN,
                       node->key, wanted, meant_word(rule, node->text, question));
     else if (node->key && text)
-        complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
+        error_about(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
     else
-        complain_of(r, node, subject_of(rule), "must be %s%s", wanted,
+        error_about(r, node, subject_of(rule), "must be %s%s", wanted,
                     text ? meant_word(rule, node->text, question) : "");
     if (rule->hint)
         ocv_error_hint(r->err, "%s", rule->hint);
@@ -147,7 +147,7 @@ static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_tab
                       const struct ocv_yaml *member)
 {
     if (table->inner && key_of(table->inner, member->key))
-        return ocv_yaml_complain(r, member, "is a key of %s only", table->inner->what);
+        return ocv_yaml_error(r, member, "is a key of %s only", table->inner->what);
     struct ocv_nearest nearest = {.wanted = member->key};
     for (size_t i = 0; i < table->n; i++)
         ocv_nearest_offer(&nearest, table->keys[i].name);
@@ -192,7 +192,7 @@ static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *li
     for (const struct ocv_yaml *m = list->first; m; m = m->next)
         for (const struct ocv_yaml *k = list->first; k != m; k = k->next)
             if (k->text && m->text && strcmp(k->text, m->text) == 0)
-                return ocv_yaml_complain(r, m, "is given twice");
+                return ocv_yaml_error(r, m, "is given twice");
     return OCV_OK;
 }
 
@@ -217,7 +217,7 @@ static int check_keys(const struct ocv_yaml_reader *r, const struct ocv_yaml_rul
             return refuse_key(r, table, m);
     for (size_t i = 0; i < table->n; i++)
         if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
-            return complain_of(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
+            return error_about(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
     int status = OCV_OK;
     for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
         status = ocv_yaml_check(r, key_of(table, m->key)->rule, m);
@@ -257,7 +257,7 @@ int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *
         (!scalar && node->n < rule->min))
         return refuse_value(r, rule, node);
     if (!scalar && rule->max && node->n > rule->max)
-        return complain_of(r, node, subject_of(rule), "has more than %zu members", rule->max);
+        return error_about(r, node, subject_of(rule), "has more than %zu members", rule->max);
     int status = node->type == OCV_YAML_LIST  ? check_list(r, rule, node)
                  : node->type == OCV_YAML_MAP ? check_map(r, rule, node)
                                               : OCV_OK;

@@ -58,8 +58,8 @@ struct ocv_yaml_table {
 extern const char *const ocv_yaml_flag_words[]; /**< true, false */
 
 /** "SOURCE:LINE: 'KEY OR TEXT' ..."; OCV_ERR_CONFIG. */
-int ocv_yaml_complain(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                      const char *format, ...) OCV_PRINTF(3, 4);
+int ocv_yaml_error(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
+                   ...) OCV_PRINTF(3, 4);
 /** "SOURCE:LINE: ..."; OCV_ERR_CONFIG. */
 int ocv_yaml_fail(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
                   ...) OCV_PRINTF(3, 4);

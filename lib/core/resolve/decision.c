@@ -97,8 +97,8 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 
 #define VALUES_SHOWN 4u /* of a long list, in a sentence */
 
-static int say_wanted(const struct ocv_decision *d, const struct ocv_rejection *r,
-                      struct ocv_buffer *out, struct ocv_error *err)
+static int append_wanted(const struct ocv_decision *d, const struct ocv_rejection *r,
+                         struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     size_t shown = 0;
@@ -117,8 +117,8 @@ static int say_wanted(const struct ocv_decision *d, const struct ocv_rejection *
     return status;
 }
 
-static int say_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
-                    struct ocv_buffer *out, struct ocv_error *err)
+static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
+                       struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     size_t n = have ? have->n_values : 0;
@@ -133,10 +133,10 @@ static int say_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
     return status;
 }
 
-static int say_property(const struct ocv_decision *d, const struct ocv_rejection *r,
-                        struct ocv_buffer *out, struct ocv_error *err)
+static int append_property(const struct ocv_decision *d, const struct ocv_rejection *r,
+                           struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = say_wanted(d, r, out, err);
+    int status = append_wanted(d, r, out, err);
     if (status < 0)
         return status;
     switch (r->code) {
@@ -149,12 +149,12 @@ static int say_property(const struct ocv_decision *d, const struct ocv_rejection
     case OCV_REJECT_DISABLED:
         return ocv_buffer_printf(out, err, "; switched off by configuration");
     default:
-        return say_have(r, ocv_rejection_slot(d, r), out, err);
+        return append_have(r, ocv_rejection_slot(d, r), out, err);
     }
 }
 
-static int say_os_features(const struct ocv_decision *d, const struct ocv_rejection *r,
-                           struct ocv_buffer *out, struct ocv_error *err)
+static int append_os_features(const struct ocv_decision *d, const struct ocv_rejection *r,
+                              struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_platform *p = &r->entry->platform;
     char name[128];
@@ -172,14 +172,14 @@ static int say_os_features(const struct ocv_decision *d, const struct ocv_reject
                             : status;
 }
 
-static int say_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
-                        struct ocv_buffer *out, struct ocv_error *err)
+static int append_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
+                           struct ocv_buffer *out, struct ocv_error *err)
 {
     char entry[128], host[128];
     ocv_platform_format(&r->entry->platform, entry, sizeof(entry));
     ocv_platform_format(&d->platform, host, sizeof(host));
     if (r->code == OCV_REJECT_OS_FEATURES)
-        return say_os_features(d, r, out, err);
+        return append_os_features(d, r, out, err);
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
 }
 
@@ -188,14 +188,14 @@ static int format_rejection(const struct ocv_decision *decision, size_t i, struc
 {
     const struct ocv_rejection *r = &decision->rejected[i];
     if (r->ns)
-        return say_property(decision, r, out, err);
+        return append_property(decision, r, out, err);
     if (r->entry->detail)
         return ocv_buffer_printf(out, err, "malformed: %s", r->entry->detail);
     switch (r->code) {
     case OCV_REJECT_PLATFORM:
     case OCV_REJECT_PLATFORM_VARIANT:
     case OCV_REJECT_OS_FEATURES:
-        return say_platform(decision, r, out, err);
+        return append_platform(decision, r, out, err);
     case OCV_REJECT_UNKNOWN_PLATFORM:
         return ocv_buffer_printf(out, err, "platform unknown/unknown: not an image to run");
     case OCV_REJECT_ATTESTATION:

@@ -94,7 +94,7 @@ static bool append_word(struct tag_word_list *words, const char *family, const c
     return true;
 }
 
-static int by_look(const struct tag_word *x, const struct tag_word *y)
+static int by_appearance(const struct tag_word *x, const struct tag_word *y)
 {
     int order = strcmp(x->family, y->family);
     return order ? order : strcmp(x->skeleton, y->skeleton);
@@ -103,7 +103,7 @@ static int by_look(const struct tag_word *x, const struct tag_word *y)
 static int by_skeleton(const void *a, const void *b)
 {
     const struct tag_word *x = a, *y = b;
-    int order = by_look(x, y);
+    int order = by_appearance(x, y);
     if (order == 0)
         order = (x->count < y->count) - (x->count > y->count); /* most used first */
     return order ? order : strcmp(x->text, y->text);
@@ -168,8 +168,8 @@ static void check_spellings(struct ocv_lint *lint, const struct tag_word_list *w
             const struct tag_word *word = &words->list[i];
             const char *right = ocv_lint_tag_spellings[k].a;
             char skeleton[WORD_MAX];
-            bool alike = (i && !by_look(word, &words->list[i - 1])) ||
-                         (i + 1 < words->n && !by_look(word, &words->list[i + 1]));
+            bool alike = (i && !by_appearance(word, &words->list[i - 1])) ||
+                         (i + 1 < words->n && !by_appearance(word, &words->list[i + 1]));
             make_skeleton(right, skeleton);
             if (alike || !has_letter(word->text) || strcmp(skeleton, word->skeleton) != 0 ||
                 !strcasecmp(right, word->text))

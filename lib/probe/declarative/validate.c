@@ -87,14 +87,14 @@ static bool is_unit(const char *text)
 /* of class entries */
 static int check_relative(const struct ocv_yaml_reader *r, const struct ocv_yaml *path)
 {
-    return path->text[0] == '/' ? ocv_yaml_complain(r, path, "must be a file of the class entry")
+    return path->text[0] == '/' ? ocv_yaml_error(r, path, "must be a file of the class entry")
                                 : OCV_OK;
 }
 
 static int check_attribute(const struct ocv_yaml_reader *r, const struct ocv_yaml *name)
 {
     if (strcmp(name->text, "memory") == 0) /* only the rule's key converts it to bytes */
-        return ocv_yaml_complain(r, name, "is a key of the rule, not an attribute");
+        return ocv_yaml_error(r, name, "is a key of the rule, not an attribute");
     return OCV_OK;
 }
 
@@ -155,10 +155,10 @@ static int check_feature(const struct ocv_yaml_reader *r, const struct ocv_yaml 
         return ocv_yaml_fail(r, node, "a feature needs either 'values' or 'read'");
     for (const struct ocv_yaml *m = compat ? compat->first : NULL; m; m = m->next) {
         if (ocv_yaml_find(list, m->key) < 0)
-            return ocv_yaml_complain(r, m, "is not among the feature's values");
+            return ocv_yaml_error(r, m, "is not among the feature's values");
         for (const struct ocv_yaml *v = m->first; v; v = v->next)
             if (ocv_yaml_find(list, v->text) < 0 || strcmp(v->text, m->key) == 0)
-                return ocv_yaml_complain(r, v, "is not another one of the feature's values");
+                return ocv_yaml_error(r, v, "is not another one of the feature's values");
     }
     return OCV_OK;
 }
@@ -175,7 +175,7 @@ static int check_features(const struct ocv_yaml_reader *r, const struct ocv_yaml
 {
     for (const struct ocv_yaml *f = list->first; f; f = f->next)
         if (feature_of(list, ocv_yaml_text(f, "feature")) != f)
-            return ocv_yaml_complain(r, ocv_yaml_get(f, "feature"), "names one feature twice");
+            return ocv_yaml_error(r, ocv_yaml_get(f, "feature"), "names one feature twice");
     return OCV_OK;
 }
 
@@ -199,7 +199,7 @@ static int check_sysfs(const struct ocv_yaml_reader *r, const struct ocv_yaml *n
 {
     /* classes like accel belong to several vendors */
     if (!ocv_yaml_get(node, "vendor") && !ocv_yaml_get(node, "attributes"))
-        return ocv_yaml_complain(r, node, "needs 'vendor' or 'attributes'");
+        return ocv_yaml_error(r, node, "needs 'vendor' or 'attributes'");
     return OCV_OK;
 }
 
@@ -209,7 +209,7 @@ static int check_rule(const struct ocv_yaml_reader *r, const struct ocv_yaml *no
     const struct ocv_yaml *functions = ocv_yaml_get(node, "virtual_functions");
     if (!!pci + !!ocv_yaml_get(node, "sysfs") + !!ocv_yaml_get(node, "devicetree") != 1)
         return ocv_yaml_fail(r, node, "a rule needs one of 'pci', 'sysfs' and 'devicetree'");
-    return functions && !pci ? ocv_yaml_complain(r, functions, "belongs to 'pci'") : OCV_OK;
+    return functions && !pci ? ocv_yaml_error(r, functions, "belongs to 'pci'") : OCV_OK;
 }
 
 static const struct ocv_yaml_key pci_keys[] = {{"vendor", &id, true},
@@ -269,9 +269,9 @@ static int check_file(const struct ocv_yaml_reader *r, const struct ocv_yaml *ro
         for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
             const struct ocv_yaml *list = ocv_yaml_get(feature_of(known, m->key), "values");
             if (!list)
-                return ocv_yaml_complain(r, m, "is not a feature with values of this file");
+                return ocv_yaml_error(r, m, "is not a feature with values of this file");
             if (ocv_yaml_find(list, m->text) < 0)
-                return ocv_yaml_complain(r, m, "is not among the feature's values");
+                return ocv_yaml_error(r, m, "is not among the feature's values");
         }
     }
     return OCV_OK;

@@ -78,7 +78,7 @@ static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     for (const struct ocv_yaml *m = map ? map->first : NULL; m && status == OCV_OK; m = m->next)
         if ((!besides || strcmp(m->key, besides) != 0) &&
             !is_group(r->family, m->key, strlen(m->key)))
-            status = ocv_yaml_complain(&r->file, m, "is a group that no part captures");
+            status = ocv_yaml_error(&r->file, m, "is a group that no part captures");
     return status;
 }
 

@@ -55,7 +55,7 @@ static int check_property(const struct ocv_yaml_reader *r, const struct ocv_yaml
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(r->err);
     if (status < 0 || ocv_properties_count(parsed) != 1)
-        return ocv_yaml_complain(r, node, "is not 'namespace :: feature :: value'");
+        return ocv_yaml_error(r, node, "is not 'namespace :: feature :: value'");
     return OCV_OK;
 }
 
@@ -65,7 +65,7 @@ static int check_platform(const struct ocv_yaml_reader *r, const struct ocv_yaml
     int status = ocv_platform_parse(node->text, &platform, NULL);
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(r->err);
-    return status < 0 ? ocv_yaml_complain(r, node, "is not OS/ARCHITECTURE") : OCV_OK;
+    return status < 0 ? ocv_yaml_error(r, node, "is not OS/ARCHITECTURE") : OCV_OK;
 }
 
 /* without a variant */
@@ -73,7 +73,7 @@ static int check_architecture(const struct ocv_yaml_reader *r, const struct ocv_
 {
     const char *slash = strchr(node->text, '/');
     if (!slash || strchr(slash + 1, '/'))
-        return ocv_yaml_complain(r, node, "is not OS/ARCHITECTURE");
+        return ocv_yaml_error(r, node, "is not OS/ARCHITECTURE");
     return check_platform(r, node);
 }
 
@@ -85,11 +85,11 @@ static int check_group_tag(const struct ocv_yaml_reader *r, const struct ocv_yam
         const char *end = *p == '{' ? strchr(p, '}') : NULL;
         if (*p == '}' ||
             (*p == '{' && (!end || !ocv_property_name_valid(p + 1, (size_t)(end - p - 1)))))
-            return ocv_yaml_complain(r, node, "must name groups in braces, as {version}");
+            return ocv_yaml_error(r, node, "must name groups in braces, as {version}");
         any = any || end;
         p = end ? end : p;
     }
-    return any ? OCV_OK : ocv_yaml_complain(r, node, "names no group, as {version}");
+    return any ? OCV_OK : ocv_yaml_error(r, node, "names no group, as {version}");
 }
 
 static int check_prefer(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)

@@ -95,7 +95,7 @@ static bool look_up(struct passing *p, enum method method, const struct decide *
     return true;
 }
 
-static bool look_at(struct passing *p)
+static bool inspect_call(struct passing *p)
 {
     enum method method = method_of(grpc_call_path(p->call));
     struct passing_request request = {0};
@@ -186,7 +186,7 @@ void pass_call(void *data, struct grpc_call *call)
 {
     struct passing p = {.proxy = data, .call = call};
     ocv_buffer_init(&p.edited, GRPC_MESSAGE_MAX + 5);
-    if (look_at(&p))
+    if (inspect_call(&p))
         pass_on(&p);
     if (p.edited.data) /* it may have a password in it */
         explicit_bzero(p.edited.data, p.edited.len);

@@ -22,7 +22,7 @@ const struct verdict_policy *proxy_find_policy(const struct proxy *p, const char
     return policy;
 }
 
-static void *look_again(void *data)
+static void *run_decisions(void *data)
 {
     struct proxy *p = data;
     struct decide decide;
@@ -78,7 +78,7 @@ static int start_proxy(struct proxy *p, struct ocv_error *err)
     grpc_client_set_gone(p->engine, pass_gone_fd);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    p->looking = pthread_create(&p->again, &attributes, look_again, p) == 0;
+    p->looking = pthread_create(&p->again, &attributes, run_decisions, p) == 0;
     pthread_attr_destroy(&attributes);
     return p->looking ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
 }

@@ -49,7 +49,7 @@ static void print_line(const char *line)
     fprintf(stderr, "ocivariant-snapshotter: %s\n", line);
 }
 
-static void say_data(void *data, const char *line)
+static void log_data(void *data, const char *line)
 {
     (void)data;
     print_line(line);
@@ -216,7 +216,7 @@ static int start_service(struct ocv_error *err)
     const struct grpc_server_options options = {.handle = snap_service_handle,
                                                 .data = &program.service,
                                                 .workers = WORKERS,
-                                                .log = say_data};
+                                                .log = log_data};
     int fd = -1;
     int status = notify_listen_socket(&fd, err);
     if (status == OCV_OK)

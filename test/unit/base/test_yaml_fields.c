@@ -10,7 +10,7 @@ static bool is_lower(const char *text)
 
 static int check_even(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)
 {
-    return node->n % 2 ? ocv_yaml_complain(r, node, "has an odd number of members") : OCV_OK;
+    return node->n % 2 ? ocv_yaml_error(r, node, "has an odd number of members") : OCV_OK;
 }
 
 #define TEXT .takes = OCV_TAKES_TEXT

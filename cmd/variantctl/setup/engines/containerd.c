@@ -107,8 +107,8 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
 
 /* The configuration is another program's: print what it would need; exit status 5 tells
  * programs. */
-static int refuse_to_tell(const struct containerd_config *config, const char *path,
-                          struct ocv_error *err)
+static int report_needed(const struct containerd_config *config, const char *path,
+                         struct ocv_error *err)
 {
     if (config->path)
         ocv_error_set(
@@ -135,7 +135,7 @@ static int plan_config(struct containerd_config *config, const char *path, struc
     if (status == OCV_OK)
         status = choose_directory(config, &tell, err);
     if (status == OCV_OK && tell && setup->hosts_only)
-        status = refuse_to_tell(config, path, err);
+        status = report_needed(config, path, err);
     bool disabled = containerd_cri_disabled(config);
     if (status == OCV_OK)
         status = setup_hosts(setup, config->roots, config->n_roots,
@@ -190,7 +190,7 @@ static int note_other_config(struct setup *setup, const char *path, const char *
     return OCV_OK;
 }
 
-static int look_at_running(struct setup *setup, const char *path, struct ocv_error *err)
+static int check_running(struct setup *setup, const char *path, struct ocv_error *err)
 {
     char **names = NULL;
     size_t n = 0;
@@ -232,7 +232,7 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
                                        : "of unknown version (set it with --engine-version)",
                    path);
     if (status == OCV_OK)
-        status = look_at_running(setup, path, err);
+        status = check_running(setup, path, err);
     if (status == OCV_OK)
         status = plan_config(&config, path, err);
     if (status == OCV_OK)

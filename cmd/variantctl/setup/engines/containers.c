@@ -102,9 +102,9 @@ static bool wildcard_covers(const char *prefix, const char *host)
 }
 
 /* One [[registry]] of a file that is not ours. `later`: the file is read after ours. */
-static int look_at_entry(struct setup *setup, const char *source, const struct toml *toml,
-                         size_t header, const char *host, bool later, struct registry_entry *entry,
-                         struct ocv_error *err)
+static int scan_entry(struct setup *setup, const char *source, const struct toml *toml,
+                      size_t header, const char *host, bool later, struct registry_entry *entry,
+                      struct ocv_error *err)
 {
     char *prefix = entry_prefix(toml, header);
     size_t n = strlen(host);
@@ -127,8 +127,8 @@ static int look_at_entry(struct setup *setup, const char *source, const struct t
     return status;
 }
 
-static int look_at_file(struct setup *setup, const struct setup_file *file, const char *host,
-                        bool later, struct registry_entry *entry, struct ocv_error *err)
+static int scan_file(struct setup *setup, const struct setup_file *file, const char *host,
+                     bool later, struct registry_entry *entry, struct ocv_error *err)
 {
     toml_auto toml = {0};
     const char *source = file->path;
@@ -146,7 +146,7 @@ static int look_at_file(struct setup *setup, const struct setup_file *file, cons
             ocv_error_hint(err, "rewrite it with unqualified-search-registries and [[registry]] "
                                 "(man 5 containers-registries.conf)");
         } else if (item->kind == TOML_ARRAY_TABLE && strcmp(item->path, "registry") == 0)
-            status = look_at_entry(setup, source, &toml, i, host, later, entry, err);
+            status = scan_entry(setup, source, &toml, i, host, later, entry, err);
     }
     return status;
 }
@@ -154,8 +154,8 @@ static int look_at_file(struct setup *setup, const struct setup_file *file, cons
 /* The drop-ins of a directory by name. `own_name`: ours in it, NULL in a directory that is read
  * before.
  */
-static int look_at_drop_ins(struct setup *setup, const char *directory, const char *own_name,
-                            const char *host, struct registry_entry *entry, struct ocv_error *err)
+static int scan_drop_ins(struct setup *setup, const char *directory, const char *own_name,
+                         const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
@@ -179,8 +179,8 @@ static int look_at_drop_ins(struct setup *setup, const char *directory, const ch
         if (status == OCV_OK)
             status = setup_open(setup, path.data, &file, err);
         if (status == OCV_OK && file->want.there)
-            status = look_at_file(setup, file, host, own_name && strcmp(names[i], own_name) >= 0,
-                                  entry, err);
+            status = scan_file(setup, file, host, own_name && strcmp(names[i], own_name) >= 0,
+                               entry, err);
     }
     setup_names_free(names, n);
     return status;
@@ -224,8 +224,8 @@ static int check_other(const struct setup *setup, const char *directory, const c
 
 /* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
  * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
-static int look_around(struct setup *setup, const char *directory, const char *own_name,
-                       const char *host, struct registry_entry *entry, struct ocv_error *err)
+static int scan_all(struct setup *setup, const char *directory, const char *own_name,
+                    const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
@@ -237,10 +237,10 @@ static int look_around(struct setup *setup, const char *directory, const char *o
     if (system)
         status = setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &file, err);
     if (status == OCV_OK && file->want.there)
-        status = look_at_file(setup, file, host, false, entry, err);
+        status = scan_file(setup, file, host, false, entry, err);
     if (status == OCV_OK && system)
-        status = look_at_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err);
-    return status < 0 ? status : look_at_drop_ins(setup, directory, own_name, host, entry, err);
+        status = scan_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err);
+    return status < 0 ? status : scan_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -288,7 +288,7 @@ static int plan_registry(struct setup *setup, const char *directory, const char 
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
     int status = check_other(setup, directory, host, err);
     if (status == OCV_OK)
-        status = look_around(setup, directory, name, host, &entry, err);
+        status = scan_all(setup, directory, name, host, &entry, err);
     if (status == OCV_OK)
         status = mirror_location(setup, host, &mirror, err);
     if (status == OCV_OK)

@@ -95,8 +95,8 @@ static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
     return OCV_OK;
 }
 
-static void say_result(const struct setup *setup, enum setup_action action, bool dry_run,
-                       size_t changes)
+static void report_result(const struct setup *setup, enum setup_action action, bool dry_run,
+                          size_t changes)
 {
     FILE *out = dry_run ? stderr : stdout;
     bool ours = false;
@@ -166,7 +166,7 @@ static int plan_and_apply(struct setup *setup, const struct setup_engine *engine
         fputs(setup->notes.data, dry_run ? stderr : stdout);
     status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
     if (status == OCV_OK)
-        say_result(setup, action, dry_run, changes);
+        report_result(setup, action, dry_run, changes);
     return status;
 }
 

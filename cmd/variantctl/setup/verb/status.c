@@ -54,7 +54,7 @@ static json_t *mirror_json(const struct setup *setup, const struct setup_state *
 {
     char detail[SETUP_ADDRESS_MAX] = "";
     enum setup_mirror found =
-        state->listen ? setup_look_at_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
+        state->listen ? setup_check_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
     return json_pack("{s:s, s:s?, s:s?}", "answers", answers[found], "user",
                      found == SETUP_MIRROR_FOREIGN ? detail : NULL, "variantd",
                      found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
@@ -248,8 +248,8 @@ static bool is_good(const json_t *engine, bool *any)
 }
 
 /* What the registries of the engines that are set up say. */
-static int look_at_registries(const json_t *told, const json_t *engines, bool *good,
-                              struct ocv_buffer *out, struct ocv_error *err)
+static int check_registries(const json_t *told, const json_t *engines, bool *good,
+                            struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t i;
     const json_t *engine;
@@ -302,7 +302,7 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     int status = root ? read_engines(setup, name, engines, err) : ocv_error_nomem(err);
     bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
     if (status == OCV_OK)
-        status = look_at_registries(told, engines, &good, &warnings, err);
+        status = check_registries(told, engines, &good, &warnings, err);
     if (status == OCV_OK && !as_json)
         status = print_daemon(root, &out, err);
     if (status == OCV_OK && !as_json && warnings.len)

@@ -242,7 +242,7 @@ static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *resul
 {
     struct ocv_amd_machine m;
     struct amd_probe run = {.host = host, .m = &m, .result = result, .err = err};
-    int status = ocv_amd_look(host, &m, err);
+    int status = ocv_amd_scan(host, &m, err);
     if (status < 0)
         return status;
     run.force = ocv_probe_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");

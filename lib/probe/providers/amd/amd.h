@@ -100,7 +100,7 @@ struct ocv_amd_machine {
     size_t usable;
 };
 
-int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
+int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- notes for the operator (driven.c) ---------------------------------------------- */

@@ -28,7 +28,7 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
         snprintf(out, size, "driver '%s' is bound, which runs no ROCm program", gpu->pci->driver);
 }
 
-static void say_why(const struct ocv_amd_machine *m, char *out, size_t size)
+static void format_reason(const struct ocv_amd_machine *m, char *out, size_t size)
 {
     const struct ocv_amd_gpu *gpu = &m->gpus[m->usable]; /* the first that is not usable */
     char more[32] = "", reason[160];
@@ -39,8 +39,8 @@ static void say_why(const struct ocv_amd_machine *m, char *out, size_t size)
 }
 
 /* The device nodes that ROCm opens; only on the machine that this runs on. */
-static bool say_access(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
-                       char *out, size_t size)
+static bool format_access(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                          char *out, size_t size)
 {
     enum ocv_gpu_access access = ocv_gpu_access(host, "dev/kfd");
     char node[32], path[48] = "dev/kfd";
@@ -64,7 +64,7 @@ void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_
     size_t size = sizeof(result->note);
     result->status = OCV_RESULT_PARTIAL;
     if (m->usable < m->n)
-        say_why(m, out, size);
+        format_reason(m, out, size);
     else if (m->kfd.hidden && m->node)
         snprintf(out, size,
                  "%zu KFD nodes may not be read in this container: the GPUs are known by what the "
@@ -79,6 +79,6 @@ void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
                  "the GPUs are is known without it");
-    else if (m->n == 0 || !say_access(host, m, out, size))
+    else if (m->n == 0 || !format_access(host, m, out, size))
         result->status = OCV_RESULT_OK;
 }

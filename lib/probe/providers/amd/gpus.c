@@ -158,7 +158,7 @@ static void order_gpus(struct ocv_amd_machine *m)
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
 }
 
-int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
+int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
     out->n = out->usable = 0;

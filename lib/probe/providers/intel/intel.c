@@ -217,7 +217,7 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
 
 /* ---- what an operator has to know ------------------------------------------------------------ */
 
-static void say_why(const struct machine *m, char *out, size_t size)
+static void format_reason(const struct machine *m, char *out, size_t size)
 {
     const struct device *device = &m->devices[m->usable]; /* the first that is not usable */
     char more[32] = "", reason[160];
@@ -229,8 +229,8 @@ static void say_why(const struct machine *m, char *out, size_t size)
 }
 
 /* The device nodes that programs open; only on the machine that this runs on. */
-static bool say_access(const struct ocv_probe_host *host, const struct machine *m, char *out,
-                       size_t size)
+static bool format_access(const struct ocv_probe_host *host, const struct machine *m, char *out,
+                          size_t size)
 {
     for (size_t i = 0; i < m->usable; i++) {
         const struct device *device = &m->devices[i];
@@ -307,8 +307,8 @@ static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *res
         result->guess = result->guess || (m.devices[i].gpu && m.devices[i].gpu->guess);
     result->status = OCV_RESULT_PARTIAL;
     if (m.usable < m.n)
-        say_why(&m, result->note, sizeof(result->note));
-    else if (!say_access(host, &m, result->note, sizeof(result->note)))
+        format_reason(&m, result->note, sizeof(result->note));
+    else if (!format_access(host, &m, result->note, sizeof(result->note)))
         result->status = OCV_RESULT_OK;
     read_driver(host, &m, result);
     status = add_union(&m, force, result, err);

@@ -64,7 +64,7 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
     m->source = answer->cuda_library ? "libcuda" : "nvml";
 }
 
-static void tell_mismatch(struct ocv_nvidia_machine *m)
+static void report_mismatch(struct ocv_nvidia_machine *m)
 {
     m->mismatch = m->loaded = true;
     snprintf(m->trouble, sizeof(m->trouble),
@@ -73,11 +73,11 @@ static void tell_mismatch(struct ocv_nvidia_machine *m)
              m->driver[0] ? ", " : "", m->driver);
 }
 
-static void tell_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
+static void report_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
 {
     if (strcmp(failure->name, "LIB_RM_VERSION_MISMATCH") == 0 ||
         strcmp(failure->name, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH") == 0)
-        tell_mismatch(m);
+        report_mismatch(m);
     else if (strcmp(failure->name, "DRIVER_NOT_LOADED") == 0)
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are installed, but the kernel driver is not loaded");
@@ -93,7 +93,7 @@ static void tell_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_fai
 static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
 {
     if (answer->failure.call[0])
-        tell_failure(m, &answer->failure);
+        report_failure(m, &answer->failure);
     else if (answer->hung[0])
         snprintf(m->trouble, sizeof(m->trouble),
                  "%s did not answer within %.1f s (is persistence mode off?)", answer->hung,

@@ -50,7 +50,7 @@ static void count_compute(const struct ocv_probe_host *host, const char *path, u
     each_directory(host, path, "ci", count_one, count);
 }
 
-void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
+void ocv_nvidia_scan_mig(const struct ocv_probe_host *host, unsigned minor,
                          struct ocv_nvidia_gpu *gpu)
 {
     char path[96];

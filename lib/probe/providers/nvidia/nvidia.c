@@ -159,7 +159,7 @@ static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *re
                         struct ocv_error *err)
 {
     struct ocv_nvidia_machine m;
-    int status = ocv_nvidia_look(host, &m, err);
+    int status = ocv_nvidia_scan(host, &m, err);
     if (status == OCV_OK) {
         status = describe_machine(host, &m, result, err);
         free(m.gpus);

@@ -96,12 +96,12 @@ struct ocv_nvidia_machine {
 };
 
 /** Look at files. OCV_ERR_NOMEM only. */
-int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+int ocv_nvidia_scan(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** The GPU of a Tegra, and the CUDA version of its release (tegra.c). */
-void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m);
+void ocv_nvidia_scan_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m);
 /** Instances of a GPU in MIG mode (mig.c); `minor` is the number of its device node. */
-void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
+void ocv_nvidia_scan_mig(const struct ocv_probe_host *host, unsigned minor,
                          struct ocv_nvidia_gpu *gpu);
 /** A new GPU at the end, NULL when there is no room. */
 struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const char *id);

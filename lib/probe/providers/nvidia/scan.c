@@ -59,7 +59,7 @@ static bool version_in(const char *text, char *out, size_t size)
     return false;
 }
 
-static void look_for_driver(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
+static void find_driver(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     char line[256];
     if (ocv_sysroot_line(host->root, "sys/module/nvidia/version", line, sizeof(line)) &&
@@ -111,7 +111,7 @@ static void read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
                                                           * yet */
         if (value_of(text.data, "Device Minor:", value, sizeof(value)) && strlen(value) <= 4 &&
             strspn(value, "0123456789") == strlen(value))
-            ocv_nvidia_look_mig(host, (unsigned)strtoul(value, NULL, 10), gpu);
+            ocv_nvidia_scan_mig(host, (unsigned)strtoul(value, NULL, 10), gpu);
         gpu->excluded =
             value_of(text.data, "GPU Excluded:", value, sizeof(value)) && strcmp(value, "Yes") == 0;
     }
@@ -166,7 +166,7 @@ static bool can_compute(const struct ocv_probe_host *host, const struct ocv_pci_
     return !pci->driver[0] && (!drivers_recorded(host) || path_exists(host, path));
 }
 
-static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
+static void scan_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     for (size_t i = 0; i < host->pci.n; i++) {
         const struct ocv_pci_device *pci = &host->pci.devices[i];
@@ -210,7 +210,7 @@ static bool is_address(const char *name)
 }
 
 /* GPUs that the driver names and the bus does not show: their entries there cannot be read. */
-static void look_at_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
+static void scan_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     int fd = ocv_sysroot_openat(host->root, PROC_GPUS, O_RDONLY | O_DIRECTORY);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -236,7 +236,7 @@ static void look_at_proc(const struct ocv_probe_host *host, struct ocv_nvidia_ma
 
 /* Version in the name that libcuda.so.1 leads to: libcuda.so.570.124.06. Of several the one that
  * goes with the driver: what is left of an older installation harms nothing. */
-static void look_for_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
+static void find_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     char target[256], found[sizeof(m->library)];
     for (size_t i = 0; i < sizeof(library_directories) / sizeof(*library_directories); i++) {
@@ -256,25 +256,25 @@ static void look_for_libraries(const struct ocv_probe_host *host, struct ocv_nvi
     }
 }
 
-int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+int ocv_nvidia_scan(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                     struct ocv_error *err)
 {
     *m = (struct ocv_nvidia_machine){.source = "sysfs"};
     m->gpus = calloc(OCV_NVIDIA_GPUS_MAX, sizeof(*m->gpus));
     if (!m->gpus)
         return ocv_error_nomem(err);
-    look_for_driver(host, m);
-    look_at_bus(host, m);
-    look_at_proc(host, m);
+    find_driver(host, m);
+    scan_bus(host, m);
+    scan_proc(host, m);
     m->vgpu_host = m->loaded && path_exists(host, "sys/module/nvidia_vgpu_vfio");
     m->wsl =
         path_exists(host, "dev/dxg") && (path_exists(host, "usr/lib/wsl/lib/libcuda.so.1") ||
                                          path_exists(host, "usr/lib/wsl/lib/libnvidia-ml.so.1"));
     if (m->driver[0])
         m->cuda = ocv_nvidia_cuda((unsigned)strtoul(m->driver, NULL, 10), &m->newer);
-    ocv_nvidia_look_tegra(host, m);
+    ocv_nvidia_scan_tegra(host, m);
     if (m->n > 0 || m->loaded)
-        look_for_libraries(host, m);
+        find_libraries(host, m);
     if (m->loaded)
         m->denied = ocv_gpu_access(host, "dev/nvidiactl") == OCV_GPU_MAY_NOT;
     for (size_t i = 0; i < m->n; i++)

@@ -111,7 +111,7 @@ void ocv_nvidia_rank(struct ocv_nvidia_machine *m)
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
 }
 
-static void say_mismatch(const struct ocv_nvidia_machine *m, char *out, size_t size)
+static void format_mismatch(const struct ocv_nvidia_machine *m, char *out, size_t size)
 {
     if (m->mismatch)
         snprintf(out, size, "%s", m->trouble);
@@ -123,7 +123,7 @@ static void say_mismatch(const struct ocv_nvidia_machine *m, char *out, size_t s
             m->library, m->driver);
 }
 
-static void say_driver_too_old(const struct ocv_nvidia_machine *m, char *out, size_t size)
+static void format_driver_too_old(const struct ocv_nvidia_machine *m, char *out, size_t size)
 {
     char has[48] = "";
     if (m->cuda.major)
@@ -138,8 +138,8 @@ static void say_driver_too_old(const struct ocv_nvidia_machine *m, char *out, si
                  m->driver, has, OCV_NVIDIA_CUDA_MIN, OLDEST_LISTED);
 }
 
-static void say_kind(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                     char *out, size_t size)
+static void format_kind(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                        char *out, size_t size)
 {
     unsigned first, last;
     ocv_nvidia_branches(gpu->sm, &first, &last);
@@ -177,10 +177,10 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
                  gpu->pci->driver);
         return;
     case OCV_NVIDIA_MISMATCH:
-        say_mismatch(m, out, size);
+        format_mismatch(m, out, size);
         return;
     case OCV_NVIDIA_DRIVER_TOO_OLD:
-        say_driver_too_old(m, out, size);
+        format_driver_too_old(m, out, size);
         return;
     case OCV_NVIDIA_DRIVER_TOO_NEW:
         snprintf(out, size, "CUDA %u.%u is newer than this program knows (up to %u.%u)",
@@ -188,7 +188,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
         return;
     case OCV_NVIDIA_GPU_TOO_NEW:
     case OCV_NVIDIA_GPU_TOO_OLD:
-        say_kind(m, gpu, out, size);
+        format_kind(m, gpu, out, size);
         return;
     case OCV_NVIDIA_EXCLUDED:
     case OCV_NVIDIA_NOT_LOADED:

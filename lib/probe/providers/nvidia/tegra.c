@@ -66,7 +66,7 @@ static unsigned read_compatible(const struct ocv_probe_host *host, bool *tegra)
     return 0;
 }
 
-void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
+void ocv_nvidia_scan_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     char family[32];
     unsigned sm = read_compatible(host, &m->tegra);

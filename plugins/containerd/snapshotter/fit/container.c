@@ -97,7 +97,7 @@ enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct
         free_variant(&all.list[i]);
     snap_fit_count(f, &answer);
     if (answer.action != VERDICT_ALLOW)
-        snap_fit_say(f, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
+        snap_fit_log(f, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
     return snap_fit_act(&answer, labels, err);
 }
 

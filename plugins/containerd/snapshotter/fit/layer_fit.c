@@ -23,7 +23,7 @@
 
 #define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
 
-void snap_fit_say(const struct snap_fit *f, const char *what, const char *text)
+void snap_fit_log(const struct snap_fit *f, const char *what, const char *text)
 {
     char line[OCV_ERROR_MESSAGE_MAX + 64];
     snprintf(line, sizeof(line), "%s: %s", what, text);
@@ -58,7 +58,7 @@ static void write_metrics(const struct snap_fit *f)
     if (!file && fd >= 0)
         close(fd);
     if (file && (fclose(file) != 0 || !ok || rename(temporary, f->metrics) < 0))
-        snap_fit_say(f, "metrics", "cannot be written");
+        snap_fit_log(f, "metrics", "cannot be written");
     free(temporary);
 }
 
@@ -118,7 +118,7 @@ static void read_policy_again(struct snap_fit *f)
     if (!__atomic_exchange_n(&f->reload, 0, __ATOMIC_ACQ_REL))
         return;
     if (verdict_policy_read(f->config_file, &policy, &err) < 0) {
-        snap_fit_say(f, "keeping the old configuration", err.message);
+        snap_fit_log(f, "keeping the old configuration", err.message);
         return;
     }
     pthread_rwlock_wrlock(&f->policy_lock);
@@ -140,7 +140,7 @@ void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
     struct ocv_error err = {0};
     bool alone = q->label && !q->digest && !q->reference && !q->properties;
     if (alone && records_by_label(f->records, q->label, &set, &err) < 0) {
-        verdict_cannot_tell(&f->policy, q, err.message, out);
+        verdict_set_unknown(&f->policy, q, err.message, out);
         return;
     }
     if (set.n == 0) {
@@ -159,7 +159,7 @@ void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
     }
     /* and so many that the right one may be left */
     if (set.full && out->verdict == OCV_VERDICT_MISFIT)
-        verdict_cannot_tell(&f->policy, q, "too many images have that label here", out);
+        verdict_set_unknown(&f->policy, q, "too many images have that label here", out);
     records_free(&set);
 }
 
@@ -183,7 +183,7 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
     snap_fit_ask(f, q, out);
     snap_fit_count(f, out);
     if (out->action != VERDICT_ALLOW)
-        snap_fit_say(f, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
+        snap_fit_log(f, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
     if (key)
         remember_answer(f, key, out);
 }
@@ -224,7 +224,7 @@ static void note_variant(struct snap_fit *f, const char *ns, const char *chain,
         .digest = (char *)(uintptr_t)(q->digest ? q->digest : ""),
         .reference = (char *)(uintptr_t)(q->reference ? q->reference : "")};
     if (snap_meta_variant_add(f->meta, &variant, &err) != GRPC_OK)
-        snap_fit_say(f, "variant not recorded", err.message);
+        snap_fit_log(f, "variant not recorded", err.message);
 }
 
 static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char *chain,

@@ -38,7 +38,7 @@ struct snap_fit {
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out);
 void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer);
-void snap_fit_say(const struct snap_fit *f, const char *what, const char *text);
+void snap_fit_log(const struct snap_fit *f, const char *what, const char *text);
 /** Refuse, or label what is warned of. */
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
                             struct ocv_error *err);

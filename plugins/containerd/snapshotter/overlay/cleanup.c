@@ -40,7 +40,7 @@ static enum grpc_code set_aside(void *data)
         if (is_number(entry->d_name, &id) && snap_meta_known(o->meta, id, NULL))
             continue;
         if (snap_overlay_move_aside(o, entry->d_name) < 0 && errno != ENOENT)
-            snap_overlay_say(o, "cannot move an orphan aside", entry->d_name);
+            snap_overlay_log(o, "cannot move an orphan aside", entry->d_name);
     }
     closedir(dir);
     return GRPC_OK;
@@ -58,7 +58,7 @@ static enum grpc_code remove_aside(struct snap_overlay *o, struct ocv_error *err
     }
     while ((entry = readdir(dir)))
         if (strncmp(entry->d_name, "rm-", 3) == 0 && snap_tree_remove(o->fd, entry->d_name) < 0)
-            snap_overlay_say(o, "cannot remove an orphan", entry->d_name);
+            snap_overlay_log(o, "cannot remove an orphan", entry->d_name);
     closedir(dir);
     return GRPC_OK;
 }
@@ -85,10 +85,10 @@ static int check_row(void *data, const struct snap_info *info)
     *(int64_t *)((void **)data)[1] = info->id;
     snprintf(name, sizeof(name), "%" PRId64 "/fs", info->id);
     if (info->damaged)
-        snap_overlay_say(o, "labels damaged, not listed", info->name);
+        snap_overlay_log(o, "labels damaged, not listed", info->name);
     if (faccessat(o->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return 0;
-    snap_overlay_say(
+    snap_overlay_log(
         o, info->kind == SNAP_COMMITTED ? "content lost" : "directory lost, created again",
         info->name);
     if (info->kind == SNAP_COMMITTED)
@@ -98,7 +98,7 @@ static int check_row(void *data, const struct snap_info *info)
     *strchr(name, '/') = '\0';
     if (snap_overlay_make_directory(o, name) < 0 ||
         snap_overlay_make_inside(o, name, &chain, &p) < 0)
-        snap_overlay_say(o, "cannot create the directory again", name);
+        snap_overlay_log(o, "cannot create the directory again", name);
     return 0;
 }
 

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void snap_overlay_say(const struct snap_overlay *o, const char *what, const char *name)
+void snap_overlay_log(const struct snap_overlay *o, const char *what, const char *name)
 {
     char line[512];
     snprintf(line, sizeof(line), "%s: %s: %s", name, what, strerror(errno));
@@ -199,7 +199,7 @@ enum grpc_code snap_overlay_remove(struct snap_overlay *o, const char *key, stru
         return code;
     snprintf(name, sizeof(name), "%" PRId64, id);
     if (snap_tree_remove(o->fd, name) < 0) /* the key is gone: Cleanup tries again */
-        snap_overlay_say(o, "cannot remove the directory", name);
+        snap_overlay_log(o, "cannot remove the directory", name);
     snap_crash_point("remove-directory");
     return GRPC_OK;
 }

@@ -29,7 +29,7 @@ struct snap_placement {
     bool owned; /* by the labels' mapping */
 };
 
-void snap_overlay_say(const struct snap_overlay *o, const char *what, const char *name);
+void snap_overlay_log(const struct snap_overlay *o, const char *what, const char *name);
 /** By errno. */
 enum grpc_code snap_overlay_failure(struct ocv_error *err, const char *what, const char *name);
 enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct snap_chain *chain,
