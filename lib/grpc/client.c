@@ -150,11 +150,7 @@ static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t le
 {
     struct link *l = data;
     (void)session, (void)flags;
-    ssize_t n = send(l->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0)
-        return n;
-    return errno == EAGAIN || errno == EINTR ? NGHTTP2_ERR_WOULDBLOCK
-                                             : NGHTTP2_ERR_CALLBACK_FAILURE;
+    return grpc_outbox_add(&l->out, l->fd, bytes, len);
 }
 
 static ssize_t read_request(nghttp2_session *session, int32_t stream, uint8_t *out, size_t size,
@@ -229,11 +225,11 @@ static int run_call(const struct grpc_client *client, struct link *l, struct cli
     uint8_t bytes[16384];
     const int gone = client->gone_fd ? client->gone_fd(call->data) : -1;
     while (!call->closed && !call->stopped && !call->ended) { /* it may end before the request */
-        if (nghttp2_session_send(l->session) != 0)
+        if (grpc_outbox_send(&l->out, l->fd, l->session) < 0)
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection is lost", client->path);
         if (call->closed)
             break;
-        bool writing = nghttp2_session_want_write(l->session);
+        bool writing = grpc_outbox_waits(&l->out, l->session);
         struct pollfd fds[2] = {{.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))},
                                 {.fd = gone, .events = POLLIN}};
         int ready = wait_for(fds, deadline);

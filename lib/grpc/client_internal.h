@@ -12,6 +12,7 @@ struct link {
     nghttp2_session *session;
     struct client_call *call; /* the one that runs */
     bool failed;
+    struct grpc_outbox out;
 };
 
 struct client_call {

@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc.h"
+#include "lib/grpc/outbox.h"
 #include "ocivariant/buffer.h"
 
 #include <nghttp2/nghttp2.h>
@@ -55,6 +56,7 @@ struct connection {
     struct grpc_call *calls;
     int64_t since;
     bool spoke, failed, writing; /* it is told when the peer takes more */
+    struct grpc_outbox out;
 };
 
 struct grpc_server {

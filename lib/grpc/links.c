@@ -105,7 +105,7 @@ void grpc_client_tend(struct grpc_client *client)
     pthread_mutex_unlock(&client->lock);
     for (struct link *l = list, *next; l; l = next) {
         next = l->next;
-        l->failed = !is_usable(l) || nghttp2_session_send(l->session) != 0;
+        l->failed = !is_usable(l) || grpc_outbox_send(&l->out, l->fd, l->session) < 0;
         grpc_link_give_back(client, l);
     }
 }

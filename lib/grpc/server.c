@@ -42,9 +42,9 @@ static void flush_connection(struct connection *c)
 {
     if (c->failed)
         return;
-    if (nghttp2_session_send(c->session) != 0)
+    if (grpc_outbox_send(&c->out, c->fd, c->session) < 0)
         c->failed = true;
-    bool wants = nghttp2_session_want_write(c->session);
+    bool wants = grpc_outbox_waits(&c->out, c->session);
     if (wants != c->writing) {
         struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0u), .data.ptr = c};
         epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, c->fd, &event);
@@ -184,7 +184,7 @@ static bool is_drained(struct grpc_server *s)
     bool done = s->n_queue == 0 && s->n_running == 0 && !s->woken;
     pthread_mutex_unlock(&s->lock);
     for (const struct connection *c = s->connections; c && done; c = c->next)
-        done = !c->calls;
+        done = !c->calls && c->out.len == 0;
     return done;
 }
 

@@ -3,11 +3,9 @@
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* ---- nghttp2's callbacks -----------------------------------------------------------------------
  */
@@ -93,11 +91,7 @@ static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t le
 {
     struct connection *c = data;
     (void)session, (void)flags;
-    ssize_t n = send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0)
-        return n;
-    return errno == EAGAIN || errno == EINTR ? NGHTTP2_ERR_WOULDBLOCK
-                                             : NGHTTP2_ERR_CALLBACK_FAILURE;
+    return grpc_outbox_add(&c->out, c->fd, bytes, len);
 }
 
 /* Our own headers: those of an answer, its status, or both at once. */
