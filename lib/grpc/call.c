@@ -291,10 +291,11 @@ static void dispatch_call(struct grpc_call *call)
         s->n_queue++;
         if (s->n_queue > s->n_idle && s->n_threads < s->max_threads)
             (void)add_worker(s); /* or it waits for one that is there */
-        pthread_cond_signal(&s->work);
     }
     pthread_mutex_unlock(&s->lock);
-    if (full)
+    if (!full)
+        pthread_cond_signal(&s->work); /* without the lock, or it would wake only to wait again */
+    else
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
 }
 

@@ -214,8 +214,7 @@ int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
             if (who == &s->listen_fd)
                 accept_one(s);
             else if (who == &s->wake)
-                while (read(s->wake, &ignored, sizeof(ignored)) > 0)
-                    ;
+                (void)!read(s->wake, &ignored, sizeof(ignored)); /* all that was written */
             else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive_bytes(who);
             else
