@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/lazy/registry_load.h"
+#include "gen/registry-libraries.h"
 #include "ocivariant/registry.h"
 
 #include <dlfcn.h>
@@ -31,6 +32,16 @@ static struct {
     CALLS(POINTER)
 } calls;
 
+/* libgnutls and libkrb5 look for two thousand symbols when they are loaded: together with libcurl
+ * in all of its libraries, alone only in their own. They stay loaded; where they cannot be, libcurl
+ * says so. */
+static void load_largest(void)
+{
+    static const char *const names[] = {REGISTRY_LIBRARIES NULL};
+    for (size_t i = 0; names[i]; i++)
+        (void)dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+}
+
 /* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP), and its constructor
  * takes half a millisecond. With this variable set, initialization is left to the first user
  * (GnuTLS manual, "Initialization"). Only a program with one thread may change its environment. */
@@ -38,6 +49,7 @@ static void *open_library(bool one_thread)
 {
     static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
     bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
+    load_largest();
     void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
     if (set)
         unsetenv(switch_off);

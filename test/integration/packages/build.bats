@@ -39,6 +39,18 @@ setup()
     needs "$OCV_BUILD/libocivariant-registry.so" | grep -q libcurl
 }
 
+@test "libcurl's largest libraries are loaded alone, before it, and only where it needs them" {
+    mapfile -t names < <(grep -o 'lib[^"]*' "$OCV_BUILD/gen/registry-libraries.h")
+    ldd "$OCV_BUILD/libocivariant-registry.so" >"$BATS_TEST_TMPDIR/needed"
+    run grep -cE '^[[:space:]]*lib(gnutls|krb5)\.so' "$BATS_TEST_TMPDIR/needed"
+    [ "$output" = ${#names[@]} ]
+    run env LD_DEBUG=files "$VPULL" --print-ref 127.0.0.1:1/app:1
+    [[ $output == *"127.0.0.1:1"* ]]
+    for name in ${names[@]+"${names[@]}"}; do
+        [[ $output == *"file=$name "*"dynamically loaded by"*"calling init: "*"/$name"*"file=libcurl.so"* ]]
+    done
+}
+
 # its load would take as long as a probe
 @test "no command loads libcrypto where the build could take SHA-2 alone" {
     [ -e "$(cc -print-file-name=libcrypto.a)" ] || skip "no libcrypto.a here"
