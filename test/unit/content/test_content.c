@@ -29,6 +29,7 @@ static const struct {
     {"zlib1.bundle", "hip-code gfx90a 0;hip-code gfx942:sramecc+:xnack- 0;"},
     {"zlib2.bundle", "hip-code gfx90a 41;hip-code gfx942:sramecc+:xnack- 83;"},
     {"zstd3.bundle", "hip-code gfx90a 267;hip-code gfx942:sramecc+:xnack- 535;"},
+    {"sizes-lie.bundle", "hip-code gfx90a 8796093022208;hip-code gfx942:sramecc+:xnac 29125846;"},
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
@@ -128,6 +129,139 @@ START_TEST(test_lies)
     check_facts(bytes.data, bytes.len, 1 << 20, false, samples[_i].facts, samples[_i].name);
     ocv_buffer_free(&bytes);
     ocv_content_reader_free(reader);
+}
+END_TEST
+
+/* The same with numbers of 64 bits, as sizes and offsets are: the end of the file, past it, 2^63.
+ */
+START_TEST(test_wide_lies)
+{
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_buffer bytes = sample(samples[_i].name);
+    const uint64_t wrong[] = {bytes.len,         bytes.len + 1,  UINT64_C(1) << 62, INT64_MAX,
+                              UINT64_C(1) << 63, UINT64_MAX - 7, UINT64_MAX};
+    for (size_t at = 0; at + 8 <= bytes.len; at += 4) {
+        if (at > 600 && at < bytes.len - 600)
+            continue;
+        for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+            char kept[8];
+            memcpy(kept, bytes.data + at, 8);
+            memcpy(bytes.data + at, &wrong[k], 8);
+            struct ocv_content_facts facts =
+                read_chunks(reader, bytes.data, bytes.len, 1 << 20, k & 1);
+            for (size_t i = 0; i < facts.n; i++) {
+                ck_assert_int_ge(facts.list[i].bytes, 0);
+                ck_assert_str_ne(facts.list[i].value, "");
+            }
+            memcpy(bytes.data + at, kept, 8);
+            ocv_content_facts_free(&facts);
+        }
+    }
+    check_facts(bytes.data, bytes.len, 1 << 20, false, samples[_i].facts, samples[_i].name);
+    ocv_buffer_free(&bytes);
+    ocv_content_reader_free(reader);
+}
+END_TEST
+
+/* The place of a section's header in a 64-bit ELF file, by its number. */
+static char *section(const struct ocv_buffer *bytes, size_t number)
+{
+    uint64_t table;
+    memcpy(&table, bytes->data + 40, sizeof(table));
+    return bytes->data + table + number * 64;
+}
+
+/* A section of device code that is said to lie elsewhere is not there; what lies in the file is
+ * noticed. */
+START_TEST(test_sections_past_the_end)
+{
+    static const uint64_t offsets[] = {5048, 5049, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        struct ocv_buffer bytes = sample("cuda.so");
+        memcpy(section(&bytes, 1) + 24, &offsets[i], 8);
+        check_facts(bytes.data, bytes.len, 1 << 20, i & 1,
+                    "machine amd64 5048;x86-level 3 0;needed libc.so.6 0;"
+                    "needed libcudart.so.12 0;soname libtest.so.1 0;glibc 2.34 0;"
+                    "glibcxx 3.4.30 0;"
+                    "not-looked-at device code outside of the sections for it 0;",
+                    "section elsewhere");
+        ocv_buffer_free(&bytes);
+    }
+    /* one that is longer than the file ends with it */
+    static const uint64_t sizes[] = {5048, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct ocv_buffer bytes = sample("cuda.so");
+        memcpy(section(&bytes, 1) + 32, &sizes[i], 8);
+        struct ocv_content_reader *reader = ocv_content_reader_new();
+        struct ocv_content_facts facts = read_chunks(reader, bytes.data, bytes.len, 64, i & 1);
+        char *text = facts_text(&facts);
+        ck_assert_ptr_nonnull(strstr(text, "machine amd64 5048;"));
+        for (size_t k = 0; k < facts.n; k++)
+            ck_assert_int_le(facts.list[k].bytes, 5048);
+        free(text);
+        ocv_content_facts_free(&facts);
+        ocv_content_reader_free(reader);
+        ocv_buffer_free(&bytes);
+    }
+}
+END_TEST
+
+#define BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
+
+/* A bundle of so many targets, each without code: gfx0, gfx1, ... */
+static char *bundle_of(size_t n, size_t *len)
+{
+    char *bytes = calloc(1, 32 + n * (24 + 16));
+    uint64_t number = n;
+    *len = 32;
+    memcpy(bytes, BUNDLE_MAGIC, 24);
+    memcpy(bytes + 24, &number, 8);
+    for (size_t i = 0; i < n; i++) {
+        char name[16];
+        const uint64_t words[] = {0, 1, (uint64_t)snprintf(name, sizeof(name), "hip-gfx%zu", i)};
+        memcpy(bytes + *len, words, 24);
+        memcpy(bytes + *len + 24, name, words[2]);
+        *len += 24 + words[2];
+    }
+    return bytes;
+}
+
+START_TEST(test_as_many_targets_as_a_bundle_may_have)
+{
+    static const size_t counts[][2] = {{1024, 1024}, {1025, 0}};
+    for (size_t i = 0; i < 2; i++) {
+        size_t len, found = 0;
+        char *bytes = bundle_of(counts[i][0], &len);
+        struct ocv_content_reader *reader = ocv_content_reader_new();
+        struct ocv_content_facts facts = read_chunks(reader, bytes, len, len, false);
+        for (size_t k = 0; k < facts.n; k++)
+            found += facts.list[k].fact == OCV_CONTENT_HIP_CODE;
+        ck_assert_uint_eq(found, counts[i][1]);
+        ocv_content_facts_free(&facts);
+        ocv_content_reader_free(reader);
+        free(bytes);
+    }
+}
+END_TEST
+
+/* So many compressed bundles are inflated, and no more. */
+START_TEST(test_as_many_inflations_as_a_file_may_want)
+{
+    struct ocv_buffer bytes = sample("zlib2.bundle");
+    size_t step = (bytes.len + 7) & ~(size_t)7, n = 16384;
+    char *all = calloc(n + 1, step);
+    for (size_t i = 0; i <= n; i++)
+        memcpy(all + i * step, bytes.data, bytes.len);
+    char want[160];
+    snprintf(want, sizeof(want), "hip-code gfx90a %zu;hip-code gfx942:sramecc+:xnack- %zu;", 41 * n,
+             83 * n);
+    check_facts(all, n * step, 1 << 20, false, want, "16384 bundles");
+    size_t len = strlen(want);
+    snprintf(want + len, sizeof(want) - len, "%s",
+             "not-looked-at compressed device code: too many bundles 0;");
+    check_facts(all, (n + 1) * step, 1 << 20, false, want, "16385 bundles");
+    free(all);
+    ocv_buffer_free(&bytes);
 }
 END_TEST
 
@@ -232,6 +366,10 @@ int main(void)
     TCase *tcase = tcase_create("content");
     tcase_add_loop_test(tcase, test_samples, 0, SAMPLES);
     tcase_add_loop_test(tcase, test_lies, 0, SAMPLES);
+    tcase_add_loop_test(tcase, test_wide_lies, 0, SAMPLES);
+    tcase_add_test(tcase, test_sections_past_the_end);
+    tcase_add_test(tcase, test_as_many_targets_as_a_bundle_may_have);
+    tcase_add_test(tcase, test_as_many_inflations_as_a_file_may_want);
     tcase_add_test(tcase, test_long_file);
     tcase_add_test(tcase, test_note_behind_much_code);
     tcase_add_test(tcase, test_cut_off);

@@ -324,6 +324,42 @@ START_TEST(test_the_drivers_are_those_that_run_the_code)
 }
 END_TEST
 
+/* Libraries of other makers do not show the chip, and a compiler that runs with the program none
+ * either: they are named, and nothing is claimed. */
+START_TEST(test_libraries_of_others_are_named)
+{
+    static const char *const libraries[][3] = {
+        {"libze_loader.so.1", "Intel Level Zero", "1"},
+        {"libsycl.so.8", "Intel SYCL", "8"},
+        {"libascendcl.so", "Ascend CANN", ""},
+        {"libSynapse.so", "Habana SynapseAI", ""},
+        {"librbln.so.2", "Rebellions", "2"},
+        {"libfuriosa.so.0", "Furiosa", "0"},
+        {"libnrt.so.1", "AWS Neuron", "1"},
+        {"libtpu.so", "Google TPU", ""},
+        {"libcuda.so.1", "CUDA driver", "1"},
+        {"libhiprtc.so.7", "ROCm, compiled at run time (hipRTC)", "7"},
+        {"libnvrtc.so.12", "CUDA, compiled at run time (NVRTC)", "12"},
+    };
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        struct ocv_content_report report = {0};
+        struct ocv_content_derived derived = {0};
+        char fact[128];
+        snprintf(fact, sizeof(fact), "{\"fact\": \"needed\", \"value\": \"%s\"}", libraries[i][0]);
+        read_two(fact, FACT("needed", "libcudart_static.so.12"), &report);
+        ck_assert_int_eq(ocv_content_derive(&report, NULL, &derived, NULL), OCV_OK);
+        ck_assert_uint_eq(derived.n_needs, 1);
+        ck_assert_str_eq(derived.needs[0].name, libraries[i][0]);
+        ck_assert_str_eq(derived.needs[0].is, libraries[i][1]);
+        ck_assert_str_eq(derived.needs[0].version, libraries[i][2]);
+        ck_assert_str_eq(derived.needs[0].path, "a");
+        ck_assert_uint_eq(derived.n_properties, 0);
+        ocv_content_derived_free(&derived);
+        ocv_content_report_free(&report);
+    }
+}
+END_TEST
+
 /* Of devices that are written by hand the second entry has those with machine code alone. */
 START_TEST(test_a_second_entry_keeps_what_is_written_by_hand)
 {
@@ -380,6 +416,7 @@ int main(void)
                         sizeof(meanings) / sizeof(meanings[0]));
     tcase_add_loop_test(tcase, test_the_drivers_are_those_that_run_the_code, 0,
                         sizeof(drivers) / sizeof(drivers[0]));
+    tcase_add_test(tcase, test_libraries_of_others_are_named);
     tcase_add_test(tcase, test_a_second_entry_keeps_what_is_written_by_hand);
     tcase_add_test(tcase, test_a_target_that_a_file_lacks_names_the_file);
     suite_add_tcase(suite, tcase);
