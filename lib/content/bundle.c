@@ -139,8 +139,13 @@ static size_t inflate_zlib(struct ocv_content_reader *r, const unsigned char *p,
     return OCV_HEADER_MAX - z.avail_out;
 }
 
+/* Compilers write frames of zstd 1.0 (RFC 8878). libzstd may read older formats, too, whose
+ * decoders take what an earlier frame left for a part of this one. */
+#define ZSTD_FRAME 0xFD2FB528u
 static size_t inflate_zstd(struct ocv_content_reader *r, const unsigned char *p, size_t len)
 {
+    if (len < 4 || ocv_le32(p) != ZSTD_FRAME)
+        return 0;
     if (!r->zstd)
         r->zstd = ZSTD_createDCtx();
     if (!r->zstd)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Small files with device code, made by hand after the formats: the seeds of fuzz_content, and what
 test_content reads. `test/data/content.py DIR` writes them; those in test/data/fuzz/content are its, but
-sizes-lie.bundle, which the fuzzer found."""
+sizes-lie.bundle and older-zstd-*.so, which the fuzzer found."""
 import struct
 import sys
 import zlib
