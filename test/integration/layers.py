@@ -8,7 +8,9 @@
     layers.py size NUMBER             one file that says it has so many bytes
     layers.py hole NUMBER FILE        a sparse file: the bytes of FILE, and a hole of NUMBER bytes
     layers.py zeros NUMBER            in gzip: a file of so many bytes of zeros
+    layers.py fast-zeros NUMBER       the same in zstd, which inflates in less time
     layers.py in-archive FILE...      a tar of the files in each kind of archive
+    layers.py compressed NUMBER FILE  a file with the offload bundle of FILE, compressed with so many zeros behind
 
 `layers.py rss FD COMMAND...` runs a command and writes its greatest resident size to FD, in KiB."""
 import bz2
@@ -17,6 +19,7 @@ import io
 import lzma
 import os
 import resource
+import struct
 import subprocess
 import sys
 import tarfile
@@ -113,6 +116,20 @@ def zeros(number):
     OUT.write(gzip.compress(bytes(1024)))
 
 
+def zstd_frame(data=None):
+    """A frame of zstd (RFC 8878): data as they are, or PIECE zeros in blocks of one repeated byte."""
+    if data is not None:
+        return struct.pack("<IBI", 0xFD2FB528, 0xA0, len(data)) + struct.pack("<I", len(data) << 3 | 1)[:3] + data
+    block = 1 << 17
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, PIECE) + b"".join(
+        struct.pack("<I", block << 3 | 2 | (at + block == PIECE))[:3] + b"\0" for at in range(0, PIECE, block))
+
+
+def fast_zeros(number):
+    """Frames one after the other."""
+    OUT.write(zstd_frame(header(b"zeros", int(number))) + zstd_frame() * (int(number) // PIECE) + zstd_frame(bytes(1024)))
+
+
 def in_archive(*paths):
     """The files themselves are nowhere in it."""
     inner, wheel = io.BytesIO(), io.BytesIO()
@@ -129,6 +146,22 @@ def in_archive(*paths):
             tar.addfile(info, io.BytesIO(data))
 
 
+def compressed(number, path):
+    """Versions 2 and 3, whose sizes are the true ones."""
+    with open(path, "rb") as file:
+        bundle = file.read()
+    pack = zlib.compressobj(1)
+    body = pack.compress(bundle) + b"".join(pack.compress(bytes(PIECE)) for _ in range(int(number) // PIECE)) + pack.flush()
+    total = len(bundle) + int(number)
+    with tarfile.open(fileobj=OUT, mode="w|") as tar:
+        for version, sizes in ((2, struct.pack("<II", len(body) + 24, min(total, (1 << 32) - 1))),
+                               (3, struct.pack("<QQ", len(body) + 32, total))):
+            data = b"CCOB" + struct.pack("<HH", version, 0) + sizes + bytes(8) + body
+            info = tarfile.TarInfo(f"{version}.bundle")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+
+
 def rss(fd, *command):
     """Its standard output and exit status stay as they are."""
     code = subprocess.run(command, check=False).returncode
@@ -137,5 +170,5 @@ def rss(fd, *command):
 
 
 if __name__ == "__main__":
-    {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros,
-     "in-archive": in_archive, "rss": rss}[sys.argv[1]](*sys.argv[2:])
+    {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros, "fast-zeros": fast_zeros,
+     "in-archive": in_archive, "compressed": compressed, "rss": rss}[sys.argv[1]](*sys.argv[2:])

@@ -144,6 +144,45 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     [[ $output == *"label: com.nvidia.cudnn.version=9.8.0"* && $output != *somebody* ]]
 }
 
+@test "derive: what other makers' images and frameworks say of themselves is told, too" {
+    local d=$BATS_TEST_TMPDIR/tree
+    mkimage "$L" others --env ROCM_VERSION=6.4.1 --env HABANA_LOGS=/var/log --env 'NVIDIA_REQUIRE_CUDA=cuda>=12.8' \
+        --file app/torch/version.py="hip: Optional[str] = '7.0.2'"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:others"
+    [ "$(jq -r '.images[0].says[] | .source + ": " + .words' <<<"$output")" = "config: ROCM_VERSION=6.4.1
+config: HABANA_LOGS=/var/log
+config: NVIDIA_REQUIRE_CUDA=cuda>=12.8
+app/torch/version.py: hip 7.0.2" ]
+    [ "$(jq -c '.images[0] | [.properties, .targets]' <<<"$output")" = '[[],[]]' ]
+}
+
+@test "derive: bytes for each target, and what a build for it alone saves" {
+    run -0 "$VARIANTCTL" derive --json "$SAMPLES/cuda.so"
+    # 256 of sm_80, 128, 192 and PTX of 128 bytes of a file of 5,048
+    [ "$(jq -r '.images[0].targets[] | "\(.target) \(.bytes) \(.saving)"' <<<"$output")" = "sm_80 256 8
+sm_90a 128 11
+sm_100f 192 10
+sm_120 128 11" ]
+    [ "$(jq -r '.images[0].targets[0].settings | join(" ")' <<<"$output")" = "TORCH_CUDA_ARCH_LIST=8.0 CMAKE_CUDA_ARCHITECTURES=80" ]
+    run -0 "$VARIANTCTL" derive "$SAMPLES/cuda.so"
+    [[ $output == *"A build for one target alone saves:"*"sm_80 "*"   8 %  TORCH_CUDA_ARCH_LIST=8.0"* ]]
+}
+
+@test "derive: nothing is unpacked to disk" {
+    local home=$BATS_TEST_TMPDIR/home
+    mkdir "$home"
+    cp "$SAMPLES/cuda.so" "$BATS_TEST_TMPDIR/long.so"
+    truncate -s 8M "$BATS_TEST_TMPDIR/long.so"
+    mkimage "$L" long --binary usr/lib/libk.so="$BATS_TEST_TMPDIR/long.so" --gzip
+    push_layout "$L:long" "$R/long:1"
+    # neither program may write a file of 64 KiB, not in memory either
+    run -0 env HOME="$home" TMPDIR="$home" XDG_CACHE_HOME="$home/cache" bash -c 'ulimit -f 64; exec "$@"' bash \
+        "$VARIANTCTL" derive --json "$R/long:1"
+    [ "$(jq -r '.images[0].bytes' <<<"$output")" = 8388608 ]
+    [ "$(jq -r '.images[0].properties | length' <<<"$output")" = 6 ]
+    [ -z "$(find "$home" -type f -not -path "$home/cache/ocivariant/*")" ]
+}
+
 @test "derive: the toolkit that wrote a cubin is told" {
     run -0 "$VARIANTCTL" derive "$OCV_TOP/test/data/fuzz/content/sm_103a.cubin"
     [[ $output == *"CUDA toolkit 13.0  (sm_103a.cubin)"* ]]
@@ -247,6 +286,20 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
         --user-data-dir="$BATS_TEST_TMPDIR/chromium" --dump-dom "file://$page"
     [[ $output == *"cuda12.8"* && $output == *"sm_90a"* && $output == *"nvidia :: sm_arch :: 80_real"* ]]
     [ "$(grep -o '<rect' <<<"$output" | wc -l)" -ge 6 ]
+}
+
+@test "derive --report: names in an image are text, whatever they are" {
+    local d=$BATS_TEST_TMPDIR/tree name='<script>document.title="no"</script><img src=x onerror=y>&lt;"'\''.so'
+    mkdir -p "$d/a"
+    cp "$SAMPLES/hip.so" "$d/a/$(tr / '|' <<<"$name")"
+    cp "$SAMPLES/gfx942.hsaco" "$d/b.hsaco"
+    run -0 "$VARIANTCTL" derive --report "$BATS_TEST_TMPDIR/page.html" "$d"
+    run ! grep -qi '<script\|<img' "$BATS_TEST_TMPDIR/page.html"
+    grep -q '&lt;script&gt;' "$BATS_TEST_TMPDIR/page.html"
+    [[ $(command -v chromium) ]] || skip "chromium is not installed"
+    run -0 --separate-stderr timeout 60 chromium --headless --no-sandbox --disable-gpu \
+        --user-data-dir="$BATS_TEST_TMPDIR/chromium" --dump-dom "file://$BATS_TEST_TMPDIR/page.html"
+    [[ $output == *'&lt;script&gt;document.title='* && $output != *'<title>no'* && $output != *'<img'* ]]
 }
 
 @test "index create --derive: properties from the bytes; what is written by hand is compared with them" {

@@ -117,6 +117,20 @@ layout()
     [ "$rss" -lt "$RSS_MAX" ]
 }
 
+@test "derive: 4 GiB of zeros are read, and no more of them" {
+    scan 0 fast-zeros 4294967296
+    [ "$(jq .bytes <<<"$output")" = 4294967296 ]
+    scan 4 fast-zeros 4311744512
+    [[ $stderr == *"a layer of 0 MiB inflates to more than 4096 MiB"* ]]
+}
+
+@test "derive: of a compressed bundle only the beginning is inflated" {
+    scan 0 compressed 268435456 "$SAMPLES/plain.bundle"
+    [ "$(jq -r '.files[] | .path + " " + ([.facts[].value] | join(" "))' <<<"$output")" = "2.bundle gfx90a gfx942:sramecc+:xnack-
+3.bundle gfx90a gfx942:sramecc+:xnack-" ]
+    [ "$rss" -lt 16384 ]
+}
+
 @test "derive: archives in a layer are files, whatever is in them" {
     scan 0 in-archive "$SAMPLES/cuda.so" "$SAMPLES/hip.so"
     [ "$(jq '.members, (.files | length)' <<<"$output")" = "6
