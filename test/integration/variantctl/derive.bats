@@ -416,7 +416,7 @@ REQUIRE='NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=535,driver<536'
     run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:no" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 12.9"
     [[ $output == *"is above it"*OCV404* ]]
     run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:no" "null=oci:$L:cpu" "cu12=oci:$L:both,$bound :: 11.8"
-    [[ $output == *"$bound :: 11.8 is promised"*"libcudart.so.12"*OCV701* ]]
+    [[ $output == *"$bound :: 11.8 is claimed"*"libcudart.so.12"*OCV701* ]]
 }
 
 @test "lint --deep: promises against the bytes, on a registry" {
