@@ -529,6 +529,34 @@ START_TEST(test_torch_corpus)
 }
 END_TEST
 
+/* What tags leave open, and their configurations may say: of families that publish one build with
+ * the version in its tag and one without, and of many more. */
+START_TEST(test_what_is_left_to_configurations)
+{
+    static const char *const families[] = {"vllm", "sglang", "localai", "rocm"};
+    char path[4096], text[1024];
+    size_t n = 0, seen[4] = {0};
+    if (!corpus_file("real_tags.txt", path))
+        return;
+    FILE *file = fopen(path, "r");
+    while (fgets(text, sizeof(text), file)) {
+        text[strcspn(text, "\n")] = '\0';
+        ocv_auto(ocv_tag) tag = parse(text);
+        const char *asked = ocv_tag_asks(tag, 0);
+        if (!asked)
+            continue;
+        ck_assert_msg(!strcmp(asked, "cuda") || !strcmp(asked, "rocm"), "%s: %s", text, asked);
+        for (size_t i = 0; i < 4; i++)
+            seen[i] += strcmp(ocv_tag_family(tag), families[i]) == 0;
+        n++;
+    }
+    fclose(file);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_msg(seen[i], "no tag of %s asks", families[i]);
+    ck_assert_uint_ge(n, 64);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tag_corpus");
@@ -544,6 +572,7 @@ int main(void)
     tcase_add_test(tcase, test_runner);
     tcase_add_test(tcase, test_torch);
     tcase_add_test(tcase, test_torch_corpus);
+    tcase_add_test(tcase, test_what_is_left_to_configurations);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
