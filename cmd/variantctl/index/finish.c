@@ -30,6 +30,16 @@ static bool to_copy(const struct build *b, const struct index_image *job)
     return job->relabelled_from[0] || !place_holds(&b->to, &b->images[job->image]);
 }
 
+/* Is it the image of an earlier job, too? Two entries may name one. */
+static bool is_again(const struct build *b, size_t job)
+{
+    for (size_t i = 0; i < job; i++)
+        if (to_copy(b, &b->jobs[i]) &&
+            !strcmp(b->jobs[i].child.descriptor.digest, b->jobs[job].child.descriptor.digest))
+            return true;
+    return false;
+}
+
 /* ---- what nobody wrote down ------------------------------------------------------------------ */
 
 static bool has_property(const struct ocv_properties *set, struct ocv_property p)
@@ -139,7 +149,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
         }
     }
     for (size_t i = 0; i < b->n_jobs; i++)
-        if (to_copy(b, &b->jobs[i])) {
+        if (to_copy(b, &b->jobs[i]) && !is_again(b, i)) {
             bytes += child_bytes(&b->jobs[i].child);
             n++;
         }

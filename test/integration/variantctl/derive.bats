@@ -370,6 +370,9 @@ REQUIRE='NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=535,driver<536'
 @test "index create --derive: PTX of a newer toolkit is not for older drivers, the machine code beside it is" {
     nodes
     mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1 --env "$REQUIRE"
+    run -0 "$VARIANTCTL" index create --derive --dry-run --namespaces 'nvidia, x86_64' "oci:$BATS_TEST_TMPDIR/to:split" \
+        "null=oci:$L:cpu" "cu12=oci:$L:both"
+    [[ $output == *"  cu12  "*"  cu12_minor  "*"to copy: 2 manifests with "* ]]
     run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:split" "null=oci:$L:cpu" "cu12=oci:$L:both"
     run -0 "$VARIANTCTL" index show --json "oci:$L:split"
     of() { jq -r --arg l "$1" '.manifests[].annotations | select(.["dev.ocivariant.label"] == $l) | .["dev.ocivariant.properties"]' <<<"$output"; }
