@@ -16,7 +16,7 @@ struct image {
     struct ocv_buffer body;          /**< its bytes */
     enum ocv_document_kind kind;
     const struct ocv_index
-        *index; /**< the index to choose from: the body's (a lone manifest becomes an index
+        *index; /**< the index to choose from: the body's (a bare manifest becomes an index
                      of one entry), or of the tags that stand for the name */
     struct ocv_index *parsed;    /**< of the body; NULL if the tag does not exist */
     struct ocv_tag_rules *rules; /**< with a choice among tags, else NULL */

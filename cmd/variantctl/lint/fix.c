@@ -121,8 +121,8 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     size_t changes = 0;
     ocv_auto_buffer moved;
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
-    bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
-    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone || s->lines)
+    bool bare = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->lines)
         return OCV_OK; /* no index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,

@@ -20,7 +20,7 @@ struct lint_options {
 struct lint_source {
     struct image image;
     bool is_image;          /**< `image` is open: a registry's or a layout's */
-    struct ocv_buffer text; /**< of a file, or the stand-in index of a lone manifest */
+    struct ocv_buffer text; /**< of a file, or the stand-in index of a bare manifest */
     struct ocv_lint_child *children;
     char **problems;              /**< texts that children borrow */
     struct ocv_content *contents; /**< with --deep: of the children */

@@ -23,7 +23,7 @@ static void release_bytes(size_t bytes)
 bool budget_acquire(size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    bool room = bytes <= ROOM_BYTES - taken;
+    bool room = bytes <= BUDGET_BYTES - taken;
     taken += room ? bytes : 0;
     pthread_mutex_unlock(&lock);
     return room;
@@ -51,8 +51,8 @@ bool budget_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile
     bool room;
     pthread_mutex_lock(&lock);
     for (;;) {
-        room = bytes <= ROOM_BYTES - taken && coming[upstream] + bytes <= ROOM_EACH;
-        if (room || waiting_for[upstream] >= ROOM_WAITERS || ocv_clock_ms() >= until_ms ||
+        room = bytes <= BUDGET_BYTES - taken && coming[upstream] + bytes <= BUDGET_EACH;
+        if (room || waiting_for[upstream] >= BUDGET_WAITERS || ocv_clock_ms() >= until_ms ||
             __atomic_load_n(stop, __ATOMIC_RELAXED))
             break;
         sleep_a_little(upstream);
@@ -73,12 +73,12 @@ void budget_arrived(size_t upstream, size_t bytes, size_t kept)
 
 void budget_read_begin(size_t bytes)
 {
-    if (bytes > ROOM_READ_FREE)
+    if (bytes > BUDGET_READ_FREE)
         pthread_mutex_lock(&reading);
 }
 
 void budget_read_end(size_t bytes)
 {
-    if (bytes > ROOM_READ_FREE)
+    if (bytes > BUDGET_READ_FREE)
         pthread_mutex_unlock(&reading);
 }

@@ -8,14 +8,14 @@
 #include "cmd/variantd/common/workers.h"
 
 /** Limit for documents and blob buffers on their way from registries to clients, together. */
-#define ROOM_BYTES (64u * 1024 * 1024)
+#define BUDGET_BYTES (64u * 1024 * 1024)
 /** Part of it that documents arriving from one registry may use. A registry that sends only the
  *  beginnings of large documents leaves the rest to the others. */
-#define ROOM_EACH (24u * 1024 * 1024)
+#define BUDGET_EACH (24u * 1024 * 1024)
 /** Threads that may wait for it; work that needs no budget must still find a thread. */
-#define ROOM_WAITERS (WORKERS_DOCUMENT_EACH / 4)
+#define BUDGET_WAITERS (WORKERS_DOCUMENT_EACH / 4)
 /** Larger documents are parsed by one thread at a time: the tree takes up to 50 MiB. */
-#define ROOM_READ_FREE (16u * 1024)
+#define BUDGET_READ_FREE (16u * 1024)
 
 /** Count bytes that are kept. False, without counting, if the limit is reached. */
 bool budget_acquire(size_t bytes) OCV_WARN_UNUSED;

@@ -177,19 +177,20 @@ enum MHD_Result answer_base(struct mirror_request *r)
     return MHD_NO;
 }
 
-/* ---- answers that are ready ------------------------------------------------------------------ */
+/* ---- cached responses -------------------------------------------------------------------------
+ */
 
-static void free_ready(struct refcounted *item)
+static void free_cached(struct refcounted *item)
 {
-    struct cached_response *ready = (struct cached_response *)item;
-    if (ready->response)
-        MHD_destroy_response(ready->response);
-    free(ready);
+    struct cached_response *cached = (struct cached_response *)item;
+    if (cached->response)
+        MHD_destroy_response(cached->response);
+    free(cached);
 }
 
 /* Everything in a request that determines its answer, except Accept, which is checked separately.
  */
-static void ready_key(const char *url, const char *ns, bool head, struct key *key)
+static void cached_key(const char *url, const char *ns, bool head, struct key *key)
 {
     key_begin(key);
     key_add(key, head ? "H" : "G");
@@ -197,59 +198,60 @@ static void ready_key(const char *url, const char *ns, bool head, struct key *ke
     key_add(key, url);
 }
 
-bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *url,
-                  const char *method, int64_t started_us, enum MHD_Result *result)
+bool answer_from_cache(struct mirror *mirror, struct MHD_Connection *connection, const char *url,
+                       const char *method, int64_t started_us, enum MHD_Result *result)
 {
     struct key key;
     bool head = *method == 'H';
-    ready_key(url, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns"), head,
-              &key);
-    struct cached_response *ready = cache_find(mirror->ready, &key);
-    if (!ready)
+    cached_key(url, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns"), head,
+               &key);
+    struct cached_response *cached = cache_find(mirror->responses, &key);
+    if (!cached)
         return false;
-    if (ready->generation != node_generation(mirror->node) ||
-        ready->valid_until_ms <= started_us / 1000 ||
-        (ready->media_type[0] && !accepts(connection, ready->media_type))) {
-        refcounted_unref(ready);
+    if (cached->generation != node_generation(mirror->node) ||
+        cached->valid_until_ms <= started_us / 1000 ||
+        (cached->media_type[0] && !accepts(connection, cached->media_type))) {
+        refcounted_unref(cached);
         return false;
     }
-    *result = MHD_queue_response(connection, ready->status, ready->response);
+    *result = MHD_queue_response(connection, cached->status, cached->response);
     metrics_upstream(mirror->metrics, "remembered");
-    struct log_request line = {.status = ready->status,
-                               .outcome = ready->outcome,
-                               .label = ready->label,
-                               .bytes = ready->bytes,
+    struct log_request line = {.status = cached->status,
+                               .outcome = cached->outcome,
+                               .label = cached->label,
+                               .bytes = cached->bytes,
                                .us = ocv_clock_us() - started_us};
     log_answer(mirror, connection, method, url, &line);
-    refcounted_unref(ready);
+    refcounted_unref(cached);
     return true;
 }
 
 /* Takes over the response. */
-static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
-                       const struct lookup_result *v)
+static void keep_cached(struct mirror_request *r, struct MHD_Response *response,
+                        const struct lookup_result *v)
 {
     struct mirror *m = r->mirror;
     struct key key;
-    struct cached_response *ready = m->settings->tag_ttl_ms > 0 ? calloc(1, sizeof(*ready)) : NULL;
-    if (!ready) {
+    struct cached_response *cached =
+        m->settings->tag_ttl_ms > 0 ? calloc(1, sizeof(*cached)) : NULL;
+    if (!cached) {
         MHD_destroy_response(response);
         return;
     }
-    refcounted_init(&ready->item, free_ready);
-    ready->status = v->status;
-    ready->outcome = v->outcome;
-    ready->generation = v->generation;
-    ready->valid_until_ms = v->validated_ms + m->settings->tag_ttl_ms;
-    memcpy(ready->label, v->label, sizeof(ready->label));
+    refcounted_init(&cached->item, free_cached);
+    cached->status = v->status;
+    cached->outcome = v->outcome;
+    cached->generation = v->generation;
+    cached->valid_until_ms = v->validated_ms + m->settings->tag_ttl_ms;
+    memcpy(cached->label, v->label, sizeof(cached->label));
     if (v->outcome == OUTCOME_VARIANT) {
-        memcpy(ready->media_type, v->child.media_type, sizeof(ready->media_type));
-        ready->bytes = r->head ? 0 : v->child.size;
+        memcpy(cached->media_type, v->child.media_type, sizeof(cached->media_type));
+        cached->bytes = r->head ? 0 : v->child.size;
     }
-    ready->response = response;
-    ready_key(r->url, r->ns, r->head, &key);
-    cache_keep(m->ready, &key, ready, sizeof(*ready) + 2048 + (size_t)ready->bytes);
-    refcounted_unref(ready);
+    cached->response = response;
+    cached_key(r->url, r->ns, r->head, &key);
+    cache_keep(m->responses, &key, cached, sizeof(*cached) + 2048 + (size_t)cached->bytes);
+    refcounted_unref(cached);
 }
 
 /* ---- tags ------------------------------------------------------------------------------------ */
@@ -257,7 +259,7 @@ static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
 static void put_document(void *cls)
 {
     struct document *document = cls;
-    if (!document->room)
+    if (!document->reserved)
         budget_release(document->body.len);
     refcounted_unref(document);
 }
@@ -281,7 +283,7 @@ enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_resul
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
     /* memory for a large document is reserved once for all its clients */
-    if (!r->head && !document->room && !budget_acquire(document->body.len))
+    if (!r->head && !document->reserved && !budget_acquire(document->body.len))
         return answer_busy(r);
     struct MHD_Response *response = child_body(r, v, document);
     if (!response)
@@ -297,7 +299,7 @@ enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_resul
     memcpy(r->label, v->label, sizeof(r->label));
     enum MHD_Result result =
         queue_response(r, response, MHD_HTTP_OK, OUTCOME_VARIANT, r->head ? 0 : v->child.size);
-    ready_keep(r, response, v);
+    keep_cached(r, response, v);
     return result;
 }
 
@@ -320,7 +322,7 @@ enum MHD_Result answer_nothing(struct mirror_request *r, const struct lookup_res
         return MHD_NO;
     enum MHD_Result result = queue_response(r, response, v->status, v->outcome, 0);
     if (v->outcome == OUTCOME_ORDINARY || v->outcome == OUTCOME_NO_FIT)
-        ready_keep(r, response, v);
+        keep_cached(r, response, v);
     else
         MHD_destroy_response(response);
     return result;

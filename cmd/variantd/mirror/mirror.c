@@ -15,8 +15,8 @@
 #define TAGS_BYTES (8u * 1024 * 1024)
 #define CHILDREN_MAX 8192u
 #define CHILDREN_BYTES (8u * 1024 * 1024)
-#define READY_MAX 4096u
-#define READY_BYTES (12u * 1024 * 1024)
+#define RESPONSES_MAX 4096u
+#define RESPONSES_BYTES (12u * 1024 * 1024)
 #define SIZES_MAX 16384u
 #define SIZES_BYTES (4u * 1024 * 1024)
 #define CONFIGS_MAX 4096u
@@ -45,7 +45,7 @@ static int make_parts(struct mirror *m, struct ocv_error *err)
     if (status == OCV_OK)
         status = cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
     if (status == OCV_OK)
-        status = cache_new(READY_MAX, READY_BYTES, &m->ready, err);
+        status = cache_new(RESPONSES_MAX, RESPONSES_BYTES, &m->responses, err);
     if (status == OCV_OK)
         status = cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
     if (status == OCV_OK)
@@ -97,7 +97,7 @@ void mirror_free(struct mirror *m)
     cache_free(m->choices);
     cache_free(m->tags);
     cache_free(m->children);
-    cache_free(m->ready);
+    cache_free(m->responses);
     cache_free(m->sizes);
     cache_free(m->configs);
     pthread_mutex_destroy(&m->lock);
@@ -273,7 +273,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
         return answer_or_wait(*request);
     int64_t now = ocv_clock_us();
     if (reading && m->settings->tag_ttl_ms > 0 &&
-        ready_answer(m, connection, url, method, now, &result))
+        answer_from_cache(m, connection, url, method, now, &result))
         return result;
     struct mirror_request *r = request_new(m, connection, url, method, version, now);
     if (!r)

@@ -35,14 +35,14 @@ struct mirror {
     struct metrics *metrics;
     struct clients *clients;
     struct workers *workers;
-    struct cache *choices;  /* index digest in a repository -> struct mirror_choice */
-    struct cache *tags;     /* tag -> struct tag */
-    struct cache *children; /* digest in a repository -> struct seen_child */
-    struct cache *ready;    /* request -> struct cached_response */
-    struct cache *sizes;    /* blob or document in a repository -> its bytes */
-    struct cache *configs;  /* image in a repository -> struct config, for tag rules */
-    bool *private;          /* per upstream: the two identities differ */
-    struct denied {         /* per upstream and identity; under the lock */
+    struct cache *choices;   /* index digest in a repository -> struct mirror_choice */
+    struct cache *tags;      /* tag -> struct tag */
+    struct cache *children;  /* digest in a repository -> struct seen_child */
+    struct cache *responses; /* request -> struct cached_response */
+    struct cache *sizes;     /* blob or document in a repository -> its bytes */
+    struct cache *configs;   /* image in a repository -> struct config, for tag rules */
+    bool *private;           /* per upstream: the two identities differ */
+    struct denied {          /* per upstream and identity; under the lock */
         uint64_t n;
         int64_t told_ms; /* time of the last log line; 0: none */
         char name[256];  /* of a repository that was refused */
@@ -300,8 +300,8 @@ struct MHD_Response *answer_head(int64_t size);
 bool answer_common(struct MHD_Response *response, const struct mirror_request *request);
 
 /** Answer from the cache of answers; false if it has none. */
-bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *url,
-                  const char *method, int64_t started_us, enum MHD_Result *result);
+bool answer_from_cache(struct mirror *mirror, struct MHD_Connection *connection, const char *url,
+                       const char *method, int64_t started_us, enum MHD_Result *result);
 void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *method,
                 const char *url, const struct log_request *what);
 

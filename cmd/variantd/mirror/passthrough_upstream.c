@@ -146,7 +146,7 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
         return status;
     status = ask_upstream(p, client, err);
     if (!passthrough_streams(p))
-        p->held = client_room(client, p->body.len);
+        p->held = client_reserved(client, p->body.len);
     client_give(client, status);
     return status;
 }

@@ -21,7 +21,7 @@
 #define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
 #define DOCUMENT_STALL_MS 10000u
 #define DOCUMENT_RETRIES 1u
-#define ROOM_PATIENCE_MS 3000
+#define BUDGET_WAIT_MS 3000
 #define BLOB_CONNECT_MS 10000u
 #define BLOB_STALL_MS 30000u
 #define BLOB_RETRIES 5u
@@ -35,7 +35,7 @@ struct client {
     struct ocv_registry *registry;
     unsigned kind, uses;
     int64_t born, idle_since;
-    size_t upstream, room; /* the registry, and the memory reserved for the arriving document */
+    size_t upstream, reserved; /* the registry, and the memory reserved for the arriving document */
     int64_t until_ms;
 };
 
@@ -182,28 +182,28 @@ static void log_debug(void *data, const char *line)
     log_line(LOG_LEVEL_DEBUG, "%s", line);
 }
 
-size_t client_room(struct client *client, size_t kept)
+size_t client_reserved(struct client *client, size_t kept)
 {
-    size_t had = client->room, left = kept < had ? kept : had;
+    size_t had = client->reserved, left = kept < had ? kept : had;
     if (had)
         budget_arrived(client->upstream, had, left);
-    client->room = 0;
+    client->reserved = 0;
     return left;
 }
 
 /* Called before a large document arrives: memory that silent clients and caches hold may have to be
  * freed first. */
-static int make_room(void *data, size_t bytes, struct ocv_error *err)
+static int wait_for_budget(void *data, size_t bytes, struct ocv_error *err)
 {
     struct client *client = data;
-    (void)client_room(client, 0); /* an earlier attempt was interrupted */
-    int64_t patience = ocv_clock_ms() + ROOM_PATIENCE_MS;
+    (void)client_reserved(client, 0); /* an earlier attempt was interrupted */
+    int64_t patience = ocv_clock_ms() + BUDGET_WAIT_MS;
     if (!budget_wait(client->upstream, bytes,
                      patience < client->until_ms ? patience : client->until_ms,
                      &client->clients->interrupted))
         return ocv_error_set(err, OCV_ERR_NOMEM,
                              "the memory budget has no %zu bytes left; retry later", bytes);
-    client->room = bytes;
+    client->reserved = bytes;
     return OCV_OK;
 }
 
@@ -222,7 +222,7 @@ static int make_client(struct clients *clients, unsigned kind, struct client **o
         .ca_store = clients->ca_store,
         .interrupted = &clients->interrupted,
         .log = log_debug,
-        .budget = make_room,
+        .budget = wait_for_budget,
         .credential_providers = kind & KIND_DAEMON ? clients->providers : NULL,
         .service = true,
     };
@@ -291,7 +291,7 @@ void client_give(struct client *client, int status)
     if (!client)
         return;
     struct clients *clients = client->clients;
-    (void)client_room(client, 0);
+    (void)client_reserved(client, 0);
     ocv_registry_deadline(client->registry, 0);
     int64_t now = ocv_clock_ms();
     struct client *old;
@@ -367,23 +367,24 @@ int upstream_head(const struct source *from, const struct ocv_reference *referen
 static void free_document(struct refcounted *item)
 {
     struct document *document = (struct document *)item;
-    budget_release(document->room);
+    budget_release(document->reserved);
     ocv_buffer_free(&document->body);
     free(document);
 }
 
 /* The bytes of a layout are in memory already. */
-static int take_room(const struct source *from, struct document *document, struct ocv_error *err)
+static int reserve_budget(const struct source *from, struct document *document,
+                          struct ocv_error *err)
 {
     size_t len = document->body.len;
     if (from->client)
-        document->room = client_room(from->client, len);
-    if (document->room || len <= OCV_BUDGET_FREE)
+        document->reserved = client_reserved(from->client, len);
+    if (document->reserved || len <= OCV_BUDGET_FREE)
         return OCV_OK;
     if (!budget_acquire(len))
         return ocv_error_set(err, OCV_ERR_NOMEM,
                              "the memory budget has no %zu bytes left; retry later", len);
-    document->room = len;
+    document->reserved = len;
     return OCV_OK;
 }
 
@@ -400,7 +401,7 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
                      : ocv_registry_get(from->client->registry, reference, digest, &document->body,
                                         &document->descriptor, err);
     if (status == OCV_OK)
-        status = take_room(from, document, err);
+        status = reserve_budget(from, document, err);
     if (status < 0)
         refcounted_unref(document);
     else

@@ -37,7 +37,7 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take over the memory reserved for the last document: `kept` bytes of it are now the caller's, to
  *  be released later. Returns their number; 0 if none were reserved. */
-size_t client_room(struct client *client, size_t kept);
+size_t client_reserved(struct client *client, size_t kept);
 /** `status`: result of the last call. Connections that sent invalid data are not reused. */
 void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
@@ -50,7 +50,7 @@ struct document {
     struct refcounted item;
     struct ocv_descriptor descriptor; /**< digest of the bytes; as the registry types it */
     struct ocv_buffer body;
-    size_t room; /**< memory reserved for it until it is freed; 0: it is small */
+    size_t reserved; /**< memory reserved for it until it is freed; 0: it is small */
 };
 
 /** A tag or digest as upstream's head describes it. */

@@ -107,7 +107,7 @@ OCV_API const struct ocv_entry *ocv_index_entry(const struct ocv_index *index, s
 OCV_API struct ocv_property ocv_index_property(const struct ocv_index *index, uint32_t id);
 /** Number of distinct properties used in the index; ids are below it, in canonical order. */
 OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
-/** sha256 digest of the bytes that were parsed (of a lone manifest: its own). */
+/** sha256 digest of the bytes that were parsed (of a bare manifest: its own). */
 OCV_API const char *ocv_index_digest(const struct ocv_index *index);
 /** Append an entry's properties in canonical form, and those of its namespaces that are the index's
  *  own, joined by ", ": with the label, what ocv_fit_check takes. */

@@ -21,27 +21,27 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 START_TEST(wait_ends_in_time)
 {
     int stop = 0;
-    ck_assert(budget_acquire(ROOM_BYTES));
+    ck_assert(budget_acquire(BUDGET_BYTES));
     ck_assert(!budget_wait(0, 1, ocv_clock_ms() + 250, &stop));
     stop = 1;
     ck_assert(!budget_wait(0, 1, INT64_MAX, &stop));
-    budget_release(ROOM_BYTES);
+    budget_release(BUDGET_BYTES);
 }
 END_TEST
 
 START_TEST(registry_has_its_share)
 {
     int stop = 1;
-    ck_assert(budget_wait(0, ROOM_EACH, INT64_MAX, &stop));
+    ck_assert(budget_wait(0, BUDGET_EACH, INT64_MAX, &stop));
     ck_assert(!budget_wait(0, 1, INT64_MAX, &stop));
     ck_assert(budget_wait(1, 1, INT64_MAX, &stop));
-    budget_arrived(0, ROOM_EACH, 10); /* ten bytes of it are kept */
+    budget_arrived(0, BUDGET_EACH, 10); /* ten bytes of it are kept */
     budget_arrived(1, 1, 0);
-    ck_assert(!budget_acquire(ROOM_BYTES));
-    ck_assert(budget_acquire(ROOM_BYTES - 10));
-    budget_release(ROOM_BYTES);
-    ck_assert(budget_acquire(ROOM_BYTES));
-    budget_release(ROOM_BYTES);
+    ck_assert(!budget_acquire(BUDGET_BYTES));
+    ck_assert(budget_acquire(BUDGET_BYTES - 10));
+    budget_release(BUDGET_BYTES);
+    ck_assert(budget_acquire(BUDGET_BYTES));
+    budget_release(BUDGET_BYTES);
 }
 END_TEST
 

@@ -190,7 +190,7 @@ END_TEST
 /* ---- clients that read nothing --------------------------------------------------------------- */
 
 #define DOCUMENT_BYTES (3u * 1024 * 1024)
-#define CLIENTS (ROOM_BYTES / DOCUMENT_BYTES + 8)
+#define CLIENTS (BUDGET_BYTES / DOCUMENT_BYTES + 8)
 
 static void write_file(const char *name, const char *text, size_t len)
 {
@@ -257,8 +257,8 @@ START_TEST(unread_answers_are_bounded)
         given += status == 200;
     }
     ck_assert_int_eq(status, 502);
-    ck_assert_uint_le(given, ROOM_BYTES / DOCUMENT_BYTES);
-    ck_assert_uint_ge(given, ROOM_BYTES / DOCUMENT_BYTES / 2);
+    ck_assert_uint_le(given, BUDGET_BYTES / DOCUMENT_BYTES);
+    ck_assert_uint_ge(given, BUDGET_BYTES / DOCUMENT_BYTES / 2);
     for (unsigned i = 0; i < CLIENTS; i++)
         close(fds[i]);
     for (unsigned i = 0; i < 250 && status != 200; i++) { /* the closed ones are noticed in time */

@@ -40,7 +40,8 @@ struct table_pod {
 /** What a row is about. */
 struct table_value {
     char child[OCV_DIGEST_MAX];
-    char index[OCV_DIGEST_MAX]; /**< what it was chosen of; its own digest for a lone image */
+    char index[OCV_DIGEST_MAX]; /**< what it was chosen of; its own digest for an image without an
+                                   index */
     char user[TABLE_USER_MAX];  /**< as users_name gives it */
 };
 

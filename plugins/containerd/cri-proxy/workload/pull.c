@@ -16,7 +16,7 @@ struct workload_pull {
     struct ocv_registry *registry;
     struct ocv_buffer body;
     struct ocv_descriptor found;
-    struct ocv_index *index; /* of a lone image: one entry */
+    struct ocv_index *index; /* of an image without an index: one entry */
     struct ocv_profile *profile;
     const struct ocv_entry *entry;
     struct table_value value;
