@@ -14,9 +14,11 @@ async def output_of(*argv: str, timeout: float, limit: int) -> bytes:
     try:
         out, errors = await asyncio.wait_for(process.communicate(), timeout)
     except asyncio.TimeoutError:
-        process.kill()
-        await process.wait()
         raise ValueError(f"no answer in {timeout:g} seconds") from None
+    finally:  # a task that is cancelled leaves no process behind
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     if process.returncode:
         first = errors.decode(errors="replace").strip().splitlines()[:1]
         raise ValueError(first[0] if first else f"status {process.returncode}")

@@ -51,6 +51,24 @@ def trouble():
     said = asyncio.run(Fragment("/nonexistent/variantctl").get())
     assert "No such file" in said["error"]
 
+    async def given_up():
+        """A task that is cancelled leaves no process behind."""
+        number = f'{os.environ["SCRATCH"]}/number'
+        task = asyncio.create_task(Fragment(program(f"echo $$ >{number}.new; mv {number}.new {number}; exec sleep 60\n")).get())
+        while not os.path.exists(number):
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        with open(number) as file:
+            return int(file.read())
+
+    try:
+        os.kill(asyncio.run(given_up()), 0)
+    except ProcessLookupError:
+        pass
+    else:
+        raise AssertionError("its process lives on")
+
     async def later():
         fragment = Fragment(os.environ["VARIANTCTL"], interval=0)
         good = await fragment.get()
