@@ -21,7 +21,7 @@ static int read_one(const struct cli *cli, const char *path, bool named,
 
 #define PARENTS_MAX 64u
 
-/* From here upwards to the top of the git repository, or to the root. */
+/* Search from the current directory upwards to the top of the git repository, or to the root. */
 static int find_settings(const struct cli *cli, struct ocv_lint_config **out, struct ocv_error *err)
 {
     char path[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";

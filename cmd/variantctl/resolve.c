@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl resolve, variantctl explain: the same decision for programs and for people. */
+/* variantctl resolve, variantctl explain: the same decision for programs and for users. */
 #include "cmd/common/image/explain.h"
 #include "cmd/common/image/image.h"
 #include "cmd/common/lazy/registry_load.h"
@@ -87,7 +87,7 @@ static int resolve_image(struct cli *cli, const struct resolve_options *request,
         return OCV_OK;
     status = names_no_match(cli, image->text, image->reference, image->index, decision, err);
     if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
-        err->hint[0] = '\0'; /* that was done */
+        err->hint[0] = '\0'; /* the hint was followed already */
     return status;
 }
 

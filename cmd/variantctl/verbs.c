@@ -11,7 +11,7 @@ static bool is_help(const char *word)
     return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "--help-all");
 }
 
-/* "-v lint" is "lint -v". */
+/* Turn "-v lint" into "lint -v". */
 static void verb_first(int argc, char **argv)
 {
     int at = 1;
@@ -34,7 +34,7 @@ static void print_help(FILE *out, const struct verbs *verbs)
     fputs(verbs->end, out);
 }
 
-/* The verb that was meant, or what does it elsewhere. */
+/* Suggest the verb that was meant, or the command that does this. */
 static int fail_unknown(const struct cli *cli, const struct verbs *verbs, const char *verb)
 {
     const char *space = *cli->verb ? " " : "";
@@ -67,7 +67,7 @@ static const struct verb *find_verb(const struct verbs *verbs, const char *name)
     return NULL;
 }
 
-/* "help VERB" is "VERB --help". */
+/* "help VERB" means "VERB --help". */
 static int run_help(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
     static char option[] = "--help";
@@ -85,7 +85,7 @@ static int run_help(struct cli *cli, const struct verbs *verbs, int argc, char *
     return verbs_run(cli, verbs, argc, argv);
 }
 
-/* What the shell may offer for the last word, where that is a verb. */
+/* Completions for the last word if it is a verb. */
 static void complete_verb(const struct verbs *verbs, const char *word, bool helping)
 {
     struct ocv_completion c = {.out = stdout, .word = word, .how = OCV_COMPLETE_NO_FILES};
@@ -103,7 +103,7 @@ static void complete_verb(const struct verbs *verbs, const char *word, bool help
     ocv_complete_end(&c);
 }
 
-/* "VERB... WORD" of a shell that completes WORD. */
+/* "VERB... WORD" from a shell that completes WORD. */
 static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
     bool helping = false;

@@ -5,13 +5,13 @@
 
 #include "cmd/common/cli.h"
 
-/** A verb, or one of a verb's own. Without `help` it is another name of the one before it. */
+/** A verb, possibly of another verb. Without `help` it is an alias of the one before it. */
 struct verb {
     const char *name, *help;
     int (*run)(struct cli *cli, int argc, char **argv);
 };
 
-/** What people look for here and find elsewhere. */
+/** Something that users look for here but another command does. */
 struct verb_elsewhere {
     const char *name, *command;
 };
@@ -22,18 +22,18 @@ struct verb_topic {
     void (*print)(void);
 };
 
-/** All of them, to a NULL name, and what stands around their list in the help. */
+/** All verbs, ending with a NULL name, and the help text around their list. */
 struct verbs {
     const char *usage;
     const struct verb *list;
     const char *end;
-    const struct verb_elsewhere *elsewhere; /**< to a NULL name, or NULL */
-    const struct verb_topic *topics;        /**< to a NULL name, or NULL */
+    const struct verb_elsewhere *elsewhere; /**< ends with a NULL name; may be NULL */
+    const struct verb_topic *topics;        /**< ends with a NULL name; may be NULL */
 };
 
-/** Run the verb that is named: the exit code. argv[0] is the program, or the verb that has verbs of
- *  its own. Options before the verb (`variantctl -v --config F index -v show`) are moved behind it,
- *  where it reads them. */
+/** Run the named verb and return its exit code. argv[0] is the program, or a verb that has verbs.
+ *  Options before the verb (`variantctl -v --config F index -v show`) are moved after it, where the
+ *  verb reads them. */
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv);
 
 int cmd_probe(struct cli *cli, int argc, char **argv);

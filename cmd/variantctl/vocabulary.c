@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl vocabulary: what properties mean, with examples, and which provider gives them. */
+/* variantctl vocabulary: the meaning of properties, with examples, and the provider of each. */
 #include "cmd/common/vocabulary_table.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/nearest.h"
@@ -36,12 +36,12 @@ static const struct cli_command command = {
 typedef const struct vocabulary_namespace *namespace_ref;
 typedef const struct vocabulary_feature *feature_ref;
 
-/* NS, FEATURE and VALUE as given; "" for what is not. */
+/* NS, FEATURE and VALUE as given; "" if missing. */
 struct vocabulary_query {
     char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
 };
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 /* The next part of "NS :: FEATURE :: VALUE". */
 static const char *next_part(const char *text, char out[OCV_WORD_MAX])
@@ -74,14 +74,14 @@ static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
     return part == OCV_WORD_KNOWN ? OCV_OK : fail_unknown(w, part, meant, err);
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *provider_of(namespace_ref ns)
 {
     return !ns->provider ? "none yet" : *ns->provider ? ns->provider : "built in";
 }
 
-/* An example that the file has not is the first value. */
+/* Without an example in the file, the first value. */
 static void example_of(namespace_ref ns, feature_ref feature, char *out, size_t size)
 {
     if (feature->example)
@@ -114,7 +114,7 @@ static int print_features(namespace_ref ns, struct ocv_buffer *out, struct ocv_e
     return status;
 }
 
-/* Words up to each `separator`, in lines that fit a screen; `what` stands before the first one. */
+/* Words up to each `separator`, wrapped to the screen; `what` is printed first. */
 static int print_wrapped(const char *what, char separator, const char *text, struct ocv_buffer *out,
                          struct ocv_error *err)
 {
@@ -162,7 +162,7 @@ static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffe
                             : status;
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *json_list(const char *list)
 {
@@ -227,9 +227,9 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
     return status;
 }
 
-/* ---- a word alone ---------------------------------------------------------------------------- */
+/* ---- single words ---------------------------------------------------------------------------- */
 
-/* The value that a product's name stands for ("h100=90_real,..."), as long as it is; NULL: none. */
+/* The value for a product's name ("h100=90_real,..."), with its length; NULL: none. */
 static const char *value_of_name(const char *list, const char *word, size_t *len)
 {
     for (size_t n; list && *list; list += n, list += *list == ',') {
@@ -243,8 +243,8 @@ static const char *value_of_name(const char *list, const char *word, size_t *len
     return NULL;
 }
 
-/* A line for each property that has `word` for its value or the name of its product, or whose
- * feature begins with it. */
+/* Print a line for each property whose value or product name is `word`, or whose feature begins
+ * with it. */
 static size_t find_word(const char *text, struct ocv_buffer *out)
 {
     char word[OCV_WORD_MAX] = "", meant[OCV_WORD_MAX];
@@ -302,7 +302,7 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
         return code;
     char text[4 * OCV_WORD_MAX] = "";
     size_t at = 0;
-    for (char **word = cli->arguments; *word && at < sizeof(text); word++) /* unquoted, too */
+    for (char **word = cli->arguments; *word && at < sizeof(text); word++) /* unquoted too */
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", *word);
     return show_vocabulary(text, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl claim: what a cluster has to know of an image before it is pulled. */
+/* variantctl claim: what a cluster must know about an image before it is pulled. */
 #include "cmd/common/names.h"
 #include "cmd/variantctl/claim/claim_slurm.h"
 #include "cmd/variantctl/claim/claim_verb.h"
@@ -109,7 +109,8 @@ static const struct cli_command command = {
 
 /* ---- names ---- */
 
-/* 1 to 52 of a-z 0-9 -, neither first nor last a -: suffixes still fit a DNS label. */
+/* 1 to 52 characters of a-z 0-9 -, not starting or ending with -: with a suffix it still fits a DNS
+ * label. */
 static bool is_name(const char *text)
 {
     size_t n = strlen(text);
@@ -200,7 +201,7 @@ static int print_claim(const struct claim_options *r, const struct claim_manifes
     return status < 0 ? status : cli_print(text.data, text.len, err);
 }
 
-/* A misspelt name must not be taken for something that the image does without. */
+/* A misspelt name must not pass as a property that the image does not need. */
 static int check_names(struct cli *cli, const struct image *image, struct ocv_error *err)
 {
     int status = names_check(cli, ocv_config_for_reference(cli->config, image->reference), NULL,
@@ -208,7 +209,7 @@ static int check_names(struct cli *cli, const struct image *image, struct ocv_er
     return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
 }
 
-/* The image that the members pull: the build alone, since a node left alone may take another. */
+/* The image that the members pull: by digest, since a node might otherwise choose another build. */
 static void pin_image(const struct ocv_reference *reference, const struct claim_matched *matched,
                       char out[REFERENCE_MAX], struct claim_manifest *manifest)
 {
@@ -235,7 +236,7 @@ static int write_claim(const struct claim_options *r, const struct image *image,
     if (status < 0)
         return status;
     snprintf(index, sizeof(index), "%s@%s", reference->name, ocv_index_digest(image->index));
-    manifest.index = image->choice ? NULL : index; /* tags that a rule puts together are no index */
+    manifest.index = image->choice ? NULL : index; /* a tag rule's index is not in the registry */
     manifest.claim = claim;
     manifest.count = r->count;
     pin_image(reference, matched, pinned, &manifest);

@@ -6,7 +6,7 @@
 #include "cmd/common/cli.h"
 
 struct claim_slurm {
-    const char *features, *features_file; /**< of the nodes; one of them */
+    const char *features, *features_file; /**< features of the nodes; only one of the two is set */
     bool use_short;
 };
 /** Rows that write into a struct claim_slurm. */

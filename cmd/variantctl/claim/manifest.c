@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kubernetes objects: the template of the claim, and templates of the pods that use it. */
+/* Kubernetes objects: the claim template, and templates of pods that use it. */
 #include "cmd/variantctl/claim/claim_verb.h"
 
 #include <stdlib.h>
@@ -60,14 +60,14 @@ static json_t *claim_template(const struct claim_manifest *m)
                      "firstAvailable", list);
 }
 
-/* ---- where pods may run ---- */
+/* ---- node affinity ---- */
 
 static json_t *expression_json(const char *key, json_t *values)
 {
     return json_pack("{s:s, s:s, s:o}", "key", key, "operator", "In", "values", values);
 }
 
-/* One term for the architectures that need no level, one for each that does. */
+/* One term for architectures without a level, and one for each with a level. */
 static json_t *node_terms(const struct ocv_claim_places *places, const char *label,
                           const char *const *values, size_t n_values)
 {
@@ -96,7 +96,7 @@ static json_t *node_terms(const struct ocv_claim_places *places, const char *lab
     return terms;
 }
 
-/* The label that says which nodes are alike (variantctl export nfd). */
+/* By the label for the node's class, as variantctl export nfd sets it. */
 static json_t *class_terms(const struct claim_manifest *m)
 {
     json_t *values = json_array();
@@ -128,7 +128,7 @@ static json_t *pod_template(const struct claim_manifest *m, const char *suffix, 
                      "metadata", "name", name, "template", "spec", spec);
 }
 
-/* One build on nodes that are known: at most the claim, and one kind of pods. */
+/* One build for known nodes: at most one claim, and one kind of pod. */
 static json_t *make_matched(const struct claim_manifest *m)
 {
     json_t *list = json_array();

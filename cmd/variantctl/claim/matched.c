@@ -21,7 +21,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The classes with nodes that may be taken and run the entry. */
+/* The classes that have allowed nodes and run the entry. */
 static int find_classes(const struct ocv_match *match, struct claim_matched *m,
                         struct ocv_error *err)
 {

@@ -37,7 +37,7 @@ static void comment_entry(void *data, const struct ocv_entry *entry, const char 
     cli_log(t->cli, "%s: %s", explain_choice(t->index, entry, name, sizeof(name)), features);
 }
 
-/* Nodes whose features have no architecture are taken to have this machine's. */
+/* Nodes whose features name no architecture are assumed to have this machine's. */
 static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **out,
                          struct ocv_error *err)
 {
@@ -62,7 +62,7 @@ static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **o
                : OCV_OK;
 }
 
-/* What one of the kinds knows is no mistake. */
+/* A name is correct if any of the kinds of nodes knows it. */
 static int check_names(struct cli *cli, const struct ocv_slurm_nodes *nodes,
                        const struct image *image, struct ocv_error *err)
 {

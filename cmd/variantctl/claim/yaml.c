@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON as YAML for people to read and edit: blocks, plain words where nothing else could be meant,
- * texts of several lines as they stand. */
+/* JSON as YAML for reading and editing: block style, plain words where they are unambiguous, and
+ * literal blocks for text of several lines. */
 #include "cmd/variantctl/claim/claim_verb.h"
 #include "lib/base/format/json.h"
 
@@ -30,7 +30,7 @@ static void put_indent(struct yaml_writer *w, unsigned depth)
         put_text(w, "  ");
 }
 
-/* Words that readers of YAML take for something else. */
+/* False for words that YAML readers take for another type. */
 static bool is_word(const char *text)
 {
     static const char *const others[] = {"true", "false", "null", "yes", "no",
@@ -79,7 +79,7 @@ static bool is_empty(const json_t *value)
            (json_is_array(value) && !json_array_size(value));
 }
 
-/* Behind "key:" or "-". */
+/* The value after "key:" or "-". */
 static void put_value(struct yaml_writer *w, const json_t *value, unsigned depth, bool of_list);
 
 static void put_member(struct yaml_writer *w, const char *key, const json_t *value, unsigned depth)

@@ -10,7 +10,7 @@
 
 #define DIGEST_SHOWN 12 /* digits, as docker shows them */
 
-/* Why it gets nothing is no other choice. */
+/* Different reasons for no choice are still the same choice. */
 static bool same_choice(const struct coverage_choice *a, const struct coverage_choice *b)
 {
     return !strcmp(a->digest, b->digest);
@@ -44,7 +44,7 @@ void coverage_changes_free(struct coverage_changes *changes)
     free(changes->list);
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
                       struct ocv_error *err)
@@ -64,7 +64,7 @@ static bool same_change(const struct coverage_change *a, const struct coverage_c
            same_choice(&a->after, &b->after);
 }
 
-/* Its place among those that are alike: the first of them says it for all. */
+/* True for the first of several equal changes, which is printed for all. */
 static bool is_first(const struct coverage_changes *changes, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What another data directory makes of a fleet's choices. */
+/* Changes in a fleet's choices with another data directory. */
 #ifndef OCV_COVERAGE_CHANGES_H
 #define OCV_COVERAGE_CHANGES_H
 
 #include "ocivariant.h"
 
-/** What a machine gets of an image. */
+/** A machine's choice for an image. */
 struct coverage_choice {
     char digest[OCV_DIGEST_MAX]; /**< empty: nothing */
-    char name[160];              /**< the tag that a rule took, else the label */
-    char problem[256];           /**< why the image cannot be chosen in at all, or empty */
+    char name[160];              /**< the tag that a rule chose, else the label */
+    char problem[256];           /**< why the image cannot be resolved at all, or empty */
 };
 
 struct coverage_change {
@@ -24,7 +24,7 @@ struct coverage_changes {
     size_t n;
 };
 
-/** Note what a host got and gets, if that is not the same. */
+/** Add a host's choices before and after, unless they are equal. */
 int coverage_changes_add(struct coverage_changes *changes, const char *image,
                          const char *const host[2], const struct coverage_choice choices[2],
                          struct ocv_error *err) OCV_WARN_UNUSED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The columns of the matrix, and which of them are alike. */
+/* The columns of the matrix, and which of them are equal. */
 #include "cmd/variantctl/coverage/coverage.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ bool coverage_candidate(const struct ocv_entry *entry)
     }
 }
 
-/* The host's whole column, as text that can be compared. */
+/* The host's column as text, for comparison. */
 struct column {
     const char *cells;
     size_t host, n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The same images for the same fleet by two data directories. Tag rules and providers are read from
- * each; the program, the administrator's own rules and the configuration are the same for both. */
+/* Resolves the same images for the same fleet with two data directories. Tag rules and providers
+ * come from each; the program, the administrator's rules and the configuration are the same. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/coverage/changes.h"
 #include "cmd/variantctl/coverage/coverage.h"
@@ -57,7 +57,7 @@ static void take_choices(struct side *side, const struct image *image)
     }
 }
 
-/* What the rules give for the name; no result is also an answer. */
+/* An answer of the rules for the name, including that nothing fits. */
 static bool is_answer(int status)
 {
     return status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DATA;
@@ -92,7 +92,7 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
         if (of[i] < 0 && !is_answer(of[i]))
             return of[i];
     }
-    if (of[0] < 0 && of[1] < 0 && of[1] != OCV_ERR_DATA) /* it is not the rules */
+    if (of[0] < 0 && of[1] < 0 && of[1] != OCV_ERR_DATA) /* not caused by the rules */
         return of[1];
     if (of[0] < 0 && of[1] < 0)
         cli_warn(cli, "by neither: %s", err->message);
@@ -104,7 +104,7 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
     return status;
 }
 
-/* All are tried; the first failure's exit code is returned. */
+/* All images are tried; returns the exit code of the first failure. */
 static int compare_images(const struct coverage_request *r, struct side sides[SIDES],
                           struct coverage_changes *changes)
 {

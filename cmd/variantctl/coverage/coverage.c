@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl coverage: which host of a fleet gets which variant, which get only the default, and
- * which variants no host chooses; or what another data directory would change (compare.c). */
+/* variantctl coverage: which host of a fleet gets which variant, which hosts get only the default,
+ * and which variants no host gets; or what another data directory would change (compare.c). */
 #include "cmd/variantctl/coverage/coverage.h"
 
 #include "cmd/variantctl/verbs.h"
@@ -10,7 +10,7 @@
 
 #define NAMES_SHOWN 400u
 
-/* The table has all names. */
+/* Name the first host in the error; the table has all of them. */
 static int check_gate(const struct coverage *c, bool (*is_met)(const struct coverage_host *),
                       const char *what, struct ocv_error *err)
 {

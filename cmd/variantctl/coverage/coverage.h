@@ -9,7 +9,7 @@
 #define COVERAGE_HOSTS_MAX 10000u
 #define COVERAGE_OUTPUT_MAX (256u * 1024 * 1024)
 
-/** What was asked. */
+/** The command line. */
 struct coverage_request {
     struct cli *cli;
     const char *index_file;
@@ -19,16 +19,15 @@ struct coverage_request {
     const char *profiles[COVERAGE_SOURCES_MAX];
     size_t n_profiles;
     bool json;
-    bool fail_on_nothing, fail_on_default; /**< exit 5 where a host gets no more */
+    bool fail_on_nothing, fail_on_default; /**< exit 5 if a host gets no more than that */
 };
 
 struct coverage_host {
-    char *path, *name; /**< the profile's file, or a recorded machine's directory, and its name */
+    char *path, *name; /**< a profile's file or a recorded machine's directory, and its name */
     struct ocv_profile *profile;
     struct ocv_decision *decision;
-    size_t
-        alike; /**< hosts that share its column in the table, itself among them; 0: in another's */
-    size_t of; /**< whose column it shares */
+    size_t alike; /**< hosts that share its column, itself included; 0: it has none */
+    size_t of;    /**< the host whose column it shares */
 };
 
 struct coverage {
@@ -37,32 +36,32 @@ struct coverage {
     size_t n;
 };
 
-/** Read the fleet: profiles, directories of them, and recorded machines, which are probed. */
+/** Read the fleet: profiles, directories of profiles, and recorded machines, which are probed. */
 int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** Resolve an image for all of them. By a rule, its index may be another one afterwards. */
+/** Resolve an image for all hosts. A tag rule may replace its index. */
 int coverage_decide(struct cli *cli, struct image *image, struct coverage *c,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Drop the decisions, before their image is closed. */
+/** Drop the decisions; call before closing their image. */
 void coverage_forget(struct coverage *c);
 void coverage_free(struct coverage *c);
-/** Show what changes from one data directory to the other: the exit code. */
+/** Print the changes from one data directory to the other; returns the exit code. */
 int coverage_compare(const struct coverage_request *request);
 
-/** Does the host get nothing at all, or no more than what everybody gets? */
+/** True if the host gets nothing; coverage_gets_default: true if it gets only the default. */
 bool coverage_gets_nothing(const struct coverage_host *host);
 bool coverage_gets_default(const struct coverage_host *host);
 
 enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
-/** What an entry is to a host. */
+/** What a host gets of an entry. */
 enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry);
-/** Not counted: entries that are not images (attestations above all), which no host gets. */
+/** False for entries that are not images (mostly attestations), which no host gets. */
 bool coverage_candidate(const struct ocv_entry *entry);
-/** Hosts that are alike share the column of the first one. OCV_ERR_NOMEM only. */
+/** Let equal hosts share the column of the first. Fails with OCV_ERR_NOMEM only. */
 int coverage_share_columns(struct coverage *coverage, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Append a table for people: a row for each entry that hosts may get, a column for each host;
- * where that is too wide to be read, one for all hosts that are alike in it. */
+/** Append a table: a row for each entry that hosts may get, a column for each host. If that is too
+ *  wide to read, equal hosts share a column. */
 int coverage_format(struct coverage *coverage, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the same as JSON. */

@@ -41,7 +41,7 @@ bool coverage_gets_nothing(const struct coverage_host *host)
 
 #define HOST_WIDTH 24
 
-/* Head of a column: the host's name, and how many more share it. */
+/* Column header: the host's name, and how many more share the column. */
 static const char *head_of(const struct coverage_host *host, char out[48])
 {
     if (host->alike > 1)
@@ -139,7 +139,7 @@ static int make_columns(struct coverage *c, struct coverage_widths w, struct ocv
     return width > TABLE_WIDTH ? coverage_share_columns(c, err) : OCV_OK;
 }
 
-/* The hosts of a column that several share. */
+/* The hosts of a shared column. */
 static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = OCV_OK;
@@ -221,7 +221,7 @@ static json_t *host_json(const struct coverage_host *host)
                      selected ? entry_json(selected) : json_null());
 }
 
-/* Names of the hosts that have at least this of an entry. */
+/* Names of the hosts for which the entry is at least `cell`. */
 static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry,
                           enum coverage_cell least)
 {

@@ -31,7 +31,7 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A directory with /sys or /proc of a machine in it (`variantctl probe --sysroot`). */
+/* True for a directory with a machine's /sys or /proc in it (`variantctl probe --sysroot`). */
 static bool is_machine(const char *path)
 {
     char below[2][4096];
@@ -92,7 +92,7 @@ static int by_name(const void *a, const void *b)
                   (*(struct coverage_host *const *)b)->name);
 }
 
-/* a/gpu.json and b/gpu.json: the path tells them apart. */
+/* Hosts with equal file names (a/gpu.json and b/gpu.json) are named by their paths. */
 static int separate_names(struct coverage *c, struct ocv_error *err)
 {
     struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
@@ -143,8 +143,8 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
-/* All that cannot be read are told, the last one as the failure: who mends a fleet's files mends
- * them all. */
+/* Errors of all profiles are printed, so that they can be fixed together; the last one is returned.
+ */
 static int read_profiles(struct cli *cli, struct coverage *c, struct ocv_error *err)
 {
     struct ocv_error bad = {0};
@@ -171,7 +171,7 @@ int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, str
     return status == OCV_OK ? read_profiles(cli, c, err) : status;
 }
 
-/* What one of the hosts knows is no mistake. */
+/* A name is correct if any of the hosts knows it. */
 static int check_names(struct cli *cli, const struct coverage *c, const struct image *image,
                        struct ocv_error *err)
 {
@@ -199,7 +199,7 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
-/* By a rule, an image's platform is read when it is first chosen, and that makes another index: all
+/* With a tag rule, choosing first reads an image's platform, which may give another index. So all
  * hosts choose once before decisions are kept. */
 static int choose_once(struct cli *cli, struct image *image, const struct coverage_host *host,
                        struct ocv_error *err)

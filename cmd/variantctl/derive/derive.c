@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl derive: what an image, a directory or a file can run on, by its bytes. */
+/* variantctl derive: what an image, a directory or a file can run on, from its bytes. */
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "cmd/variantctl/derive/derive_attach.h"
@@ -107,11 +107,11 @@ static int derive_child(struct derive *d, const struct image *image,
         return status;
     result->config = config.data;
     result->config_len = config.len;
-    ocv_buffer_init(&config, CONFIG_MAX); /* given away */
+    ocv_buffer_init(&config, CONFIG_MAX); /* the result takes it over */
     return OCV_OK;
 }
 
-/* Each entry that can be run, or the one of --label. */
+/* Every runnable entry, or the one with --label. */
 static int derive_entries(struct derive *d, const struct image *image, struct ocv_error *err)
 {
     const char *wanted = d->request.label;
@@ -194,7 +194,8 @@ static int write_page(const struct derive *d, struct ocv_error *err)
     return status < 0 ? status : ocv_file_write(d->request.page, page.data, page.len, err);
 }
 
-/* What stands on disk goes before a short name; a path that does not exist is no image. */
+/* An existing path takes precedence over a short name; a path that does not exist is not an image.
+ */
 static int derive_argument(struct derive *d, const char *what, struct ocv_error *err)
 {
     struct stat st;

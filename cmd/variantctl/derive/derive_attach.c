@@ -48,7 +48,7 @@ static char *manifest_text(const struct ocv_descriptor *config, const struct ocv
     return text;
 }
 
-/* The manifest, and its place in the list of what refers to the subject. */
+/* The manifest, and its entry in the subject's list of referrers. */
 static int write_manifest(struct place *place, const char *text, const char *subject,
                           char digest[OCV_DIGEST_MAX], struct ocv_error *err)
 {

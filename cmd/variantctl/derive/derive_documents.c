@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define KIND "documents"
-#define KEPT_MAX ((size_t)256 << 10) /* larger ones are asked for again; most have some KiB */
+#define KEPT_MAX ((size_t)256 << 10) /* larger documents are not cached; most have a few KiB */
 
-/* A file of the cache that is not what its name says counts as none. */
+/* A cached file that does not match its digest is ignored. */
 static bool recall(const struct image *image, const struct ocv_descriptor *wanted,
                    struct ocv_buffer *out)
 {

@@ -25,7 +25,7 @@ int derive_read_path(struct cli *cli, const char *path, struct ocv_content_repor
     return status < 0 ? status : ocv_content_report_read(answer.data, answer.len, out, err);
 }
 
-/* A layer on its way to the scanner. */
+/* State of feeding a layer to the scanner. */
 struct layer_feed {
     struct scanner *scanner;
     bool refused;
@@ -52,7 +52,7 @@ static int stream_layer(struct cli *cli, const struct image *image,
     return ocv_registry_stream(cli->registry, &stream, err);
 }
 
-/* Of a layout the content is checked here: what is remembered stands under its digest. */
+/* A layout's bytes are verified here, because the cached report is stored under the digest. */
 static int copy_layer(const struct cli *cli, const struct image *image,
                       const struct ocv_descriptor *layer, struct layer_feed *feed,
                       struct ocv_error *err)
@@ -140,7 +140,8 @@ int derive_read_image(struct cli *cli, const struct image *image, const struct m
     return status;
 }
 
-/* A configuration that cannot be read states nothing; who lists the image refuses it elsewhere. */
+/* A configuration that cannot be read states nothing here; the command that lists the image reports
+ * it. */
 static int read_stated(const struct ocv_buffer *config, struct ocv_image_version *version,
                        const char **out, struct ocv_error *err)
 {

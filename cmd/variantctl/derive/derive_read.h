@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Read the content of a file, a directory or an image: by content-scan, a process for each, because
- * archives come from anybody. What layers say is kept for each digest in the user's cache. */
+/* Reads the content of a file, a directory or an image with content-scan. Each runs in a process of
+ * its own, because archives are untrusted. Reports on layers are cached per user and digest. */
 #ifndef OCV_DERIVE_READ_H
 #define OCV_DERIVE_READ_H
 
@@ -10,18 +10,18 @@
 /** A file or a directory on this machine. */
 int derive_read_path(struct cli *cli, const char *path, struct ocv_content_report *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-/** An image's layers, from the base up. Those of a registry are streamed; nothing is unpacked. */
+/** An image's layers, from the base up. Layers in a registry are streamed; nothing is unpacked. */
 int derive_read_image(struct cli *cli, const struct image *image, const struct manifest_doc *child,
                       struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The same, and what it means with its configuration and the properties that are written by hand;
- *  both may be NULL. */
+/** The same, combined with the image's configuration and the properties given by hand; both may be
+ *  NULL. */
 int derive_read_content(struct cli *cli, const struct image *image,
                         const struct manifest_doc *child, const struct ocv_buffer *config,
                         const struct ocv_properties *given, struct ocv_content *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** What is written by hand, and what the files show of features of which nothing is written. May be
- *  empty. `*base`: the same for the second entry of ocv_content_derive, or NULL. */
+/** The properties given by hand, and derived ones for features without a given one. May be empty.
+ *  `*base`: the same for the second entry of ocv_content_derive, or NULL. */
 int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,
                       struct ocv_properties **out, struct ocv_properties **base,
                       struct ocv_error *err) OCV_WARN_UNUSED;

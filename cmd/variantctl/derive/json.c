@@ -45,7 +45,7 @@ static void add_words(void *data, const char *source, const char *words)
     json_array_append_new(data, json_pack("{s:s, s:s}", "source", source, "words", words));
 }
 
-/* What was not looked at, in the whole and in files. */
+/* What was not examined, overall and in files. */
 static json_t *unseen_json(const struct derive_result *result)
 {
     json_t *list = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of --report: tables, and bytes for each target as bars (SVG). No script, nothing from
- * elsewhere, dark and light. */
+/* The page of --report: tables, and bars (SVG) with the bytes of each target. No script and no
+ * external resources; light and dark. */
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
@@ -20,7 +20,7 @@ static void put_raw(struct derive_page *p, const char *text)
         p->status = ocv_buffer_append(p->out, text, strlen(text), p->err);
 }
 
-/* Text from outside. */
+/* Untrusted text. */
 static void put_text(struct derive_page *p, const char *text)
 {
     for (; *text; text++) {
@@ -55,7 +55,7 @@ static const char head[] =
     "font: 13px system-ui, sans-serif; }\n"
     "</style>\n";
 
-/* One bar for each target: its bytes, full width for the largest. */
+/* A bar per target with its bytes; the largest has full width. */
 static void put_picture(struct derive_page *p, const struct ocv_content_derived *d)
 {
     int64_t largest = 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Properties that an image's files show, beside those that were written by hand. */
+/* Combines the properties shown by an image's files with those given by hand. */
 #include "cmd/variantctl/derive/derive_read.h"
 
 #include <string.h>
 
-/* Is anything written of the feature that this derived property is about? */
+/* True if a property of the same feature was given by hand. */
 static bool is_given(const struct ocv_properties *given, struct ocv_property p)
 {
     for (size_t i = 0; given && i < ocv_properties_count(given); i++) {
@@ -33,7 +33,7 @@ static int parse_list(char *const *from, size_t n, struct ocv_properties **out,
                       : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
-/* `narrowed`: values that are not among those of the same feature that were derived do not stay. */
+/* `narrowed`: drop given values that are not among the feature's derived values. */
 static int merge_lists(const struct ocv_properties *derived, const struct ocv_properties *given,
                        bool narrowed, struct ocv_properties **out, struct ocv_error *err)
 {

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 
 #define PROGRAM "content-scan"
-#define MEMORY_MAX (UINT64_C(4) << 30) /* of addresses; it uses some 20 MB */
+#define MEMORY_MAX (UINT64_C(4) << 30) /* address space; it uses about 20 MB */
 
-/* In a build tree libexec is beside the program. True: `path` is the path to name in messages,
- * whether it exists or not. */
+/* In a build tree libexec is beside the program. True: `path` is the path for messages, even if it
+ * does not exist. */
 static bool find_beside(char *path, size_t size)
 {
     char self[4096], beside[4096];
@@ -40,7 +40,7 @@ static bool find_scanner(const struct cli *cli, char *path, size_t size)
     const char *directory = getenv("OCV_LIBEXECDIR"), *datadir = cli_datadir(cli);
     int n;
     if (!directory && datadir) {
-        /* PREFIX/share/ocivariant: a tree that was moved keeps its programs at the same distance */
+        /* PREFIX/share/ocivariant: relative to that, a relocated tree keeps its programs */
         n = snprintf(path, size, "%s/../../libexec/ocivariant/" PROGRAM, datadir);
         if (n > 0 && (size_t)n < size && access(path, X_OK) == 0)
             return true;
@@ -74,7 +74,7 @@ int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
                                       .n_limits = 2,
                                       .limits = {{RLIMIT_CORE, 0}, {RLIMIT_AS, MEMORY_MAX}}};
 #ifdef OCV_SANITIZED
-    start.n_limits = 1; /* a sanitizer's shadow is larger than that */
+    start.n_limits = 1; /* not with a sanitizer, whose shadow memory is larger */
 #endif
     int failed = ocv_spawn_start(&start, &out->pid);
     if (pair[1] >= 0)
@@ -99,7 +99,7 @@ bool scanner_write(struct scanner *scanner, const void *data, size_t len)
     return true;
 }
 
-/* The last line that it said, as an error. */
+/* The last line of its stderr, as an error. */
 static int scanner_failed(const struct scanner *scanner, int wait_status, struct ocv_error *err)
 {
     ocv_auto_buffer said;

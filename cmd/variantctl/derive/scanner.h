@@ -9,18 +9,17 @@
 
 struct scanner {
     pid_t pid;
-    int in;     /**< takes the layer, -1: none */
-    int out;    /**< its answer, a file in memory */
-    int errors; /**< what it says, too */
+    int in;     /**< takes the layer, or -1 */
+    int out;    /**< receives the answer; a file in memory */
+    int errors; /**< receives stderr; a file in memory */
 };
 
-/** Start it for a path, or with NULL for a layer that scanner_write brings. */
+/** Start it for a path; NULL: for a layer passed with scanner_write. */
 int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Pass bytes of the layer on. False: the scanner has ended, and scanner_finish gives the
- * reason. */
+/** Pass on bytes of the layer. False: the scanner has ended; scanner_finish gives the reason. */
 bool scanner_write(struct scanner *scanner, const void *data, size_t len);
-/** No more bytes: wait for it, and append its answer. */
+/** End of input: wait for it, and append its answer. */
 int scanner_finish(struct scanner *scanner, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Kill it. May be called after scanner_finish. */

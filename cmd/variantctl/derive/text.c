@@ -11,11 +11,11 @@ struct text {
     struct ocv_buffer *out;
     struct ocv_error *err;
     int status;
-    char shown[4][512]; /* by turns */
+    char shown[4][512]; /* used in turn */
     unsigned turn;
 };
 
-/* Text from the image. */
+/* Untrusted text from the image. */
 static const char *shown_text(struct text *t, const char *text)
 {
     char *out = t->shown[t->turn++ % 4];

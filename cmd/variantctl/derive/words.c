@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an image says in words: its configuration, and files of frameworks in it. */
+/* Statements of an image about itself: in its configuration, and in files of frameworks. */
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/content-rules.h"
@@ -10,7 +10,7 @@
 
 #define CONFIG_MAX ((size_t)8 << 20)
 #define WORDS_MAX 400u
-#define TOLD_MAX 32u /* of one kind */
+#define TOLD_MAX 32u /* statements of one kind */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool begins_with_any(const char *text, const char *const *list, size_t n)
@@ -50,7 +50,8 @@ static void visit_config(const struct derive_result *result,
     }
 }
 
-/* `cuda: Optional[str] = '12.8'` of torch/version.py: the quoted value of a line that begins so. */
+/* The quoted value of a line that begins with `key`: `cuda: Optional[str] = '12.8'` in
+ * torch/version.py. */
 static void visit_version(const struct ocv_content_text *text, const char *key,
                           void (*visit)(void *data, const char *source, const char *words),
                           void *data)
@@ -69,7 +70,7 @@ static void visit_version(const struct ocv_content_text *text, const char *key,
     }
 }
 
-/* What files say of which no property is made: once for each value, with the first file. */
+/* Statements in files that give no property: each value once, with the first file. */
 static void visit_told(const struct derive_result *result, enum ocv_content_fact fact,
                        const char *before, const char *after,
                        void (*visit)(void *data, const char *source, const char *words), void *data)
@@ -142,5 +143,5 @@ int derive_saving(const struct derive_result *result, const struct ocv_content_t
     int64_t all = result->content.report.bytes;
     int64_t code = ocv_content_device_bytes(&result->content.derived, target->fact);
     double percent = all > 0 ? (double)(code - target->bytes) * 100 / (double)all : 0;
-    return percent < 0 ? 0 : percent > 100 ? 100 : (int)percent; /* files may lie about sizes */
+    return percent < 0 ? 0 : percent > 100 ? 100 : (int)percent; /* sizes in files may be wrong */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl export backendai: what an agent's heartbeat says of its machine. */
+/* variantctl export backendai: this machine's part of an agent's heartbeat. */
 #include "cmd/variantctl/export/export_verbs.h"
 
 #define ESSENCE_MAX (64u * 1024 * 1024)
-#define PLUGIN "ocivariant" /* the compute plug-in's key: contrib/backendai */
+#define PLUGIN "ocivariant" /* key of the compute plug-in: contrib/backendai */
 #define SCHEMA "dev.ocivariant.profile/v1"
 
 static const struct cli_command command = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl export VERB: what a machine supports, as schedulers take it. */
+/* variantctl export VERB: what a machine supports, in the formats of schedulers. */
 #include "cmd/variantctl/export/export_verbs.h"
 
 #include <string.h>

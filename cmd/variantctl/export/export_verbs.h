@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs below `variantctl export`. */
+/* The verbs of `variantctl export`. */
 #ifndef OCV_EXPORT_VERBS_H
 #define OCV_EXPORT_VERBS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl export nfd: a feature file for Kubernetes' node-feature-discovery. It drops a line
- * that it does not take without a word, and a file that is too large with one in its log. */
+/* variantctl export nfd: a feature file for Kubernetes' node-feature-discovery, which silently
+ * drops invalid lines, and only logs a file that is too large. */
 #include "cmd/variantctl/export/export_verbs.h"
 #include "lib/base/file.h"
 #include "lib/base/format/values.h"
@@ -55,7 +55,7 @@ static const struct cli_command command = {
            "  variantctl export nfd --expires 1h \\\n"
            "    -o /etc/kubernetes/node-feature-discovery/features.d/ocivariant\n"};
 
-/* The first two dots of a name part namespace, feature and value. */
+/* The first two dots of a name separate namespace, feature and value. */
 static int put_property(void *data, struct ocv_property p, struct ocv_error *err)
 {
     return ocv_buffer_printf(data, err, "# +no-label\n" PREFIX "%s.%s.%s=true\n", p.ns, p.feature,

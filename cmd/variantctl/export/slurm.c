@@ -49,7 +49,7 @@ static const struct cli_command command = {
            "  variantctl export slurm --profile h100.json --short\n"
            "  variantctl export slurm --profiles fleet --scontrol\n"};
 
-/* Slurm reads the name of a node as a list of hosts. */
+/* Slurm parses a node's name as a host list. */
 static bool name_valid(const char *name)
 {
     size_t n = strlen(name);
@@ -102,7 +102,7 @@ static int put_this(const struct slurm_options *r, struct ocv_buffer *out, struc
     const char *name = r->node;
     char own[256] = "";
     if (!name && !r->cli->profile_file && gethostname(own, sizeof(own) - 1) == 0) {
-        own[strcspn(own, ".")] = '\0'; /* as slurmd calls itself */
+        own[strcspn(own, ".")] = '\0'; /* like slurmd's default node name */
         name = own;
     }
     if (r->scontrol && !name)

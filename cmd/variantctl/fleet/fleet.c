@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl fleet VERB: the files that `match` reads. */
+/* variantctl fleet VERB: makes the files that `match` reads. */
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 
 #include "cmd/variantctl/fleet/fleet_source.h"

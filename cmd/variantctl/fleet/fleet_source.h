@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fleets as they are named on a command line. */
+/* Reads fleets named on a command line. */
 #ifndef OCV_FLEET_SOURCE_H
 #define OCV_FLEET_SOURCE_H
 
 #include "cmd/common/cli.h"
 
-/** Add FLEET to `fleet`: a directory of profiles (*.json, each a node by its file's name), a
- * document that ocv_fleet_read takes, or "-" for one on standard input. `override` of the
- * configuration is applied. With `skip_bad`, what was left out is counted in `*skipped` and warned
- * of. Needs cli_load. */
+/** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
+ *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is
+ *  applied. With `skip_bad`, invalid nodes are skipped, counted in `*skipped` and warned of. Needs
+ *  cli_load. */
 int fleet_read(struct cli *cli, const char *path, bool skip_bad, struct ocv_fleet *fleet,
                size_t *skipped, struct ocv_error *err) OCV_WARN_UNUSED;
 

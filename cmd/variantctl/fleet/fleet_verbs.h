@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs below `variantctl fleet`. */
+/* The verbs of `variantctl fleet`. */
 #ifndef OCV_FLEET_VERBS_H
 #define OCV_FLEET_VERBS_H
 

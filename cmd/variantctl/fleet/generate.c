@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl fleet generate: many nodes of a few profiles, as older drivers and other machines
- * would have them. The same seed gives the same bytes on every machine. */
+/* variantctl fleet generate: many nodes from a few profiles, with variations such as older drivers.
+ * The same seed gives the same bytes on every machine. */
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
@@ -93,7 +93,7 @@ static json_t *feature_of(const json_t *features, const char *name)
     return NULL;
 }
 
-/* Lose up to half of the values, the best ones first; devices follow. */
+/* Remove up to half of the values, the best ones first, also from the devices. */
 static void lose_values(json_t *ns, uint64_t *state)
 {
     size_t i, k;
@@ -118,7 +118,7 @@ static void lose_values(json_t *ns, uint64_t *state)
     }
 }
 
-/* A namespace that no image names keeps the classes apart. */
+/* A namespace that no image uses makes the classes differ. */
 static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
 {
     size_t i;
@@ -172,9 +172,8 @@ static int print_nodes(const struct generate_options *r, json_t *classes, uint64
 {
     int status = OCV_OK;
     for (unsigned i = 0; i < r->nodes && status == OCV_OK; i++) {
-        size_t at = i < r->classes
-                        ? i
-                        : next_random(state) % (r->classes ? r->classes : 1); /* each has a node */
+        /* every class has a node */
+        size_t at = i < r->classes ? i : next_random(state) % (r->classes ? r->classes : 1);
         status = print_node(json_array_get(classes, at), i, err);
     }
     return status;

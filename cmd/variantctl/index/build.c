@@ -13,7 +13,7 @@
 
 #define ARGUMENT_MAX (4096u + OCV_ENTRY_PROPERTIES_BYTES_MAX)
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- begin and free -------------------------------------------------------------------------- */
 
 static int add_image(struct build *b, const char *text, size_t *out, struct ocv_error *err)
 {
@@ -28,7 +28,7 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
     *out = b->n_images;
     int status = image_open(b->cli, text, added, err);
     if (status < 0)
-        image_close(added); /* a later request for it fails in the same way */
+        image_close(added); /* a later request would fail in the same way */
     else
         b->n_images++;
     return status;
@@ -180,8 +180,8 @@ static const char *text_in(const json_t *object, const char *key)
 
 #define OS_FEATURES_MAX 64u
 
-/* An image's platform is what its config says. But tools that make a twin in another format give
- * its os.features only in the index (`listed`, or NULL). */
+/* An image's platform is the one in its config. But tools that make a twin in another format set
+ * os.features only in the index (`listed`, or NULL). */
 static int add_entry(struct build *b, const struct item *item, const struct index_image *job,
                      const struct ocv_entry *listed, const struct ocv_buffer *config,
                      struct ocv_error *err)
@@ -242,7 +242,7 @@ static int relabel_item(struct index_image *job, const struct item *item,
                          job->properties ? job->properties : item->properties, &job->config, err);
 }
 
-/* What is not JSON is the registry's fault, and refused elsewhere. */
+/* A config that is not JSON is the registry's fault, and is refused elsewhere. */
 static void parse_for_lint(struct index_image *job, const struct ocv_buffer *config)
 {
     const struct ocv_buffer *body = &job->child.body;
@@ -250,8 +250,8 @@ static void parse_for_lint(struct index_image *job, const struct ocv_buffer *con
     job->config_json = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
 }
 
-/* --derive: what the image's files say becomes its properties, and what was written by hand is
- * compared with them by lint, before anything is written. */
+/* --derive: the image's properties come from its files. Lint compares properties given by hand with
+ * them before anything is written. */
 static int derive_child(struct build *b, const struct item *item, struct index_image *job,
                         const struct ocv_buffer *config, struct ocv_properties **base,
                         struct ocv_error *err)
@@ -263,7 +263,7 @@ static int derive_child(struct build *b, const struct item *item, struct index_i
                                      item->properties, job->content, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", item->reference);
-    if (item_is_default(item)) /* it claims nothing */
+    if (item_is_default(item)) /* a default claims no properties */
         return OCV_OK;
     status = derive_properties(job->content, item->properties, &job->properties, base, err);
     if (status < 0 || ocv_properties_count(job->properties))
@@ -295,7 +295,7 @@ static bool has_item(const struct build *b, const char *label)
     return false;
 }
 
-/* The entry for drivers that compile none of the image's PTX; `base` is taken over. */
+/* Add the entry for drivers that cannot compile the image's PTX; takes over `base`. */
 static int add_base(struct build *b, const struct item *item, size_t first,
                     const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
                     struct ocv_properties *base, const struct ocv_buffer *config,
@@ -358,7 +358,7 @@ static bool attests_to(const char *entry, const struct ocv_descriptor *descripto
     return found;
 }
 
-/* What is about the image follows it, as the bytes that it was in its index. */
+/* The image's attestations follow it, with the bytes that they had in its index. */
 static int add_attestations(struct build *b, const struct item *item, size_t image,
                             const struct ocv_edit *from, const struct ocv_descriptor *descriptor,
                             struct ocv_error *err)
@@ -388,7 +388,7 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
     return status;
 }
 
-/* Each real image of a multi-platform index. */
+/* Every runnable image of a multi-platform index. */
 static int read_index(struct build *b, const struct item *item, size_t image, bool own,
                       struct ocv_error *err)
 {
@@ -420,8 +420,8 @@ static int has_variants(const struct item *item, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
-/* `null=TAG` of the tag that is written: what an earlier run of the same command made of the build
- * that was there has that build as its default. */
+/* True for `null=TAG` if TAG is the tag being written: an index written by an earlier run of the
+ * same command then supplies its default. */
 static bool is_own_default(const struct build *b, const struct item *item,
                            const struct image *image)
 {
@@ -431,7 +431,8 @@ static bool is_own_default(const struct build *b, const struct item *item,
            !strcmp(tag, b->to.tag) && !(image->reference && image->reference->digest);
 }
 
-/* The tag that was meant: nearly the same, or with more behind it ("1.0-rocm" of "1.0-rocm6.4"). */
+/* The tag that was probably meant: one with a similar name, or with a longer one ("1.0-rocm6.4" for
+ * "1.0-rocm"). */
 static const char *near_tag(const struct rules_tags *tags, const char *tag)
 {
     size_t len = strlen(tag);
@@ -444,7 +445,7 @@ static const char *near_tag(const struct rules_tags *tags, const char *tag)
     return meant;
 }
 
-/* A registry that does not list its tags hints at nothing. */
+/* Without a list of tags there is no hint. */
 static void hint_near(struct build *b, const struct item *item, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) reference = NULL;
@@ -453,7 +454,7 @@ static void hint_near(struct build *b, const struct item *item, struct ocv_error
         !strncmp(item->reference, "oci:", 4) ||
         ocv_reference_parse(item->reference, &reference, NULL) < 0 || reference->digest)
         return;
-    b->tags_listed = true; /* once is enough: some lists are long */
+    b->tags_listed = true; /* only once: some lists are long */
     if (rules_list_tags(b->cli, reference, &tags, NULL) < 0)
         return;
     const char *meant = near_tag(&tags, reference->tag);
@@ -462,7 +463,7 @@ static void hint_near(struct build *b, const struct item *item, struct ocv_error
     rules_tags_free(&tags);
 }
 
-/* `own`: only items that mean the tag itself, which come after all others; else only the rest. */
+/* `own`: read only items that mean the tag itself, which come last; else only the other items. */
 static int read_item(struct build *b, const struct item *item, bool own, struct ocv_error *err)
 {
     size_t image;
@@ -478,12 +479,12 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
     return add_child(b, item, image, &b->images[image].top, NULL, err);
 }
 
-/* With the build's name, and where it was asked for. */
+/* Add the build's name, and where it was given, to the error. */
 static int name_item(const struct build *b, const struct item *item, int status,
                      struct ocv_error *err)
 {
     ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
-    if (item->source && status != OCV_ERR_DATA) { /* of the image, and not of what is said of it */
+    if (item->source && status != OCV_ERR_DATA) { /* about the image, not its properties */
         ocv_error_prefix(err, "%s:%zu", b->from,
                          ocv_edit_source_image(item->source, item->source_image).image_line);
         if (status == OCV_ERR_INVALID)
@@ -496,7 +497,7 @@ static int name_item(const struct build *b, const struct item *item, int status,
     return err->status;
 }
 
-/* Of several images that are not there all are told, the last one as the failure. */
+/* Report every missing image; the last one is the error that is returned. */
 static int read_items(struct build *b, bool own, struct ocv_error *err)
 {
     struct ocv_error missing = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What changed from one index to another, by label and platform. */
+/* Differences between two indexes, by label and platform. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/index/index_changes.h"
 
@@ -10,7 +10,7 @@ static const char *text_or(const char *s)
     return s ? s : "";
 }
 
-/* Platforms compare without the mark that hides variants, which follows from the label. */
+/* Compare platforms without the x- variant, which follows from the label. */
 static const char *plain_variant(const struct ocv_entry *e)
 {
     const char *v = text_or(e->platform.variant);
@@ -92,7 +92,7 @@ static json_t *missing_from(const json_t *list, const json_t *other)
     return out;
 }
 
-/* NULL when nothing changed. */
+/* NULL if nothing changed. */
 static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
                          const struct ocv_index *new, const struct ocv_entry *b)
 {
@@ -162,7 +162,8 @@ static json_t *compare_annotations(const struct ocv_buffer *old, const struct oc
     return out;
 }
 
-/* Is what both have in the same order? It decides for clients that take the first that fits. */
+/* True if common entries changed their order, which matters to clients that take the first fitting
+ * one. */
 static bool is_reordered(const struct ocv_index *old, const struct ocv_index *new)
 {
     size_t last = 0;
@@ -186,7 +187,7 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
                      is_reordered(old->index, new->index));
 }
 
-/* ---- in words -------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 static void print_texts(const json_t *list, char sign)
 {

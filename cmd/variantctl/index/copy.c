@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 4u /* of indexes in indexes */
+#define DEPTH_MAX 4u /* nested indexes */
 
 int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, struct copier *out,
                 struct ocv_error *err)
@@ -90,7 +90,7 @@ static int make_staging(struct copier *c, struct ocv_error *err)
     return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &c->staging, err);
 }
 
-/* A registry that refused the bytes of a file is right if they are not those of their name. */
+/* If a registry refuses a file's bytes, check first whether the file matches its digest. */
 static int blame_file(int fd, const char *digest, const struct ocv_layout *layout,
                       struct ocv_error *err)
 {
@@ -130,7 +130,7 @@ static int push_file(struct copier *c, const struct ocv_layout *layout, struct o
     return status;
 }
 
-/* From another registry, or one that does not mount: through a file of this machine. */
+/* Copy through a local file: from another registry, or one that does not mount. */
 static int push_through(struct copier *c, const struct image *from, struct ocv_push *push,
                         enum ocv_pushed *how, struct ocv_error *err)
 {
@@ -150,7 +150,7 @@ static int push_through(struct copier *c, const struct image *from, struct ocv_p
     return status;
 }
 
-/* A layer that its publisher forbids to distribute; registries rarely hold it. */
+/* A layer whose distribution its publisher forbids; registries rarely have it. */
 static bool is_foreign(const struct ocv_descriptor *d)
 {
     return strstr(d->media_type, ".foreign.") || strstr(d->media_type, "nondistributable");
@@ -215,7 +215,7 @@ static int push_blobs(struct copier *c, const struct image *from, const struct m
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* A registry took the manifest only with everything that it names. */
+/* A registry only accepts a manifest when everything it names is there. */
 static bool is_there(struct copier *c, const struct ocv_descriptor *d)
 {
     struct ocv_descriptor seen;
@@ -298,7 +298,7 @@ static int copy_index(struct copier *c, const struct image *from, const struct o
         if (status == OCV_OK)
             status = copy_document(c, from, &child, depth + 1, err);
     }
-    if (status == OCV_OK && depth > 0) /* the topmost gets a name at the very end */
+    if (status == OCV_OK && depth > 0) /* the topmost document gets its tag at the very end */
         status = place_put(c->to, NULL, d, body->data, body->len, err);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index create: one index over images that exist already, in the layout of the
- * specification (schema/annotations.md). The same input gives the same bytes. */
+/* variantctl index create: an index of existing images, in the layout of schema/annotations.md. The
+ * same input gives the same bytes. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/index/index_verbs.h"
 #include "lib/edit/edit.h"
@@ -70,7 +70,7 @@ static int create_index(struct edit *e, const char *target, char **arguments,
 {
     struct build *b = &e->build;
     b->from = e->from;
-    int status = add_items(e, arguments, err); /* wrong usage costs no request */
+    int status = add_items(e, arguments, err); /* check usage before any request */
     if (status == OCV_OK)
         status = cli_load(b->cli, err);
     if (source && !b->options.has_layout)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index add, remove, annotate: edit an existing index. Entries that are not named keep
- * their bytes, whichever tool wrote them. */
+/* variantctl index add, remove, annotate: edit an existing index. All other entries keep their
+ * bytes, whichever tool wrote them. */
 #include "lib/edit/edit.h"
 #include "cmd/variantctl/index/index_verbs.h"
 
@@ -106,7 +106,7 @@ static int finish_edit(struct edit *e, struct ocv_error *err)
     return status == OCV_OK ? build_finish(&e->build, err) : status;
 }
 
-/* A build that is made again is, unless said otherwise, for the same machines. */
+/* A rebuilt image keeps the properties of the entry it replaces, unless others are given. */
 static int lend_properties(struct build *b, struct ocv_error *err)
 {
     int status = OCV_OK;
@@ -146,8 +146,9 @@ static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
     return status < 0 ? ocv_error_prefix(err, "%s", arguments[0]) : finish_edit(e, err);
 }
 
-/* The label that --label gives to the same entries, which is then done; NULL: none. An image
- * without label gets both at once, or it would be a second default in between. */
+/* The label that --label gives to the same entries, which is then done; NULL: none. An unlabelled
+ * image must get label and properties together; otherwise it would become a second default in
+ * between. */
 static const char *take_label(struct edit *e, const char *which)
 {
     size_t len = strlen(which);
@@ -161,7 +162,7 @@ static const char *take_label(struct edit *e, const char *which)
     return NULL;
 }
 
-/* WHICH=TEXT: a digest has no '=' in it, a label neither. */
+/* WHICH=TEXT; neither a digest nor a label contains '='. */
 static int annotate_one(struct edit *e, const char *text, bool label, struct ocv_error *err)
 {
     ocv_auto(ocv_properties) properties = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of every verb that makes or edits an index: check, review, show or copy, publish. */
+/* The last step of every verb that makes or edits an index: check, review, show or copy, publish.
+ */
 #include "cmd/common/image/explain.h"
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/index/index_build.h"
@@ -10,7 +11,7 @@
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-/* One image may be the build of several labels. */
+/* An image may be the build of several labels. */
 const struct index_image *build_job_of(const struct build *b, const struct ocv_entry *e)
 {
     const struct index_image *found = NULL;
@@ -95,7 +96,7 @@ static void print_features(const struct ocv_properties *set)
     }
 }
 
-/* The line that says of the first such build what it really holds. */
+/* Hint for the first such build: the line that states its actual properties. */
 static void hint_assumed(const struct build *b, const struct item *item)
 {
     fflush(stdout);

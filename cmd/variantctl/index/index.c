@@ -21,8 +21,7 @@ static const struct verb all[] = {
     {NULL, NULL, NULL},
 };
 
-/* Interrupted means: stop before the tag is written. The second signal ends the program as usual.
- */
+/* Set by the first signal: stop before the tag is written. A second signal ends the program. */
 static volatile int interrupted;
 
 static void on_signal(int number)

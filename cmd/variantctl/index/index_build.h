@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An index that is made or edited: what goes into it is read and checked first, then copied, and
- * only then does the tag change. */
+/* An index that is made or edited. All input is read and checked first, then copied; the tag
+ * changes last. */
 #ifndef OCV_INDEX_BUILD_H
 #define OCV_INDEX_BUILD_H
 
@@ -8,44 +8,45 @@
 #include "lib/content/derived.h"
 #include "lib/edit/edit.h"
 
-/** Something to add, with where it was asked for. */
+/** Something to add, and where it was requested. */
 struct item {
     char *label;     /**< NULL: an ordinary image, the default */
     char *reference; /**< what to open */
     struct ocv_properties *properties;
-    struct ocv_properties *assumed; /**< those of them that no one wrote down; NULL: none */
+    struct ocv_properties *assumed; /**< those that nobody stated; or NULL */
     struct ocv_platform *platform;  /**< only the entry of this platform; NULL: all */
-    bool by_label; /**< of an index of several platforms: x-LABEL, of a default the plain ones */
-    char *where;   /**< "FILE:LINE", or a tag, or NULL: the label is enough */
-    const struct ocv_edit_source *source; /**< the file, for the lines of its parts, or NULL */
-    size_t source_image;                  /**< which of its images it is */
+    bool by_label; /**< choose entries of a multi-platform index by platform: x-LABEL, or plain for
+                      a default */
+    char *where;   /**< "FILE:LINE", or a tag; NULL if the label suffices */
+    const struct ocv_edit_source *source; /**< the file, for line numbers, or NULL */
+    size_t source_image;                  /**< index of the image in that file */
 };
 
-/** A manifest to copy: an image, or what attests to one. */
+/** A manifest to copy: an image, or its attestation. */
 struct index_image {
-    size_t image; /**< which of the opened ones */
+    size_t image; /**< index of the opened image */
     struct manifest_doc child;
     struct ocv_buffer config;             /**< of a relabelled child; else empty */
-    json_t *manifest, *config_json;       /**< the same as lint reads them; NULL: unread */
-    char relabelled_from[OCV_DIGEST_MAX]; /**< empty: as it was */
+    json_t *manifest, *config_json;       /**< parsed for lint; NULL: not read */
+    char relabelled_from[OCV_DIGEST_MAX]; /**< empty: not relabelled */
     char *label;
     struct ocv_properties *properties; /**< with --derive: given and derived; else NULL */
-    struct ocv_content *content;       /**< the same: what its files say */
-    bool shares_content;               /**< it is that of an earlier one */
+    struct ocv_content *content;       /**< with --derive: findings in its files */
+    bool shares_content;               /**< `content` belongs to an earlier image */
 };
 
 struct build {
     struct cli *cli;
     struct write_options options;
     bool relabel;
-    bool tags_listed; /* for what was meant by one that is not there */
-    bool replace;     /* a build takes the place of the one with its label */
-    bool derive;      /* properties are read from the images' files, too */
+    bool tags_listed; /* for suggestions when a tag does not exist */
+    bool replace;     /* a build replaces the one with its label */
+    bool derive;      /* properties are also derived from the images' files */
     struct place to;
     struct publication publication;
     struct ocv_edit *document;
-    const struct ocv_index *edited; /* what the tag named, of an edit; borrowed from its image */
-    const char *from;               /* the file that the document is made of, or NULL */
+    const struct ocv_index *edited; /* for an edit: the tag's document; borrowed from its image */
+    const char *from;               /* the file that the document is made from, or NULL */
     struct item *items;
     size_t n_items;
     struct image *images;
@@ -54,81 +55,82 @@ struct build {
     size_t n_jobs;
 };
 
-/** Read what the tag names and begin a new document, or, with `edit`, one with the tag's bytes. */
+/** Read the target tag and begin a new document; with `edit`, begin with the tag's bytes. */
 int build_begin(struct build *build, const char *target, bool edit,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void build_free(struct build *build);
-/** Add an item; the strings are copied, the properties are taken over, in case of failure too. */
+/** Add an item; copies the strings and takes over the properties, even on failure. */
 int build_item(struct build *build, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** The item that was added last means one entry of an index: of `platform` (NULL: the one that goes
- *  by its label). */
+/** Restrict the last item to one entry of an index: that of `platform` (NULL: the one matching its
+ *  label). */
 int build_item_platform(struct build *build, const char *platform,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** An item as written on a command line: LABEL=REF[,PROPERTY...]. */
 int build_argument(struct build *build, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Read every item's images and add them to the document. */
+/** Read all items' images and add them to the document. */
 int build_read(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Check, copy, publish, print. */
 int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The image that was read for an entry, or NULL. */
+/** The image read for an entry, or NULL. */
 const struct index_image *build_job_of(const struct build *build, const struct ocv_entry *entry);
 
-/* ---- pick.c ---------------------------------------------------------------------------- */
+/* ---- pick.c ---------------------------------------------------------------------------------- */
 
-/** Is it what needs nothing: null, or no label? */
+/** True for an item without requirements: label null, or no label. */
 bool item_is_default(const struct item *item);
-/** Does it mean only some entries of an index? */
+/** True if the item means only some entries of an index. */
 bool item_picks(const struct item *item);
-/** Is the entry meant? `own`: the index is what the tag names now, and only what was its default is
- *  meant, where no other was given. */
+/** True if the item means the entry. `own`: the index is the one that the tag names now, and only
+ *  its former default is meant, unless another default was given. */
 bool build_wants(const struct build *build, const struct item *item, const struct ocv_entry *entry,
                  bool own);
-/** No entry of the image is: OCV_ERR_DATA, with what there is. */
+/** No entry of the image is meant: OCV_ERR_DATA, with a list of its entries. */
 int item_missing(const struct item *item, const struct image *image, struct ocv_error *err);
-/** Warn of entries that one build made and no item means. */
+/** Warn of entries that belong to one build and that no item uses. */
 void build_warn_left_out(const struct build *build);
 
-/* ---- review.c -------------------------------------------------------------------------- */
+/* ---- review.c -------------------------------------------------------------------------------- */
 
-/** Accelerators without an order are OCV_ERR_DATA, but with --no-lint: told of a new index before
- * any image is asked for. */
+/** OCV_ERR_DATA if accelerators have no order, unless --no-lint. Checked for a new index before any
+ *  image is requested. */
 int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Lint what is about to be written, and warn: what lint calls an error is OCV_ERR_DATA, but with
- *  --no-lint, and so are accelerators without an order. */
+/** Lint the index before it is written, and print warnings. OCV_ERR_DATA for lint errors and for
+ *  accelerators without an order, unless --no-lint. */
 int build_review(const struct build *build, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- source.c -------------------------------------------------------------------------- */
+/* ---- source.c -------------------------------------------------------------------------------- */
 
-/** Read what --from FILE says. */
+/** Read the file of --from. */
 int build_from_file(const char *path, struct ocv_edit_source **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Its items, annotations and layout; `path` names it in messages. */
+/** Add its items, annotations and layout; `path` names it in messages. */
 int build_from_source(struct build *build, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- tags.c ---------------------------------------------------------------------------- */
+/* ---- tags.c ---------------------------------------------------------------------------------- */
 
-/** Items from tags: [REPO:]GLOB, by the rules of the directories that are used and of `rules` (a
- * file or directory, or NULL). */
+/** Make items from tags, [REPO:]GLOB, by the rules of the data directories and of `rules` (a file
+ *  or directory, or NULL). */
 int build_from_tags(struct build *build, const char *glob, const char *rules,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- relabel.c ------------------------------------------------------------------------- */
+/* ---- relabel.c ------------------------------------------------------------------------------- */
 
-/** Write label and properties into the image's config, and the label onto its top layer. The child
- *  then has another manifest and digest; `config` gets the new config's bytes. */
+/** Write label and properties into the image's config, and the label into its top layer's
+ *  annotations. This changes the child's manifest and digest; `config` receives the new config's
+ *  bytes. */
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
                   const char *label, const struct ocv_properties *properties,
                   struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- referrers.c ----------------------------------------------------------------------- */
+/* ---- referrers.c ----------------------------------------------------------------------------- */
 
-/** Copy what refers to a manifest of the image's repository: by the referrers API or its fallback
- *  tag, and cosign's older tags. */
+/** Copy the referrers of a manifest in the image's repository: by the referrers API or its fallback
+ *  tag, and by cosign's older tags. */
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 

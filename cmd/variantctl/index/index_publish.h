@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The last step of every verb that writes: compare, put, read back, tell. */
+/* The last step of every verb that writes: compare, put, read back, report. */
 #ifndef OCV_INDEX_PUBLISH_H
 #define OCV_INDEX_PUBLISH_H
 
@@ -11,42 +11,43 @@
 /** Options of every verb that writes. */
 struct write_options {
     bool dry_run, quiet, json, referrers;
-    bool no_lint;       /**< publish what lint calls an error, too */
-    const char *expect; /**< --expect: the digest that the tag has to have, or "none" */
+    bool no_lint;       /**< publish despite lint errors */
+    const char *expect; /**< --expect: the digest that the tag must have, or "none" */
     enum ocv_edit_layout layout;
     bool has_layout;
 };
 
-/** Rows of every verb that writes, of one that lays out an index, of one that checks it before: for
- *  a `struct write_options`. */
+/** Option rows for verbs that write, that lay out an index, and that lint it first. Their structure
+ *  is struct write_options. */
 extern const struct ocv_option write_rows[], layout_rows[], lint_rows[];
 
-/** What bars are shown: only to people. */
+/** Progress mode: bars only in text output. */
 enum progress_mode write_progress(const struct cli *cli, const struct write_options *options);
 
-/** A document that gets a name. */
+/** A document to be published under a name. */
 struct publication {
     struct place *to;
     const struct write_options *options;
     struct ocv_descriptor descriptor;
     const struct ocv_buffer *bytes;
     char before[OCV_DIGEST_MAX];  /**< what the tag named at first; empty: nothing */
-    const struct ocv_buffer *old; /**< its document where an edit has read it, else NULL */
-    bool unchanged;               /**< it names these bytes already */
+    const struct ocv_buffer *old; /**< its document, if an edit has read it */
+    bool unchanged;               /**< the tag already names these bytes */
 };
 
-/** Look at what the tag names; with --expect refuse another. Needed before anything is read that
- *  the new document is made of. */
+/** Read what the tag names; with --expect, refuse anything else. Call before reading any input of
+ *  the new document. */
 int publication_begin(struct publication *p, struct place *to, const struct write_options *options,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** The tag was read for an edit and named this. */
+/** The document is an edit of this digest, which the tag named when it was read. */
 int publication_based_on(struct publication *p, const char *digest,
                          struct ocv_error *err) OCV_WARN_UNUSED;
-/** Refuse when the tag moved since; write; read back. Nothing with --dry-run. */
+/** Write the document and read it back; refuses if the tag has moved. Does nothing with
+ *  --dry-run. */
 int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** The result on standard output. `extra` (may be NULL) is merged into the JSON and freed. `copier`
- * may be NULL. */
+/** Print the result. `extra` (may be NULL) is merged into the JSON and freed. `copier` may be
+ *  NULL. */
 int publication_print(const struct publication *p, const struct copier *copier, json_t *extra,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the verbs of `variantctl index` share that make or edit an index. */
+/* Shared by the verbs of `variantctl index` that make or edit an index. */
 #ifndef OCV_INDEX_VERBS_H
 #define OCV_INDEX_VERBS_H
 
@@ -8,10 +8,10 @@
 
 #define EDIT_ANNOTATIONS_MAX 256u
 
-/** What the text of an annotation is. */
+/** Kind of an annotation option. */
 enum edit_annotation { EDIT_NAMESPACES, EDIT_STATIC, EDIT_ANNOTATION };
 
-/** One run of such a verb. Zero-initialise. */
+/** State of such a verb. Zero-initialise. */
 struct edit {
     struct build build;
     struct ocv_option_list defaults;
@@ -23,16 +23,17 @@ struct edit {
             const char *text;
         } list[EDIT_ANNOTATIONS_MAX];
         size_t n;
-    } annotations; /**< --namespaces, --static, --annotation, in the order given */
+    } annotations; /**< --namespaces, --static, --annotation, in the given order */
     struct ocv_platform *platform;
     bool ordinary, relayout;
 };
 
 /** Rows for annotations of the index; --relabel; --platform. */
 extern const struct ocv_option edit_annotation_rows[], edit_relabel_rows[], edit_platform_rows[];
-/** A row that a `const char *` may get once: a second one would silently undo the first. */
+/** Option callback: a `const char *` that may be given once, because a second value would silently
+ *  replace the first. */
 int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The rows behind a verb's own. */
+/** Rows appended to a verb's own. */
 #define EDIT_ANNOTATION_ROWS                                                        \
     {                                                                               \
         .group = edit_annotation_rows, .offset = offsetof(struct edit, annotations) \
@@ -42,7 +43,7 @@ int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err) 
         .group = (rows), .offset = offsetof(struct edit, build.options) \
     }
 
-/** Set the annotations that were asked for. */
+/** Set the requested annotations. */
 int edit_annotations(struct edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 void edit_free(struct edit *edit);
 

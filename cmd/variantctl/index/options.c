@@ -81,7 +81,7 @@ const struct ocv_option edit_platform_rows[] = {
      OCV_OPTION_MEMBER(take_platform, struct edit, platform)},
     OCV_OPTIONS_END};
 
-/* KEY=VALUE into its key, with a prefix. */
+/* Split KEY=VALUE; the key gets the prefix. */
 static int set_pair(struct edit *e, const char *prefix, const char *text, const char *what,
                     struct ocv_error *err)
 {

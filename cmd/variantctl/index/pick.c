@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Of an image that is an index itself: which of its entries an item means. */
+/* Selects the entries that an item means when its image is an index. */
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/core/resolve/default.h"
 #include "lib/edit/edit.h"
@@ -16,7 +16,7 @@ bool item_is_default(const struct item *item)
     return !item->label || !strcmp(item->label, "null");
 }
 
-/* Does one build for several platforms have this entry for the item? */
+/* True if the entry has the item's platform, in one build for several platforms. */
 static bool is_for(const struct item *item, const struct ocv_platform *p)
 {
     char hidden[OCV_PLATFORM_HIDDEN_MAX];
@@ -32,7 +32,7 @@ static bool is_for(const struct item *item, const struct ocv_platform *p)
     return same_text(hidden, p->variant);
 }
 
-/* Of the tag itself (`own`) only what was its default before, where no other was given. */
+/* Of the tag's own index (`own`) only the former default is taken, unless another one was given. */
 bool build_wants(const struct build *b, const struct item *item, const struct ocv_entry *entry,
                  bool own)
 {
@@ -72,7 +72,7 @@ int item_missing(const struct item *item, const struct image *image, struct ocv_
     return OCV_ERR_DATA;
 }
 
-/* What one build made and no variant takes would be lost without a word. */
+/* Entries of a build that no item uses would silently be lost. */
 static void warn_left(const struct build *b, const struct image *image)
 {
     char name[128];

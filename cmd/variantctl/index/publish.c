@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No registry in use changes a tag only if no other writer did (distribution 2.8 ignores If-Match).
- * So: compare just before, put, read back. Of two writers within a few milliseconds, the one that
- * was overwritten sees it when it reads back. A layout is compared under its lock. */
+/* No registry in use supports conditional tag updates (distribution 2.8 ignores If-Match). So:
+ * compare just before, put, read back. If two writers are within milliseconds, the one that lost
+ * notices when it reads back. In a layout the comparison is made under its lock. */
 #include "cmd/variantctl/index/index_changes.h"
 #include "cmd/variantctl/index/index_publish.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_BACK_TRIES 4u /* a registry with replicas may show the old tag for a moment */
+#define READ_BACK_TRIES 4u /* a replica may return the old tag for a moment */
 
 static int take_expect(const struct ocv_option_given *given, struct ocv_error *err)
 {
@@ -74,7 +74,7 @@ enum progress_mode write_progress(const struct cli *cli, const struct write_opti
     return isatty(STDERR_FILENO) ? PROGRESS_AUTO : PROGRESS_QUIET;
 }
 
-/* What the tag names now; empty for nothing. */
+/* The digest that the tag names now; empty if it does not exist. */
 static int read_target_digest(struct publication *p, char out[OCV_DIGEST_MAX],
                               struct ocv_error *err)
 {
@@ -121,8 +121,8 @@ int publication_based_on(struct publication *p, const char *digest, struct ocv_e
     return strcmp(p->before, digest) ? fail_moved(p, p->before, digest, err) : OCV_OK;
 }
 
-/* Another writer may have written since, or a replica may be late. In a layout, later writers saw
- * ours under its lock, so there only the bytes are read, not what the tag names now. */
+/* Another writer may have written since, or a replica may be late. In a layout later writers
+ * compare under its lock, so only the bytes are checked, not the tag. */
 static int read_back(struct publication *p, struct ocv_error *err)
 {
     const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;
@@ -179,9 +179,9 @@ int publication_write(struct publication *p, const char *media_type, const struc
     return status == OCV_OK ? read_back(p, err) : status;
 }
 
-/* ---- the result ------------------------------------------------------------------------------ */
+/* ---- result ---------------------------------------------------------------------------------- */
 
-/* "4 entries", or "one image" for a manifest that stands alone. */
+/* "4 entries", or "one image" for a bare manifest. */
 static const char *describe_target(const struct publication *p, char *out, size_t size)
 {
     ocv_auto(ocv_index) index = NULL;
@@ -191,7 +191,8 @@ static const char *describe_target(const struct publication *p, char *out, size_
     return is_index ? out : "one image";
 }
 
-/* From what the tag named before; NULL where that was no index, or cannot be read any more. */
+/* Compared with the tag's previous document; NULL if that was not an index, or cannot be read any
+ * more. */
 static json_t *changes_of(const struct publication *p)
 {
     ocv_auto(ocv_index) old = NULL;
@@ -210,7 +211,7 @@ static json_t *changes_of(const struct publication *p)
     return changes_between(&a, &b);
 }
 
-/* What the tag had and was not asked to be removed: perhaps a colleague's build. */
+/* Warn of entries that are gone without having been removed by name: they may be a colleague's. */
 static void warn_gone(const struct publication *p, const json_t *changes)
 {
     char names[600];
@@ -269,7 +270,7 @@ static int print_json(const struct publication *p, const struct copier *copier, 
                                       (json_int_t)copier->bytes_sent, "bytesMounted",
                                       (json_int_t)copier->bytes_mounted, "bytesPresent",
                                       (json_int_t)copier->bytes_present));
-    if (root && changes) /* as `index diff` prints them */
+    if (root && changes) /* in the format of `index diff` */
         json_object_set(root, "changes", changes);
     if (root && extra)
         json_object_update(root, extra);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index push, copy: copy an index, or one image, with everything in it. The bytes stay
- * the same, so digests and signatures stay valid. */
+/* variantctl index push, copy: copy an index, or an image, with everything in it. Bytes stay the
+ * same, so digests and signatures remain valid. */
 #include "cmd/variantctl/index/index_verbs.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const struct cli_command command = {
            "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
            "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n"};
 
-/* What an index says of its images, once each. */
+/* Referrers of all images of an index, each once. */
 static int all_referrers(struct copier *copier, const struct image *image, struct ocv_error *err)
 {
     int status = copy_referrers(copier, image, image->top.digest, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Referrers (signatures, SBOMs and other artifacts whose subject is the image) are copied, too.
- * cosign before version 3 used tags of its own. */
+/* Copies referrers: signatures, SBOMs and other artifacts whose subject is the image. cosign before
+ * version 3 used its own tags. */
 #include "cmd/variantctl/index/index_build.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static int descriptor_of(const json_t *entry, struct ocv_descriptor *out, struct
     return OCV_OK;
 }
 
-/* cosign's tags of before there were referrers. */
+/* Tags of cosign versions older than referrers. */
 static int copy_tags(struct copier *copier, const struct image *from, struct place *source,
                      const char *digest, struct ocv_error *err)
 {

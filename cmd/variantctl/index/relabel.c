@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --relabel: the choice written into the image itself, for scanners that read config labels and
- * snapshotters that are handed a layer's annotations. It is another image then. */
+/* --relabel: writes label and properties into the image itself, for scanners that read config
+ * labels and snapshotters that see layer annotations. This makes a different image. */
 #include "cmd/variantctl/index/index_build.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int load_json(const char *what, const struct ocv_buffer *bytes, json_t **
     return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
 }
 
-/* The object under `key`, made where it is missing or null. */
+/* The object under `key`; created if missing or null. */
 static json_t *object_in(json_t *parent, const char *key)
 {
     json_t *object = json_object_get(parent, key);
@@ -75,7 +75,7 @@ static int write_manifest(struct manifest_doc *child, const char *label,
     json_object_set_new(descriptor, "size", json_integer((json_int_t)config->len));
     json_object_del(descriptor, "data");
     json_t *top = json_array_get(layers, json_array_size(layers) - 1);
-    /* Docker's manifests know no annotations */
+    /* Docker manifests have no annotations */
     if (top && strcmp(child->descriptor.media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
         json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
     status = dump_json(root, &child->body, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is wrong with an index that is about to be written: told before anything is pushed. What was
- * wrong before an edit does not forbid it. */
+/* Checks an index before it is written and anything is pushed. Faults that existed before an edit
+ * do not prevent it. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint_settings.h"
 #include "lib/core/resolve/default.h"
@@ -17,7 +17,7 @@ static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
            !strcmp(a->platform.architecture, b->platform.architecture);
 }
 
-/* Has `index` an entry for the machines of `e` that every client takes? */
+/* True if `index` has an entry for the platform of `e` that every client takes. */
 static bool has_default(const struct ocv_index *index, const struct ocv_entry *e)
 {
     for (size_t k = 0; k < ocv_index_count(index); k++) {
@@ -29,7 +29,7 @@ static bool has_default(const struct ocv_index *index, const struct ocv_entry *e
     return false;
 }
 
-/* The first entry for the machines of `e` that clients without variants see, though it is a
+/* The first entry for the platform of `e` that clients without variants see, though it is a
  * variant; NULL: they see none. */
 static const struct ocv_entry *first_seen(const struct ocv_index *index, const struct ocv_entry *e)
 {
@@ -42,7 +42,7 @@ static const struct ocv_entry *first_seen(const struct ocv_index *index, const s
     return NULL;
 }
 
-/* An edit is about to take away what everybody else pulls. */
+/* Refuse an edit that removes the entry that everyone else pulls. */
 static int refuse_loss(const struct build *b, const struct ocv_index *index,
                        const struct ocv_entry *e, struct ocv_error *err)
 {
@@ -131,14 +131,14 @@ static void add_all(const struct build *b, struct accelerator_list *names,
         add_accelerator(b, names, list[i]);
 }
 
-/* The vocabulary's namespace that an unknown one most likely stands for; else nothing. */
+/* The known namespace that an unknown one was probably meant to be; false: none. */
 static bool was_meant(const char *ns, char meant[OCV_WORD_MAX])
 {
     meant[0] = '\0';
     return ocv_vocabulary_check(ns, NULL, NULL, meant) == OCV_WORD_NAMESPACE && *meant;
 }
 
-/* `meant`: without typing errors, each once. */
+/* `meant`: with corrected names, each once. */
 static int join_names(const struct accelerator_list *names, bool meant, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
@@ -158,7 +158,7 @@ static int join_names(const struct accelerator_list *names, bool meant, struct o
     return status;
 }
 
-/* "did you mean habana? ", or nothing: no list that is offered has the error in it. */
+/* "did you mean habana? ", or nothing; the suggested list has the corrected name. */
 static const char *question_text(const struct accelerator_list *names, char out[OCV_WORD_MAX + 24])
 {
     char meant[OCV_WORD_MAX];
@@ -197,7 +197,7 @@ static int refuse_order(const struct build *b, const struct accelerator_list *na
     return OCV_ERR_DATA;
 }
 
-/* No priority was given, and the alphabetical order means nothing. Offer the order in which the
+/* No priority was given, and alphabetical order is meaningless. Suggest the order in which the
  * namespaces were given. */
 static int check_order(const struct build *b, const struct ocv_index *index, struct ocv_error *err)
 {
@@ -228,7 +228,7 @@ static bool was_there(const struct ocv_lint_report *before, const struct ocv_lin
     return false;
 }
 
-/* Of another platform of the same build. */
+/* True if it was reported for another platform of the same build. */
 static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint_finding *f)
 {
     for (const struct ocv_lint_finding *g = report->findings; g < f; g++)
@@ -239,7 +239,7 @@ static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint
 
 #define WHERE_MAX 4200u
 
-/* Where its author wrote it: a line of --from, a tag of --from-tags; else what the label says. */
+/* Where its author wrote it: a line of --from, or a tag of --from-tags; else the label. */
 static const char *origin_of(const struct build *b, const struct ocv_lint_finding *f,
                              char out[WHERE_MAX])
 {
@@ -277,8 +277,8 @@ static bool is_rule(const struct ocv_lint_finding *f, const char *id)
     return !strcmp(f->rule->id, id);
 }
 
-/* Reported as a slip: an unknown word, one image under two names, properties that the files
- * contradict; and, unless --quiet, a namespace whose last build is gone. */
+/* A likely slip: an unknown word, one image under two names, properties that the files contradict;
+ * and, unless --quiet, a namespace whose last build is gone. */
 static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
                     const struct ocv_lint_report *before)
 {
@@ -289,7 +289,7 @@ static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
            !was_there(before, f);
 }
 
-/* Unknown namespaces are reported elsewhere; only the hint for them is printed here. */
+/* Unknown namespaces are reported elsewhere; only their hint is printed here. */
 static size_t report_findings(const struct build *b, const struct ocv_lint_report *report,
                               const struct ocv_lint_report *before)
 {
@@ -309,7 +309,7 @@ static size_t report_findings(const struct build *b, const struct ocv_lint_repor
     return refused;
 }
 
-/* What is known of the images: those that were read just now. */
+/* The images for lint: those read just now. */
 static struct ocv_lint_child *children_of(const struct build *b, const struct ocv_index *index,
                                           struct ocv_error *err)
 {
@@ -333,7 +333,7 @@ static int lint_before(const struct build *b, const struct ocv_lint_options *how
 {
     if (!b->edited)
         return OCV_OK;
-    const struct image *image = &b->images[0]; /* the tag, which an edit reads first */
+    const struct image *image = &b->images[0]; /* the tag: an edit reads it first */
     const struct ocv_lint_input input = {
         .name = image->text, .draft = true, .bytes = image->body.data, .len = image->body.len};
     return ocv_lint_run(&input, how, out, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index show: what an index holds, without choosing. */
+/* variantctl index show: lists an index without choosing. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/verbs.h"
 
@@ -56,7 +56,7 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
     return status < 0 ? status : format_properties(image, e, out, err);
 }
 
-/* What the publisher says of the whole, but the namespaces. */
+/* The index's annotations, except the namespaces. */
 static int format_annotations(const struct image *image, struct ocv_buffer *out,
                               struct ocv_error *err)
 {

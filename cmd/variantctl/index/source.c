@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --from FILE: an index as a file that lives beside the Dockerfiles. */
+/* --from FILE: an index described in a file that is kept beside the Dockerfiles. */
 #include "cmd/variantctl/index/index_build.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ int build_from_file(const char *path, struct ocv_edit_source **out, struct ocv_e
     return ocv_edit_source_parse(path, text.data ? text.data : "", text.len, out, err);
 }
 
-/* The item owns its properties, the source its own. */
+/* Copied because the item and the source both own their properties. */
 static int copy_properties(const struct ocv_properties *from, struct ocv_properties **out,
                            struct ocv_error *err)
 {

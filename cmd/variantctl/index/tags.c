@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --from-tags: the index that published tags stand for, by the tag rules. What the rules do not
- * decide is reported and not guessed. */
+/* --from-tags: an index of published tags, by the tag rules. What the rules do not decide is
+ * reported, never guessed. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/tags/tag_plan.h"
@@ -29,7 +29,7 @@ static int no_set(const struct ocv_tag_plan *plan, const char *glob, bool author
     return OCV_ERR_DATA;
 }
 
-/* The set that is meant: the one named like the target's tag, else the only one. */
+/* The set to use: the one named like the target's tag, else the only one. */
 static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, const char *glob,
                       bool authoring, size_t *out, struct ocv_error *err)
 {
@@ -54,14 +54,14 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     return OCV_ERR_DATA;
 }
 
-/* ---- what stays out -------------------------------------------------------------------------- */
+/* ---- skipped tags ---------------------------------------------------------------------------- */
 
-#define TOLD_MAX 10u /* tags that are named; of more, how many there are */
+#define TOLD_MAX 10u /* tags listed by name; of others only the number */
 
-/* What is printed about tags that match the pattern and are not added to the index. */
+/* For messages about tags that match the pattern but are not added to the index. */
 struct skipped_tags {
     const struct build *build;
-    const struct ocv_reference *reference; /* the tags' repository */
+    const struct ocv_reference *reference; /* repository of the tags */
     size_t n;
     const char *first;
 };
@@ -73,7 +73,7 @@ static bool same_tag(const struct ocv_reference *reference, const char *text, co
            !strcmp(r->name, reference->name) && !strcmp(r->tag, tag);
 }
 
-/* The tag that is written is no build, and what an argument names is in. */
+/* Not worth a message: the tag being written, and tags that an argument names. */
 static bool is_expected(const struct skipped_tags *t, const char *tag)
 {
     const struct build *b = t->build;
@@ -104,7 +104,7 @@ static bool is_member(const struct ocv_tag_plan *plan, size_t set, const struct 
     return false;
 }
 
-/* Members of another set alone; each once, for the first such set. */
+/* Members of another set only; each is named once, for the first such set. */
 static void report_others(struct skipped_tags *t, const struct ocv_tag_plan *plan, size_t set)
 {
     for (size_t k = 0; k < ocv_tag_plan_sets(plan); k++)
@@ -120,7 +120,7 @@ static void report_others(struct skipped_tags *t, const struct ocv_tag_plan *pla
         }
 }
 
-/* Report it on each run: a missing build is otherwise noticed by users first. */
+/* Reported on each run: otherwise users are the first to notice a missing build. */
 static void report_plan(const struct build *b, const struct ocv_reference *reference,
                         const struct ocv_tag_plan *plan, size_t set)
 {
@@ -148,9 +148,9 @@ static int check_doubts(const struct ocv_tag_plan *plan, size_t set, struct ocv_
     return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
 }
 
-/* ---- what goes in ---------------------------------------------------------------------------- */
+/* ---- added tags ------------------------------------------------------------------------------ */
 
-/* Of the item that was added last, which is the tag's build. */
+/* Note assumed properties of the last item, the tag's build. */
 static int note_assumed(struct build *b, const struct ocv_tag *tag, struct ocv_error *err)
 {
     struct item *item = &b->items[b->n_items - 1];
@@ -177,7 +177,7 @@ static int add_member(struct build *b, const struct ocv_reference *reference,
     return status;
 }
 
-/* What a command line says itself stands. */
+/* The command line takes precedence. */
 static int set_missing(struct build *b, const char *key, const struct ocv_buffer *text,
                        struct ocv_error *err)
 {
@@ -188,7 +188,7 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
 
 #define PRIORITY "priority"
 
-/* Of "amd, nvidia, priority". */
+/* Number of names in "amd, nvidia, priority". */
 static size_t count_accelerators(const char *list)
 {
     size_t n = 0;
@@ -202,7 +202,7 @@ static size_t count_accelerators(const char *list)
     return n;
 }
 
-/* The place of the toolkits behind namespaces that were given, unless they name it. */
+/* Put the toolkits' namespace after the given ones, unless they include it. */
 static int append_priority(struct build *b, struct ocv_error *err)
 {
     const char *given = ocv_edit_annotation(b->document, OCV_ANNOTATION_NAMESPACES);
@@ -234,7 +234,7 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
     return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC PRIORITY, &order, err);
 }
 
-/* Only the tags that the pattern means. */
+/* Only the tags that match the pattern. */
 static int narrow_to_glob(const struct rules_tags *all, const char *glob, struct rules_tags *out,
                           struct ocv_error *err)
 {
@@ -245,7 +245,7 @@ static int narrow_to_glob(const struct rules_tags *all, const char *glob, struct
     return status;
 }
 
-/* Where a tag leaves open what its build needs, the image says it. */
+/* Where a tag leaves a requirement open, read the image's config. */
 static int ask_configs(const struct build *b, const struct ocv_reference *reference,
                        struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
 {

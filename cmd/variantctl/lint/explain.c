@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl lint --rules and --explain: the table of rules, for people. */
+/* variantctl lint --rules and --explain: the table of rules as text. */
 #include "cmd/variantctl/lint/lint_verb.h"
 
 #include "lib/base/complete.h"

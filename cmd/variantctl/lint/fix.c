@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl lint --fix: the corrected index goes where the input came from. */
+/* variantctl lint --fix: writes the corrected index where the input came from. */
 #include "cmd/variantctl/index/index_publish.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/file.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Signatures are of the old bytes. */
+/* Warn that signatures apply to the old bytes. */
 static void report_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
 {
     fprintf(stderr, "%s: %s\n    was %s\n    %s %s\n", s->name,
@@ -20,7 +20,7 @@ static void report_digests(const struct lint_source *s, const struct publication
         fprintf(stderr, "sign again where it is published: signatures are for the old digest\n");
 }
 
-/* As every verb that writes a tag does: compare, put, read back. */
+/* Compare, put, read back, like every verb that writes a tag. */
 static int publish_fixed(struct cli *cli, const struct lint_source *s,
                          const struct ocv_buffer *bytes, bool dry_run, struct ocv_error *err)
 {
@@ -48,7 +48,7 @@ static int publish_fixed(struct cli *cli, const struct lint_source *s,
     return status;
 }
 
-/* Where the corrected index goes. */
+/* Write the corrected index to its destination. */
 static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
                        bool dry_run, size_t changes, struct ocv_error *err)
 {
@@ -73,8 +73,7 @@ static const struct ocv_lint_child *child_of(const struct lint_source *s,
     return NULL;
 }
 
-/* The corrected index is checked from now on: its entries stand elsewhere, the images are the same.
- */
+/* Check the corrected index from now on: its entries may have moved, the images are the same. */
 static int take_fixed(struct lint_source *s, struct ocv_error *err)
 {
     ocv_auto(ocv_index) before = NULL;
@@ -100,7 +99,7 @@ static int take_fixed(struct lint_source *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Line by line: which clients get, or would get, another image. */
+/* A line for each group of clients that get, or would get, another image. */
 static void report_moves(const struct lint_request *r, const struct lint_source *s,
                          const struct ocv_buffer *moved)
 {
@@ -123,7 +122,7 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     bool bare = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
     if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->lines)
-        return OCV_OK; /* no index: nothing to write */
+        return OCV_OK; /* not an index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
                               &moved, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl lint: indexes, their images and tags against the rules of schema/lint-rules.yaml. */
+/* variantctl lint: checks indexes, their images and tags against the rules of
+ * schema/lint-rules.yaml. */
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/exit_code.h"
@@ -11,7 +12,7 @@ static int take_file(const struct ocv_option_given *given, struct ocv_error *err
 {
     struct lint_request *r = given->into;
     (void)err;
-    r->files[r->n_files++] = given->value; /* cmd_lint made room for all of argv */
+    r->files[r->n_files++] = given->value; /* cmd_lint has allocated room for all of argv */
     return OCV_OK;
 }
 
@@ -44,7 +45,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_CALL(take_file)},
     {.name = "format",
-     .value = "text|json|sarif|github", /* as enum ocv_lint_format */
+     .value = "text|json|sarif|github", /* in the order of enum ocv_lint_format */
      .help = "what is printed (text)",
      OCV_OPTION_ENUM(struct lint_request, format)},
     {.name = "json",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What variantctl lint reads: files, layouts, registries. */
+/* Input of variantctl lint: files, layouts, registries. */
 #include "cmd/common/image/image_copy.h"
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/lint/lint_verb.h"
@@ -61,7 +61,7 @@ int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, cons
     return OCV_OK;
 }
 
-/* One reference a line; blank lines and those that begin with '#' are ignored. */
+/* One reference per line; blank lines and lines beginning with '#' are ignored. */
 static int read_list(struct lint_source *s, struct ocv_error *err)
 {
     char *at = s->text.data;
@@ -132,7 +132,7 @@ static bool is_config(const char *type)
            !strcmp(type, "application/vnd.docker.container.image.v1+json");
 }
 
-/* Faults of the image are findings; faults of the way there are errors. */
+/* Faults of the image are findings; failures to read it are errors. */
 static bool is_fault(int status)
 {
     return status == OCV_ERR_DATA || status == OCV_ERR_MISMATCH || status == OCV_ERR_NOT_FOUND ||
@@ -152,7 +152,8 @@ static int read_config(struct cli *cli, const struct image *image, const struct 
                                       OCV_MANIFEST_MAX, out, err);
 }
 
-/* A layout shows at once which layers it lacks; a registry would have to be asked for each. */
+/* A layout shows immediately which layers are missing; a registry would have to be asked for each.
+ */
 static int check_layers(const struct image *image, const struct manifest_doc *child,
                         struct ocv_error *err)
 {
@@ -200,7 +201,7 @@ static int read_child(struct cli *cli, const struct image *image,
     return *problem ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* Entries of other kinds than manifests are only looked at in the index. */
+/* Entries that are not manifests are checked only as part of the index. */
 static int read_children(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
     size_t n = ocv_index_count(s->image.index);
@@ -229,7 +230,7 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
 
 /* ---- images ---- */
 
-/* A bare manifest gets an index of its own, with the platform that its configuration names. */
+/* Make an index for a bare manifest, with the platform from its configuration. */
 static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
     const struct ocv_descriptor *top = &s->image.top;
@@ -253,8 +254,7 @@ static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct oc
     return status;
 }
 
-/* A registry's or layout's index may be larger than anyone reads: that is a finding, not a failure.
- */
+/* An index larger than the limit for readers is a finding, not a failure. */
 static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_error *failure)
 {
     struct ocv_descriptor top = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl lint: settings, then each input, then one report. */
+/* variantctl lint: reads settings, checks each input, writes one report. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/lint_settings.h"
@@ -39,7 +39,7 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
 {
     struct lint_source source = {0};
     struct ocv_lint_options how = {.config = r->config, .tag_rules = r->rules};
-    struct ocv_error failure = {0}; /* of the correction; findings are reported even then */
+    struct ocv_error failure = {0}; /* of the correction; findings are reported anyway */
     int status = file ? lint_source_file(text, &source, err)
                       : lint_source_image(r->cli, text, &r->lint, &source, err);
     if (status == OCV_OK && r->named && source.is_image &&
@@ -57,7 +57,7 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
     return status;
 }
 
-/* Of several inputs the first that is not well gives the exit status. */
+/* The first input with findings determines the exit status. */
 static void remember_findings(struct lint_request *r)
 {
     bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
@@ -67,7 +67,7 @@ static void remember_findings(struct lint_request *r)
         r->exit_code = ocv_error_exit_code(OCV_ERR_CHECK);
 }
 
-/* One bad input does not keep the others from being looked at; an interrupt does. */
+/* A bad input does not prevent checking the others; an interrupt does. */
 static int lint_input(struct lint_request *r, const char *text, bool file)
 {
     struct ocv_error err = {0};
@@ -98,7 +98,7 @@ static int on_tag(void *data, const char *tag, const char *image_name,
     return OCV_OK;
 }
 
-/* oci:DIR without a tag: each of its tags, or its only entry. */
+/* oci:DIR without a tag: all its tags, or its only entry. */
 static int lint_layout(struct lint_request *r, const char *text, const char *dir)
 {
     ocv_auto(ocv_layout) layout = NULL;
@@ -135,7 +135,7 @@ static bool is_file(const char *text)
            (stat(text, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-/* A directory needs no oci: before it; no registry has it. */
+/* A directory may be given without "oci:"; a registry cannot have such a name. */
 static char *layout_name(const char *text)
 {
     char *marker = NULL, *name = NULL;
@@ -173,7 +173,7 @@ static int lint_argument(struct lint_request *r, const char *text)
 
 /* ---- output ---- */
 
-/* Where the page of the rules was installed, as a URI; false: it was not. */
+/* URI of the installed rules page; false: not installed. */
 static bool find_page(const struct cli *cli, struct ocv_buffer *uri)
 {
     char path[4096];
@@ -199,7 +199,7 @@ static int write_report(struct lint_request *r, struct ocv_error *err)
     r->report.page = NULL;
     if (status < 0 || !to_file || !strcmp(r->output, "-")) {
         bool index_there = r->fix && r->output && !strcmp(r->output, "-");
-        if (status == OCV_OK && index_there) /* the corrected index has standard output */
+        if (status == OCV_OK && index_there) /* the corrected index is on standard output */
             fwrite(out.data, 1, out.len, stderr);
         else if (status == OCV_OK)
             status = cli_print(out.data, out.len, err);

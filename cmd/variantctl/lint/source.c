@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A source file of `index create --from`, as the index that it will become: what can be checked
- * without its images. Where a platform is not said, builds are taken to be of the same one. */
+/* Makes the index that a source file of `index create --from` describes, for the checks that do not
+ * need its images. Builds without a platform are assumed to share one. */
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/format/json.h"
 #include "lib/edit/edit.h"
@@ -19,7 +19,8 @@ static bool is_default(const struct ocv_edit_source_image *image)
     return !image->label || !strcmp(image->label, "null");
 }
 
-/* Builds of one label are of different platforms, or the label would be there twice. */
+/* Builds with the same label get different architectures; otherwise the label would be a duplicate.
+ */
 static const char *architecture_of(const struct ocv_edit_source *source, size_t i)
 {
     static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};
@@ -96,7 +97,7 @@ static int make_index(struct lint_source *s, const struct ocv_edit_source *sourc
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
         if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
-            continue; /* what it will claim is not known before its files are read */
+            continue; /* derived properties are unknown until its files are read */
         s->lines[kept++] = image.line;
         status = put_entry(manifests, source, i, err);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tags of an index's repository: what they name, and which of its digests are signed. */
+/* The tags of an index's repository: what they name, and which digests are signed. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADS_MAX 256u /* tags whose digests are asked for, one request each */
+#define HEADS_MAX 256u /* tags whose digests are requested, one request each */
 
 static struct ocv_reference *tag_reference(const char *repository, const char *tag)
 {
@@ -35,7 +35,7 @@ static int add_signature(struct lint_source *s, const char *digest, struct ocv_e
     return OCV_OK;
 }
 
-/* cosign's tag of a signature: "sha256-<hex>.sig". */
+/* cosign's tag for a signature: "sha256-<hex>.sig". */
 static bool signature_tag(const char *tag, char digest[OCV_DIGEST_MAX])
 {
     size_t len = strlen(tag);
@@ -47,7 +47,7 @@ static bool signature_tag(const char *tag, char digest[OCV_DIGEST_MAX])
     return ocv_digest_known(digest);
 }
 
-/* Types of cosign's bundles, cosign's and notation's signatures. */
+/* Media types of cosign bundles, and of signatures by cosign and notation. */
 static bool is_signature(const char *type)
 {
     static const char *const words[] = {"sigstore", "cosign", "notary", "signature"};
@@ -72,7 +72,7 @@ static int ask_referrers(struct place *place, const char *digest, struct lint_so
     return status == OCV_OK && found ? add_signature(s, digest, err) : status;
 }
 
-/* Children are asked about only where the index itself is signed. */
+/* Children's signatures are read only if the index itself is signed. */
 static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_error *err)
 {
     struct place place = {.cli = cli,
@@ -137,7 +137,7 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
     return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
 }
 
-/* Where no rule knows the repository: tags such as "1.0-cu128" and "cpu-1.0", for "1.0". */
+/* For repositories that no rule knows: tags such as "1.0-cu128" and "cpu-1.0" belong to "1.0". */
 static bool is_beside(const char *tag, const char *own)
 {
     size_t n = strlen(own), len = strlen(tag);
@@ -165,7 +165,7 @@ static bool is_known(const struct lint_options *options, const struct ocv_refere
            ocv_tag_family(tag);
 }
 
-/* Tags that the rules put into one set with the index's own. */
+/* Tags that the rules put into the same set as the index's own tag. */
 static int add_group(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                      const struct rules_tags *tags, struct ocv_error *err)
 {
@@ -199,7 +199,7 @@ static int read_registry(struct cli *cli, const struct lint_options *options, st
     struct ocv_error local = {0};
     char digest[OCV_DIGEST_MAX];
     int status = rules_list_tags(cli, s->image.reference, &tags, &local);
-    if (status < 0) { /* a registry may refuse lists and serve images */
+    if (status < 0) { /* a registry may serve images but refuse to list tags */
         cli_warn(cli, "%s: tags are not checked: %s", s->name, local.message);
         return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM
                    ? ocv_error_set(err, status, "%s", local.message)

@@ -109,7 +109,7 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
                                                                            : OCV_OK;
 }
 
-/* A layout stays as it was named. */
+/* The name of an image in a layout stays as given. */
 static void full_name(const struct image *image, char *out, size_t size)
 {
     if (image->reference)
@@ -131,7 +131,7 @@ static bool is_there(const json_t *images, const char *name)
 }
 
 /* For a set made by tag rules: the rules' family, and every tag with its digest, because the choice
- * among them is made again later. */
+ * among them is repeated on each machine. */
 static int add_tags(const struct image *image, json_t *entry, struct ocv_error *err)
 {
     const struct ocv_descriptor *d;
@@ -181,13 +181,13 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
 static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
 {
     json_t *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
-    /* keys sorted: the same input gives the same bytes, and a diff shows what changed */
+    /* keys are sorted, so that equal input gives equal bytes and a diff shows real changes */
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     if (!text)
         return ocv_error_nomem(err);
     size_t len = strlen(text);
-    text[len] = '\n'; /* in place of the final NUL */
+    text[len] = '\n'; /* replaces the final NUL */
     int status = r->output && strcmp(r->output, "-") != 0
                      ? ocv_file_write(r->output, text, len + 1, err)
                      : cli_print(text, len + 1, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The machines that a lock is for, each a profile with a name. */
+/* The machines that a lock is for, as named profiles. */
 #ifndef VARIANTCTL_LOCK_PROFILES_H
 #define VARIANTCTL_LOCK_PROFILES_H
 
@@ -13,8 +13,8 @@ struct named_profiles {
     struct named_profile *list;
     size_t n;
 };
-/** `name` is copied, `profile` taken over. A name that is there already, more than
- *  LOCK_PROFILES_MAX: OCV_ERR_INVALID. */
+/** Copies `name`, takes over `profile`. OCV_ERR_INVALID for a duplicate name, or more than
+ *  LOCK_PROFILES_MAX. */
 int named_profiles_add(struct named_profiles *profiles, const char *name, size_t len,
                        struct ocv_profile *profile, struct ocv_error *err) OCV_WARN_UNUSED;
 /** NAME=FILE, or FILE named by itself. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `name` is copied, `profile` taken over. */
+/* Copies `name`, takes over `profile`. */
 int named_profiles_add(struct named_profiles *p, const char *name, size_t len,
                        struct ocv_profile *profile, struct ocv_error *err)
 {
@@ -57,7 +57,7 @@ static int is_json(const struct dirent *entry)
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-/* "a.json: ...; b.json: ...", as far as there is room: who mends a fleet's files mends them all. */
+/* "a.json: ...; b.json: ...", as far as there is room, so that all files can be fixed together. */
 static void join_errors(struct ocv_error *all, const struct ocv_error *one)
 {
     struct ocv_error before = *all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of nodes folded as Slurm writes them. */
+/* Folds node names the way Slurm writes them. */
 #include "cmd/variantctl/match/match_verb.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct numbered_name split_number(const char *name)
                                   .number = at < len ? strtoul(name + at, NULL, 10) : 0};
 }
 
-/* Can the two be in one pair of brackets? n9 and n10 can, n09 and n9 cannot. */
+/* True if both fit into one pair of brackets: n9 and n10 do, n09 and n9 do not. */
 static bool same_series(const struct numbered_name *a, const struct numbered_name *b)
 {
     if (!a->digits || !b->digits || a->prefix != b->prefix ||

@@ -28,7 +28,8 @@ int match_lack_what(const struct match_result *m, const struct ocv_lack *lack,
     return status;
 }
 
-/* Names of the members of a role, each node once: they are neighbours. Returns how many. */
+/* Names of the nodes of a role's members, each once (equal names are adjacent). Returns their
+ * number. */
 static size_t nodes_of(const struct match_result *m, size_t role, const struct ocv_entry *entry,
                        const char **names)
 {
@@ -81,7 +82,7 @@ static int put_entry(const struct match_request *r, const struct match_result *m
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
-/* Entries of a role in the order of its first members. */
+/* Entries of a role, in the order of their first members. */
 static int put_role(const struct match_request *r, const struct match_result *m, size_t role,
                     struct ocv_buffer *out, struct ocv_error *err)
 {

@@ -26,7 +26,7 @@ static int unknown_node(const struct ocv_fleet *fleet, const char *option, const
                          ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
-/* The names of an option, each of which the fleet has. */
+/* The names of an option, which must exist in the fleet. */
 static int read_nodes(const struct ocv_fleet *fleet, const char *option, const char *text,
                       struct ocv_buffer *names, size_t *count, struct ocv_error *err)
 {
@@ -42,7 +42,7 @@ static int read_nodes(const struct ocv_fleet *fleet, const char *option, const c
     return OCV_OK;
 }
 
-/* A node that is named twice is one. */
+/* A node named twice counts once. */
 static int take_nodes(const struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
     size_t n;
@@ -87,9 +87,9 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
     return status == OCV_OK && r->exclude ? exclude_nodes(r, m, err) : status;
 }
 
-/* ---- the answer ---- */
+/* ---- result ---- */
 
-/* What one of the classes knows is no mistake. */
+/* A name is correct if any of the classes knows it. */
 static int check_names(struct cli *cli, const struct match_result *m, struct ocv_error *err)
 {
     const struct ocv_config *config = ocv_config_for_reference(cli->config, m->image.reference);
@@ -114,7 +114,7 @@ static bool entry_runs(const struct match_request *r, const struct ocv_decision 
     return false;
 }
 
-/* --pin alone asks for every node that runs it. */
+/* --pin without a number asks for every node that runs the entry. */
 static int pin_all(struct match_request *r, const struct match_result *m, struct ocv_error *err)
 {
     const struct ocv_entry *pinned = ocv_index_find_digest(m->image.index, r->pin);
@@ -161,12 +161,12 @@ static int place_job(struct match_request *r, struct match_result *m, struct ocv
                                         .n_nodes = m->n_nodes,
                                         .pin = r->pin};
     status = ocv_match_place(m->match, &request, &m->placement, err);
-    if (status == OCV_ERR_NOT_FOUND && err) /* the pin: a name on the command line */
+    if (status == OCV_ERR_NOT_FOUND && err) /* the pin, a name from the command line */
         err->status = status = OCV_ERR_INVALID;
     return status;
 }
 
-/* The architecture of a role for which the fleet has no node at all, or NULL. */
+/* The architecture of a role if no node of the fleet has it, else NULL. */
 static const char *strange_architecture(const struct match_request *r, const struct match_result *m,
                                         size_t role)
 {
@@ -184,7 +184,7 @@ static const char *strange_architecture(const struct match_request *r, const str
     return wanted;
 }
 
-/* The nearest one in a sentence. */
+/* Explain the nearest placement in a sentence. */
 static int no_placement(const struct match_request *r, const struct match_result *m,
                         struct ocv_error *err)
 {

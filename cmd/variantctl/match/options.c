@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl match: what it can be asked. */
+/* variantctl match: its options. */
 #include "cmd/variantctl/match/match_verb.h"
 #include "cmd/variantctl/verbs.h"
 

@@ -11,7 +11,7 @@ static int open_layout(struct place *place, struct ocv_error *err)
     return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
 }
 
-/* Docker's default is right for who pulls; who writes may have forgotten the tag. */
+/* Docker's default tag is right for pulling; when writing, the tag may have been forgotten. */
 static void warn_untagged(const struct place *place, const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -85,7 +85,7 @@ bool place_holds(const struct place *place, const struct image *image)
     return image->layout && same_directory(place->dir, ocv_layout_path(image->layout));
 }
 
-/* The place's repository with another tag or digest. */
+/* A reference to another tag or digest in the place's repository. */
 static struct ocv_reference object_of(const struct place *place, const char *object)
 {
     struct ocv_reference r = *place->reference;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What names a manifest as its subject (distribution-spec, "Listing Referrers"): by the API, or
- * where a registry lacks it by the fallback tag, which then has to be kept by the client. */
+/* Referrers of a manifest (distribution-spec, "Listing Referrers"): by the API, or in registries
+ * without it by the fallback tag, which clients maintain. */
 #include "cmd/variantctl/place/place.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 struct referrer_pages {
     struct ocv_buffer body;
-    char query[1024]; /* of the next page; empty: none */
+    char query[1024]; /* of the next page; empty: last page */
 };
 
 /* Link: </v2/...?query>; rel="next" */
@@ -50,7 +50,7 @@ static int take_page(const struct ocv_buffer *body, const char *what, json_t *ou
     return status;
 }
 
-/* OCV_ERR_NOT_FOUND where the registry has no such API. */
+/* OCV_ERR_NOT_FOUND if the registry has no such API. */
 static int ask_api(const struct place *place, const char *digest, json_t *out,
                    struct ocv_error *err)
 {
@@ -128,7 +128,7 @@ static bool has_digest(const json_t *list, const char *digest)
     return false;
 }
 
-/* Where there is no API, the list is a document under a tag, and adding to it is the client's. */
+/* Without the API, the list is a document under a tag, and the client adds to it. */
 static int add_to_tag(struct place *to, const char *digest, const json_t *added,
                       struct ocv_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether this user may use the accelerators that are there: a probe reads sysfs, which everybody
- * may, but programs open device nodes. */
+/* Whether this user may use the accelerators. A probe reads sysfs, which everyone may; programs
+ * open device nodes. */
 #include "cmd/variantctl/probe/probe_table.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first node of each kind. Sources: the drivers' documentation; /dev/accel: Linux,
+/* The first node of each kind. Sources: the drivers' documentation; for /dev/accel Linux,
  * Documentation/accel. */
 static const char *const nodes[] = {
     "/dev/nvidiactl", "/dev/nvidia0",      "/dev/kfd",           "/dev/dri/renderD128",

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a namespace and its devices offer, in the table of a probe. */
+/* The lines of a namespace and its devices in the probe's table. */
 #include "cmd/variantctl/probe/probe_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS_MIN 3    /* that stand together */
-#define VALUES_FULL 8  /* a list of so many is printed in full */
-#define VALUES_SHOWN 4 /* of a longer one, and the last one */
+#define FLAGS_MIN 3    /* flags printed together */
+#define VALUES_FULL 8  /* longest list printed in full */
+#define VALUES_SHOWN 4 /* shown of a longer list, plus the last one */
 
 /* ---- features -------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static void put_flags(struct probe_table *table, const json_t *features, size_t 
     table_end(table);
 }
 
-/* Features with values a line each, then everything that is just "on" together, if it is many. */
+/* Features with values, one line each; then all that are just "on" together if there are many. */
 void table_features(struct probe_table *table, const json_t *features, size_t indent)
 {
     size_t n = json_array_size(features), flags = 0;
@@ -95,7 +95,7 @@ static void add_detail(struct probe_table *table, bool *first, const char *key, 
     table_words(table, text);
 }
 
-/* As cards are sold: in powers of two. */
+/* Rounded to a power of two, as cards are sold. */
 static const char *memory_text(const char *bytes, char *out, size_t size)
 {
     double gib = strtod(bytes, NULL) / (1024.0 * 1024 * 1024);
@@ -127,8 +127,8 @@ static void put_attributes(struct probe_table *table, bool *first, const json_t 
     }
 }
 
-/* Ids, driver and attributes, then what is out of the ordinary. `version` is the driver's, which
- * the namespace told already. */
+/* Ids, driver and attributes, then anything unusual. `version` is the driver's, already printed for
+ * the namespace. */
 static void put_details(struct probe_table *table, const json_t *device, const char *version,
                         bool alone)
 {
@@ -157,7 +157,7 @@ static void put_details(struct probe_table *table, const json_t *device, const c
         table_drop(table, before);
 }
 
-/* Whether two devices differ in nothing but their ids. */
+/* True if two devices differ only in their ids. */
 static bool same_device(const json_t *left, const json_t *right)
 {
     static const char *const own[] = {"id", "index", "uuid"};
@@ -172,7 +172,7 @@ static bool same_device(const json_t *left, const json_t *right)
     return same;
 }
 
-/* A device's own list is printed where it differs from the namespace's. */
+/* Print a device's own list if it differs from the namespace's. */
 static void put_own(struct probe_table *table, const json_t *own, const json_t *features)
 {
     if (json_array_size(own) && !table_has_values(own)) {
@@ -192,7 +192,7 @@ static void put_own(struct probe_table *table, const json_t *own, const json_t *
     }
 }
 
-/* Consecutive devices that are alike are printed once. */
+/* Consecutive equal devices are printed once. */
 void table_devices(struct probe_table *table, const json_t *devices, const json_t *ns)
 {
     size_t n = json_array_size(devices);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines of a table: a heading column, and text wrapped to the terminal's width. No colour, so pipes
- * and terminals get the same. */
+/* Lines of a table: a heading column, and text wrapped to the terminal's width. Without colour, so
+ * that pipes and terminals get the same. */
 #include "cmd/variantctl/probe/probe_lines.h"
 
 #include "lib/base/text.h"
@@ -14,15 +14,15 @@ static void append_text(struct probe_table *table, const char *text, size_t len)
         table->status = ocv_buffer_append(table->out, text, len, table->err);
 }
 
-/* Names and reasons come from providers and vendors' libraries: no control character of theirs, and
- * none that is not seen, reaches the terminal. */
+/* Names and reasons come from providers and vendor libraries: control and invisible characters must
+ * not reach the terminal. */
 void table_put(struct probe_table *table, const char *text)
 {
     for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
         size_t hidden = ocv_text_hidden(text, left);
         n = hidden ? hidden : 1;
         append_text(table, hidden ? "?" : text, 1);
-        table->column += hidden || (*text & 0xc0) != 0x80; /* a character of UTF-8 */
+        table->column += hidden || (*text & 0xc0) != 0x80; /* the first byte of a UTF-8 character */
     }
 }
 
@@ -41,7 +41,7 @@ void table_end(struct probe_table *table)
     table->column = 0;
 }
 
-/* Take back what was put since the buffer had that length. */
+/* Remove text added after the buffer had this length. */
 void table_drop(struct probe_table *table, size_t before)
 {
     table->out->len = before;
@@ -50,7 +50,7 @@ void table_drop(struct probe_table *table, size_t before)
     table->column = 0;
 }
 
-/* One word after a blank, on the next line where it does not fit. */
+/* Add a blank and a word, on the next line if it does not fit. */
 void table_word(struct probe_table *table, const char *text)
 {
     if (table->column > table->indent && table->column + 1 + strlen(text) > table->options->width) {
@@ -62,7 +62,7 @@ void table_word(struct probe_table *table, const char *text)
     table_put(table, text);
 }
 
-/* A text of several words. */
+/* Add a text of several words. */
 void table_words(struct probe_table *table, const char *text)
 {
     char one[256];

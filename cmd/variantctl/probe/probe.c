@@ -87,7 +87,7 @@ static size_t terminal_width(void)
     return WIDTH_DEFAULT;
 }
 
-/* A directory of anything else would become the profile of a machine without any device. */
+/* Any other directory would give the profile of a machine without devices. */
 static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error *err)
 {
     struct stat st;
@@ -103,7 +103,7 @@ static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error
     return OCV_ERR_DATA;
 }
 
-/* One that was recorded; a wrong one is an error. */
+/* A recorded profile; an invalid one is an error. */
 static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
@@ -148,7 +148,7 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
         ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", *cli->arguments);
         return cli_fail(cli, &err);
     }
-    int status = cli_load(cli, &err); /* not used here, but errors in it are reported */
+    int status = cli_load(cli, &err); /* not needed here, but its errors are reported */
     if (status == OCV_OK)
         status = probe_and_print(cli, r.profile, &r.probe, r.json, &err);
     return status < 0 ? cli_fail(cli, &err) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines of a table, wrapped. A failure is kept in `status`; what follows does nothing then. */
+/* Lines of a table, wrapped. The first failure is kept in `status`; later calls then do nothing. */
 #ifndef OCV_PROBE_LINES_H
 #define OCV_PROBE_LINES_H
 
@@ -16,27 +16,27 @@ struct probe_table {
 };
 
 void table_put(struct probe_table *table, const char *text);
-/** Begin a line: a heading, then blanks up to `indent`, where its further lines begin as well. */
+/** Begin a line: a heading, then blanks up to `indent`, where continuation lines begin too. */
 void table_heading(struct probe_table *table, const char *text, size_t indent);
 void table_end(struct probe_table *table);
-/** Take back what was put since the buffer had that length. */
+/** Remove text added after the buffer had this length. */
 void table_drop(struct probe_table *table, size_t before);
-/** One word after a blank, on the next line where it does not fit. */
+/** Add a blank and a word, on the next line if it does not fit. */
 void table_word(struct probe_table *table, const char *text);
-/** A text of several words. */
+/** Add a text of several words. */
 void table_words(struct probe_table *table, const char *text);
-/** A whole line. */
+/** Add a whole line. */
 void table_line(struct probe_table *table, const char *head, const char *text);
 
-/* ---- devices.c ------------------------------------------------------------------------- */
+/* ---- devices.c ------------------------------------------------------------------------------- */
 
-/** Text of a member; empty where there is none. */
+/** Text of a member; empty if it is missing. */
 const char *table_text(const json_t *object, const char *key);
-/** Whether a list of features offers anything. */
+/** True if a list of features has values. */
 bool table_has_values(const json_t *features);
-/** Features with their values, a line each. */
+/** Features with their values, one line each. */
 void table_features(struct probe_table *table, const json_t *features, size_t indent);
-/** Devices; what the namespace `ns` (or NULL) says of all of them is not said again. */
+/** Devices, without details that apply to the whole namespace `ns` (may be NULL). */
 void table_devices(struct probe_table *table, const json_t *devices, const json_t *ns);
 
 #endif

@@ -9,18 +9,17 @@
 
 struct probe_table_options {
     const char *sysroot; /**< of the machine, or NULL */
-    bool drivers;        /**< it is known which drivers are bound: not in every dump */
-    bool all;            /**< long lists in full */
+    bool drivers;        /**< it is known which drivers are bound; some dumps lack this */
+    bool all;            /**< print long lists in full */
     size_t width;        /**< of the terminal in columns */
 };
 
-/** Write the table of a profile that ocv_probe() made with `describe`. */
+/** Print the table of a profile made by ocv_probe() with `describe`. */
 int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
                 struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The i-th device node of an accelerator that is there and that this user may not open: one
- *  sentence in `out`. False once there is no further known node; `out` is empty for one that is
- *  fine or not there. */
+/** The i-th known device node. `out` is a sentence if the node exists and this user may not open
+ *  it, else empty. False after the last known node. */
 bool probe_access(const char *sysroot, size_t i, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table: host, then per namespace how it stands, what it supports and its devices. */
+/* The table: host, then for each namespace its status, what it supports, and its devices. */
 #include "cmd/variantctl/probe/probe_lines.h"
 #include "gen/vocabulary.h"
 
@@ -16,7 +16,7 @@ static bool is_cpu(const char *ns)
     return false;
 }
 
-/* How it stands, before the provider's own sentence. */
+/* The status, before the provider's own sentence. */
 static const char *status_words(const json_t *ns, bool usable)
 {
     const char *status = table_text(ns, "status");
@@ -57,7 +57,7 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     table_devices(table, devices, ns);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static void put_head(struct probe_table *table, const json_t *profile)
 {
@@ -73,7 +73,7 @@ static void put_head(struct probe_table *table, const json_t *profile)
     table_line(table, "platform", platform ? text : "unknown: no processor is recorded");
 }
 
-/* Whether a provider named the device node of this sentence already. */
+/* True if a provider already named this sentence's device node. */
 static bool is_mentioned(const struct probe_table *table, const char *sentence)
 {
     char node[64];

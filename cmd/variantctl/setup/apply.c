@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing a plan. The order makes a cut at any point harmless: backups; files that go back to what
- * they were, which the old state still describes; the new state; files that become ours. */
+/* Writes a plan. The order makes an interruption at any point harmless: backups; files that are
+ * restored, which the old state still describes; the new state; files that become ours. */
 #include "cmd/variantctl/setup/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Temporary files that killed runs left beside the plan's files. */
+/* Temporary files of killed runs beside the plan's files. */
 static void sweep_temporaries(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->n_files; i++)
@@ -29,7 +29,7 @@ bool setup_is_ours(const struct setup_file *file)
     return !setup_content_equal(&file->want, &file->base);
 }
 
-/* What we write is to be known again. */
+/* Record the digest, so that the file is recognised as ours later. */
 static int remember_written(struct setup_file *file, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX] = "";

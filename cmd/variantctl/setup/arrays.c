@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One string in an array of strings, added and taken out with every other byte kept. JSON and TOML
- * bracket and separate alike. */
+/* Adds a string to an array of strings, or removes it, keeping all other bytes. JSON and TOML use
+ * the same brackets and separators. */
 #include "cmd/variantctl/setup/arrays.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_blank(char c)
 
 size_t array_skip_blank(const char *text, size_t at)
 {
-    while (is_blank(text[at])) /* text ends with NUL */
+    while (is_blank(text[at])) /* the text ends with NUL */
         at++;
     return at;
 }
@@ -44,7 +44,7 @@ int array_remove(struct ocv_buffer *text, size_t open, const struct array_spans 
         to = spans->list[i + 1].from;
     } else if (i > 0) {
         from = spans->list[i - 1].to;
-    } else { /* the only one: what stands between it and the bracket goes, too */
+    } else { /* the only element: also remove what is around it */
         from = open + 1;
         size_t at = array_skip_blank(text->data, to);
         to = text->data[at] == ']' || text->data[at] == '}' ? at : to;

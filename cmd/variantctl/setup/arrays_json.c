@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lists of strings in JSON. A document has passed the strict parser before its places are looked
- * for. */
+/* Lists of strings in JSON. The strict parser accepts a document before positions are searched in
+ * it. */
 #include "cmd/variantctl/setup/arrays.h"
 #include "cmd/variantctl/setup/document.h"
 
@@ -15,7 +15,7 @@ static size_t skip_json_string(const char *text, size_t at)
     return at + 1;
 }
 
-/* One JSON value of a valid document. */
+/* Skip one JSON value of a valid document. */
 static size_t skip_json(const char *text, size_t at)
 {
     size_t depth = 0;
@@ -67,8 +67,7 @@ static int quote_json(const char *value, struct ocv_buffer *out, struct ocv_erro
     return string ? setup_json_dump(string, JSON_ENCODE_ANY, out, err) : ocv_error_nomem(err);
 }
 
-/* A document with the array of strings at `key`: `*member` and its value's place, or
- * ARRAY_SPANS_MAX. */
+/* Find the array of strings at `key`: `*member` and its value's position, or ARRAY_SPANS_MAX. */
 static int json_find(const char *source, const struct ocv_buffer *text, const char *key,
                      struct array_spans *members, size_t *member, size_t *value,
                      struct ocv_error *err)
@@ -100,7 +99,7 @@ static int json_find(const char *source, const struct ocv_buffer *text, const ch
     return status;
 }
 
-/* The element that is `value`, or ARRAY_SPANS_MAX. */
+/* The element equal to `value`, or ARRAY_SPANS_MAX. */
 static int json_element(const char *source, const struct ocv_buffer *text, size_t open,
                         const char *value, struct array_spans *elements, size_t *found,
                         struct ocv_error *err)
@@ -125,7 +124,7 @@ static int add_member(struct ocv_buffer *text, const struct array_spans *members
     ocv_buffer_init(&add, SETUP_FILE_MAX);
     size_t open = array_skip_blank(text->data, 0), at, to;
     int status;
-    if (members->n) { /* behind the last one, as the first one stands behind the brace */
+    if (members->n) { /* after the last member, spaced as the first one is after the brace */
         size_t first = members->list[0].from;
         at = to = members->list[members->n - 1].to;
         status = ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err);
@@ -141,7 +140,7 @@ static int add_member(struct ocv_buffer *text, const struct array_spans *members
     return status < 0 ? status : text_splice(text, at, to, add.data, add.len, err);
 }
 
-/* dockerd takes an empty file, too. */
+/* dockerd accepts an empty file. */
 static bool is_blank(const struct ocv_buffer *text)
 {
     return text->len == 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lists of strings in TOML; the text is read again after each edit. */
+/* Lists of strings in TOML; the text is parsed again after each edit. */
 #include "cmd/variantctl/setup/arrays.h"
 #include "lib/base/cleanup.h"
 
@@ -22,8 +22,7 @@ static int toml_spans(const char *source, const struct toml *toml, const struct 
     return OCV_OK;
 }
 
-/* The array at table, key in the text that `toml` is of, its elements and which of them is `value`.
- */
+/* The array at table and key in the text of `toml`: its elements, and the one equal to `value`. */
 static int toml_array(const char *source, const struct toml *toml, const char *path,
                       const char *value, struct array_spans *spans, const struct toml_item **item,
                       size_t *found, struct ocv_error *err)

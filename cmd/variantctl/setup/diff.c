@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file's change as a unified diff that patch and git apply take: diff(1) makes it. Where that
- * cannot run, all old lines go and all new ones come. */
+/* A file's change as a unified diff for patch and git apply, made by diff(1). If diff cannot run,
+ * all old lines are removed and all new lines added. */
 #include "cmd/variantctl/setup/setup.h"
 #include "lib/base/system/spawn.h"
 
@@ -27,7 +27,7 @@ static const char *label_of(const struct setup_content *content, const char *sid
     return out;
 }
 
-/* The content as a file that a program started by us can open, or -1. */
+/* The content as a file that a child process can open, or -1. */
 static int open_content(const struct setup_content *content)
 {
     size_t done = 0, len = length_of(content);
@@ -42,7 +42,7 @@ static int open_content(const struct setup_content *content)
     return fd;
 }
 
-/* True if diff has printed a difference. */
+/* True if diff printed a difference. */
 static bool run_diff(const char *old_label, const char *new_label, int old, int new)
 {
     char path[32];
@@ -93,7 +93,7 @@ static int print_whole(const char *old_label, const char *new_label,
     size_t n_old = count_lines(from), n_new = count_lines(to);
     ocv_auto_buffer out;
     ocv_buffer_init(&out, 4 * (size_t)SETUP_FILE_MAX + 4 * LABEL_MAX);
-    bool lines = n_old + n_new > 0 && !setup_content_equal(from, to); /* else rights alone change */
+    bool lines = n_old + n_new > 0 && !setup_content_equal(from, to); /* else the mode */
     int status = ocv_buffer_printf(&out, err, "--- %s\n+++ %s\n", old_label, new_label);
     if (status == OCV_OK && lines)
         status = ocv_buffer_printf(&out, err, "@@ -%d,%zu +%d,%zu @@\n", n_old > 0, n_old,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON documents as objects: daemon.json and the state. */
+/* JSON objects: daemon.json and the state. */
 #include "cmd/variantctl/setup/document.h"
 
 #include <string.h>
 
-#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* as some editors write */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors write it */
 
 int setup_json_load(const char *source, const char *text, size_t len, json_t **out,
                     struct ocv_error *err)
@@ -17,7 +17,7 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
     if (len >= strlen(BYTE_ORDER_MARK) && !memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
         return ocv_error_set(err, OCV_ERR_DATA,
                              "%s: starts with a UTF-8 byte order mark (BOM); remove it", source);
-    /* Go takes a name that stands twice; which of the two counts is not ours to say */
+    /* Go accepts a duplicate name; do not guess which one counts */
     json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", source, e.line, e.text);

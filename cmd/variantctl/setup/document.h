@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON documents as objects: daemon.json and the state. */
+/* JSON objects: daemon.json and the state. */
 #ifndef OCV_SETUP_DOCUMENT_H
 #define OCV_SETUP_DOCUMENT_H
 
@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/** Parse an object: strict, no name twice. `source` names the file in messages. */
+/** Parse an object: strict, no duplicate names. `source` names the file in messages. */
 int setup_json_load(const char *source, const char *text, size_t len, json_t **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_json_dump(const json_t *json, size_t flags, struct ocv_buffer *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files as the plan sees them: what is on the disk, and what is wanted. */
+/* Files of the plan: content on disk, and content wanted. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -39,7 +39,7 @@ static int load_file(const struct setup *setup, struct setup_file *file, struct 
     int fd = setup_open_file(setup, file->path), status = OCV_OK;
     if (fd >= 0)
         status = read_content(setup, file, fd, err);
-    else if (errno == ELOOP) /* links were followed: this one leads nowhere */
+    else if (errno == ELOOP) /* links were followed, so this one is dangling */
         status = ocv_error_set(err, OCV_ERR_DATA, "%s%s: a dangling link", setup->root, file->path);
     else if (errno != ENOENT)
         status = ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror that engines are to ask: where this machine's variantd listens, which registries it
- * has, and whether it is variantd that answers there. The API's socket is in a directory owned by
- * root, and the kernel tells who owns a TCP socket, so a program that took the port can forge
+ * has, and whether it is variantd that answers. The API's socket is in a directory owned by root,
+ * and the kernel reports the owner of a TCP socket, so a program that took the port can forge
  * neither. */
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "lib/records/daemon.h"
@@ -19,17 +19,17 @@
 #define ASK_MS 2000
 #define HEALTH_MAX (256u * 1024) /* 256 registries */
 
-/* What this machine's daemon says of itself. */
+/* The daemon's report about itself. */
 struct setup_daemon {
     char listen[SETUP_ADDRESS_MAX];
     uid_t uid;
-    char choose[16];    /* "": an older one, which does not tell */
-    json_t *registries; /* NULL: an older one, which does not tell */
+    char choose[16];    /* empty: an older daemon, which does not report it */
+    json_t *registries; /* NULL: an older daemon, which does not report it */
 };
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-/* NULL: not what a daemon says, or no memory. */
+/* NULL: not a daemon's report, or no memory. */
 static struct setup_daemon *read_health(const json_t *root)
 {
     const char *listen = json_string_value(json_object_get(root, "listen"));
@@ -136,7 +136,7 @@ static int check_registry(struct setup *setup, const char *host, struct ocv_erro
                           "variantd",
                           host ? host : "registries");
     case SETUP_KNOWN_NONE:
-        return *setup->root ? OCV_OK /* its configuration may still come */
+        return *setup->root ? OCV_OK /* its configuration may come later */
                             : setup_note(setup, err,
                                          "warning: variantd has no registries: name %s under "
                                          "`registries` in " OCV_PATH_CONFIG,
@@ -155,7 +155,7 @@ static json_t *asked_registries(const struct setup *setup)
     return hosts;
 }
 
-/* What variantd could not serve now: the set-up is right, and would do nothing. */
+/* Warn of registries that variantd cannot serve now: the set-up is valid, but has no effect. */
 static int warn_of_registries(struct setup *setup, struct ocv_error *err)
 {
     setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
@@ -194,7 +194,7 @@ enum setup_mirror setup_check_mirror(const struct setup *setup, const char *list
         snprintf(detail, SETUP_ADDRESS_MAX, "%u", (unsigned)who.uid);
         return same && who.uid == daemon->uid ? SETUP_MIRROR_OURS : SETUP_MIRROR_FOREIGN;
     }
-    if (!daemon || same) /* same: the kernel does not tell who listens */
+    if (!daemon || same) /* same: the kernel does not report the listener */
         return daemon ? SETUP_MIRROR_OURS : SETUP_MIRROR_NOBODY;
     snprintf(detail, SETUP_ADDRESS_MAX, "%s", daemon->listen);
     return SETUP_MIRROR_ELSEWHERE;

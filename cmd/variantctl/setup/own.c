@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Taking our part out of a file that others have changed since. What is not as we wrote it any more
- * belongs to the one who changed it and stays. */
+/* Removes our part from a file that others have changed since. Anything changed belongs to whoever
+ * changed it, and stays. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static int remove_key(const struct setup_own *own, const char *source, struct oc
                          : toml_unset(source, text, own->table, own->key, table_too, err);
 }
 
-/* Behind the last block of the tables below the header's path, and one blank line after them. */
+/* The position after the last block of the tables below the header's path, including one blank
+ * line. */
 static size_t block_with_children(const struct toml *toml, size_t header)
 {
     size_t end = toml_block_end(toml, header);
@@ -45,7 +46,7 @@ static size_t block_with_children(const struct toml *toml, size_t header)
     return end;
 }
 
-/* The header behind `at` that still belongs to the [[registry]] before it, or 0. */
+/* The next header that still belongs to the [[registry]] before it, or 0. */
 static size_t next_mirror(const struct toml *toml, size_t at)
 {
     for (size_t i = at + 1; i < toml->count; i++)
@@ -62,7 +63,8 @@ static bool location_is(const struct toml *toml, size_t header, const char *mirr
     return same;
 }
 
-/* A mirror that a user has put into our [[registry]]: `copied` is what the set-up took over. */
+/* True if a user has put a mirror into our [[registry]]; `copied` are the mirrors that the set-up
+ * took over. */
 static bool has_foreign_mirror(const struct toml *toml, size_t header, const char *mirror,
                                const char *copied)
 {
@@ -77,7 +79,8 @@ static bool has_foreign_mirror(const struct toml *toml, size_t header, const cha
     return false;
 }
 
-/* One past the [[registry]]'s table that names our mirror, itself or one below it; 0: none. */
+/* One past the table of the [[registry]] that names our mirror, its own or one below it; 0: none.
+ */
 static size_t find_location(const struct toml *toml, size_t header, const char *mirror)
 {
     size_t at = header;
@@ -102,7 +105,7 @@ int setup_registry_remove(const char *source, struct ocv_buffer *text, const cha
         free(name);
         if (!found)
             continue;
-        size_t from = i; /* all of it, or our mirror alone where another one was added */
+        size_t from = i; /* everything, or only our mirror if another one was added */
         if (found - 1 != i && has_foreign_mirror(&toml, i, mirror, copied))
             from = found - 1;
         return text_splice(text, toml.items[from].line, block_with_children(&toml, from), NULL, 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Paths of the machine, or of another tree under --root. Below a root every link is followed inside
+/* Paths of the machine, or of another tree under --root. Below a root every link is resolved within
  * it. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/array.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define OPEN_TRIES 2000u
-#define OPEN_TRIES_AT_ONCE 20u /* the others with a pause, which a busy machine needs */
+#define OPEN_TRIES_AT_ONCE 20u /* later ones follow a pause, which a busy machine needs */
 
 static int fail_errno(struct ocv_error *err, const char *path, const char *what)
 {
@@ -37,15 +37,14 @@ static char *system_path(const struct setup *setup, const char *path, struct ocv
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* A path below the root, with these flags; -1 with errno. */
+/* Open a path below the root with these flags; -1 with errno. */
 static int open_in_root(const struct setup *setup, const char *path, int flags)
 {
     struct open_how how = {.flags = (unsigned)(O_CLOEXEC | flags),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
     const struct timespec pause = {.tv_nsec = 1000000};
-    errno =
-        EAGAIN; /* something was renamed or mounted meanwhile, anywhere, and the path has ".." */
+    errno = EAGAIN; /* a rename or mount elsewhere, and the path has ".." */
     for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++) {
         if (n >= OPEN_TRIES_AT_ONCE)
             nanosleep(&pause, NULL);
@@ -54,8 +53,8 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
     return (int)fd;
 }
 
-/* Is what was opened still there by that name? Of what was removed meanwhile the kernel's name is
- * "NAME (deleted)". False: errno, ENOENT where something else has that name now. */
+/* True if the opened file still has that name. The kernel's name of a removed one is "NAME
+ * (deleted)". False: errno, ENOENT if something else has the name now. */
 static bool still_at(const struct setup *setup, const char *path, int fd)
 {
     struct stat was, is;
@@ -69,7 +68,7 @@ static bool still_at(const struct setup *setup, const char *path, int fd)
     return same;
 }
 
-/* The path below the root that the kernel knows of an open file; NULL with errno. */
+/* The kernel's path of an open file, relative to the root; NULL with errno. */
 static char *name_of(const struct setup *setup, int fd)
 {
     char proc[64], real[PATH_MAX];
@@ -86,7 +85,7 @@ static char *name_of(const struct setup *setup, int fd)
     return still_at(setup, *below ? below : "/", fd) ? strdup(*below ? below : "/") : NULL;
 }
 
-/* Where an existing path below the root really is; NULL with errno. */
+/* The real location of an existing path below the root; NULL with errno. */
 static char *real_in_root(const struct setup *setup, const char *path)
 {
     if (!*setup->root)
@@ -101,8 +100,9 @@ static char *real_in_root(const struct setup *setup, const char *path)
     return real;
 }
 
-/* What is at a path that leads nowhere? A directory made by the name of a link would be where the
- * link points to, outside of the root. What is no link was made only now, by another process. */
+/* What a path that cannot be resolved names. Creating a directory through a dangling link would
+ * create it at the link's target, outside of the root. Anything that is not a link was created just
+ * now by another process. */
 enum at_path { AT_NOTHING, AT_LINK, AT_SOMETHING };
 
 static enum at_path at_path(const struct setup *setup, const char *path)
@@ -137,7 +137,7 @@ int setup_resolve(const struct setup *setup, const char *path, char **out, struc
             break;
         what = at_path(setup, head);
         errno = ENOENT;
-        if (what == AT_LINK || tries == OPEN_TRIES) /* without /proc nothing has a name */
+        if (what == AT_LINK || tries == OPEN_TRIES) /* without /proc no file has a name */
             break;
         if (what == AT_SOMETHING && ++tries)
             continue;

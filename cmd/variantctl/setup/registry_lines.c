@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define ASK_MS 20000u /* each registry has three seconds, and eight are asked at once */
+#define ASK_MS 20000u /* three seconds per registry, eight at the same time */
 #define ANSWER_MAX (1024u * 1024)
 #define GUIDE "docs/configuration.md, Private registries"
 
@@ -44,7 +44,7 @@ static bool is_meant(const json_t *hosts, const char *name)
     return json_array_size(hosts) == 0;
 }
 
-/* Of one registry, for clients of either kind. */
+/* The lines of one registry, for trusted or other clients. */
 static int registry_lines(const json_t *r, bool trusted, const char *prefix, bool *bad,
                           struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -57,7 +57,7 @@ static int registry_lines(const json_t *r, bool trusted, const char *prefix, boo
     bool closed = strcmp(get_word(r, "anybody"), "no") == 0;
     bool no_login = trusted && closed && strcmp(get_word(r, "login"), "none") == 0;
     bool ours = strcmp(get_word(r, "fault"), "configuration") == 0;
-    if (*message && !ours) /* the network's, of this moment */
+    if (*message && !ours) /* only the network's state */
         return ocv_buffer_printf(out, err, "%.*snote: %s does not answer variantd: %s\n",
                                  (int)strspn(prefix, " "), prefix, name, message);
     *bad = *bad || *message;
@@ -79,7 +79,7 @@ static int registry_lines(const json_t *r, bool trusted, const char *prefix, boo
                              prefix, name, get_word(refused, "repository"));
 }
 
-/* podman and its family ask with GET, which answers what needs a login only where that is allowed.
+/* podman and its family send GET, which may use the daemon's credentials only if that is allowed.
  */
 static int engine_lines(const json_t *told, const json_t *r, const char *engine, const char *prefix,
                         bool *bad, struct ocv_buffer *out, struct ocv_error *err)

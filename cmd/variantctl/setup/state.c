@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a set-up did: STATE/ENGINE.json, and each content that it replaced in STATE/ENGINE.d under
- * its digest. The directory is root's alone: configuration files may hold passwords. */
+/* The record of a set-up: STATE/ENGINE.json, and each replaced content in STATE/ENGINE.d under its
+ * digest. Only root may read the directory: configuration files may contain passwords. */
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/tree.h"
 
@@ -45,7 +45,7 @@ static int fail_broken(struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
 }
 
-/* A string member into owned memory; absent or null: NULL. */
+/* Copy a string member; missing or null: NULL. */
 static bool take_string(const json_t *object, const char *key, char **out)
 {
     const json_t *value = json_object_get(object, key);
@@ -178,7 +178,7 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* False also where there is no item: its text was not UTF-8, or memory was short. */
+/* Also false for a NULL item: its text was not UTF-8, or memory ran out. */
 static bool append_item(json_t *array, json_t *item)
 {
     return json_array_append_new(array, item) == 0;
@@ -226,7 +226,7 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
     return json;
 }
 
-/* What cannot be written down could not be undone. */
+/* Fails for anything that cannot be represented, since it could not be undone. */
 static int state_json(const struct setup *setup, json_t **out, struct ocv_error *err)
 {
     bool whole = true;
@@ -290,7 +290,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
 
 /* ---- backups --------------------------------------------------------------------------------- */
 
-/* STATE/ENGINE.d/HEX; the digest is sha256 of this program's own making or was checked. */
+/* STATE/ENGINE.d/HEX; the digest is our own sha256, or was checked. */
 char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)
 {
     char tail[OCV_DIGEST_MAX + 8];
@@ -357,7 +357,7 @@ void setup_sweep_backups(const struct setup *setup)
     const struct dirent *entry;
     while (dir && (entry = readdir(dir)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !is_needed(setup, entry->d_name)) /* also what a killed run left half-written */
+            !is_needed(setup, entry->d_name)) /* including incomplete files of a killed run */
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);

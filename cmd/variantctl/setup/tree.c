@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and directories below the root, by descriptors alone.
+/* Files and directories below the root, accessed only through descriptors.
  *
- * A path comes here with its links followed (setup_resolve). Each part is then looked up in the
- * directory before it and may be no link any more, so that who owns the tree below --root cannot
- * lead a reading or writing out of it by an exchange in between. */
+ * A path comes here with its links resolved (setup_resolve). Each component is then opened in
+ * the directory before it and must no longer be a link. So the owner of the tree below --root
+ * cannot redirect a read or write out of it by replacing a directory in between. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/file.h"
 
@@ -51,7 +51,7 @@ static bool sync_directory(int directory)
     return synced;
 }
 
-/* The directory `name` in another one; made where it is missing and `make` is a mode. */
+/* The directory `name` in another one; created if it is missing and `make` is a mode. */
 static int enter_one(int from, const char *name, int flags, mode_t make)
 {
     flags |= O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -77,7 +77,7 @@ int setup_enter(const struct setup *setup, const char *path, mode_t make)
         size_t n = strcspn(rest, "/");
         const char *next = rest + n + strspn(rest + n, "/");
         bool last = !*next, up = n == 2 && memcmp(rest, "..", 2) == 0;
-        if (n > NAME_MAX || up) { /* what leads up is not there, or it would have been resolved */
+        if (n > NAME_MAX || up) { /* ".." would have been resolved, so its parent does not exist */
             close(fd);
             errno = up ? ENOENT : ENAMETOOLONG;
             return -1;
@@ -93,7 +93,7 @@ int setup_enter(const struct setup *setup, const char *path, mode_t make)
     return fd;
 }
 
-/* The directory of a file, and the file's name in it. */
+/* A file's directory, and its name in that. */
 static int directory_of(const struct setup *setup, const char *path, mode_t make, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -163,17 +163,17 @@ int setup_read_file(const struct setup *setup, const char *path, struct ocv_buff
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-#define ATTRIBUTES_MAX 65536u /* bytes of their names, and of one's value: the kernel's limits */
+#define ATTRIBUTES_MAX 65536u /* bytes of all names, and of one value: kernel limits */
 
 /* Keep the file's metadata: its access list (without it the mode would grant more), security label
- * and owner's attributes. What the file system or the caller's rights do not allow is left out,
- * except an access list. */
+ * and owner's attributes. Attributes that the file system or the caller's rights do not allow are
+ * dropped, except an access list. */
 static bool keep_attributes(int from, int to)
 {
     static const char acl[] = "system.posix_acl_access";
     ssize_t len = from >= 0 ? flistxattr(from, NULL, 0) : 0;
     if (len <= 0)
-        return true; /* none, or no such file */
+        return true; /* no access list, or no such file */
     char *names = calloc(2, ATTRIBUTES_MAX), *value = names ? names + ATTRIBUTES_MAX : NULL;
     bool kept = names && (len = flistxattr(from, names, ATTRIBUTES_MAX - 1)) >= 0;
     for (const char *name = names; kept && name < names + len; name += strlen(name) + 1) {
@@ -185,7 +185,7 @@ static bool keep_attributes(int from, int to)
     return kept;
 }
 
-/* Owner, attributes of `old` (a descriptor, or -1), mode and time; then to the disk. */
+/* Set owner and attributes of `old` (a descriptor, or -1), mode and time; then sync. */
 static bool finish_file(int fd, int old, const struct setup_meta *meta, bool restore)
 {
     struct stat st;
@@ -197,13 +197,13 @@ static bool finish_file(int fd, int old, const struct setup_meta *meta, bool res
            (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
 }
 
-/* .NAME.ocivariant: one name for each file, so that what a killed run left is found again. */
+/* .NAME.ocivariant: a fixed name per file, so that a killed run's file is found again. */
 static bool temporary_of(const char *name, char out[NAME_MAX + 1])
 {
     return snprintf(out, NAME_MAX + 1, ".%s.ocivariant", name) <= NAME_MAX;
 }
 
-/* .NAME.ocivariant-whole: what is being written over a file that has other names. */
+/* .NAME.ocivariant-whole: the content being written over a file with hard links. */
 static bool whole_of(const char *name, char out[NAME_MAX + 1])
 {
     return snprintf(out, NAME_MAX + 1, ".%s.ocivariant-whole", name) <= NAME_MAX;
@@ -235,8 +235,8 @@ static bool replace_file(int directory, const char *name, const struct setup_con
     return done && sync_directory(directory);
 }
 
-/* A file with several names (hard links) keeps them: it is overwritten in place. The new content is
- * stored in a file beside it first, so that an interrupted run can be completed. */
+/* A file with hard links keeps them: it is overwritten in place. The new content is first stored in
+ * a file beside it, so that an interrupted run can be completed. */
 static bool write_over(int directory, const char *name, const struct setup_content *content,
                        bool restore)
 {
@@ -261,7 +261,7 @@ static bool write_over(int directory, const char *name, const struct setup_conte
     return done && sync_directory(directory);
 }
 
-/* Below --root the other names may be anywhere, also where the tree's owner cannot write. */
+/* Below --root the other names may be anywhere, even where the tree's owner cannot write. */
 static bool has_other_names(const struct setup *setup, int directory, const char *name)
 {
     struct stat st;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an earlier set-up wrote is undone in memory: byte for byte while a file is still what was
- * written, else by taking out only what is ours. */
+/* Undoes an earlier set-up in memory: byte for byte if a file is still what was written, else by
+ * removing only our part. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Nothing but blanks, comments of ours and an empty JSON object. */
+/* True if there are only blanks, our comments and an empty JSON object. */
 static bool says_nothing(const struct ocv_buffer *text)
 {
     static const char *const comments[] = {SETUP_HOSTS_COMMENT, SETUP_FILE_COMMENT};
@@ -25,7 +25,7 @@ static bool says_nothing(const struct ocv_buffer *text)
     return true;
 }
 
-/* The first line of a file that was ours alone and is not any more. */
+/* Remove the first line of a file that was ours alone and no longer is. */
 static int drop_comment(struct ocv_buffer *text, struct ocv_error *err)
 {
     if (!text->data || strncmp(text->data, SETUP_FILE_COMMENT, strlen(SETUP_FILE_COMMENT)) != 0)
@@ -35,7 +35,7 @@ static int drop_comment(struct ocv_buffer *text, struct ocv_error *err)
     return text_splice(text, 0, end, NULL, 0, err);
 }
 
-/* Others changed the file: take our part out of it. */
+/* Others changed the file: remove our part from it. */
 static int take_out(struct setup *setup, struct setup_file *file, const struct setup_record *record,
                     struct ocv_error *err)
 {
@@ -85,7 +85,7 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
     char digest[OCV_DIGEST_MAX] = "";
     int status = setup_open(setup, record->path, &file, err);
     if (status < 0 || !file->disk.there)
-        return status; /* gone: there is nothing left to undo */
+        return status; /* it was removed: there is nothing to undo */
     status = ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, err);
     bool ours = false;
     for (size_t i = 0; i < record->n_written; i++)
@@ -94,7 +94,7 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
         status = put_back(setup, file, record, err);
     else if (status == OCV_OK && strcmp(record->before, digest) != 0)
         status = take_out(setup, file, record, err);
-    /* contents that led to this same base are still ours in the next state */
+    /* contents that led to the same base stay ours in the next state */
     char base[OCV_DIGEST_MAX] = "";
     if (status == OCV_OK && file->base.there)
         status = ocv_digest_bytes(file->base.text.data, file->base.text.len, base, err);

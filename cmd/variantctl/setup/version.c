@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which version of an engine is installed: what the program itself says. */
+/* The installed version of an engine, as the program itself reports it. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/array.h"
 #include "lib/base/system/spawn.h"
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 4096u         /* bytes of a program's answer */
-#define PROCESSES_MAX 64u        /* of one name */
-#define ANSWER_MILLISECONDS 5000 /* a program that is silent for so long is ended */
+#define PROCESSES_MAX 64u        /* with one name */
+#define ANSWER_MILLISECONDS 5000 /* a program that is silent for so long is killed */
 
 bool setup_parse_version(const char *text, struct setup_version *out)
 {
@@ -50,7 +50,7 @@ bool setup_version_at_least(const struct setup_version *version, unsigned major,
            (version->major > major || (version->major == major && version->minor >= minor));
 }
 
-/* Read until the end, the limit or the time is reached. */
+/* Read until the end, the limit or the deadline. */
 static void read_answer(int fd, char *out, size_t size)
 {
     size_t len = 0;
@@ -78,7 +78,7 @@ bool setup_ask(const char *const *argv, char *out, size_t size)
     int result = 0;
     if (started) {
         read_answer(ends[0], out, size);
-        kill(pid, SIGKILL); /* it has said what it had to say, or nothing in time */
+        kill(pid, SIGKILL); /* it has answered, or has not in time */
         while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
             continue;
     }
@@ -95,7 +95,7 @@ void setup_find_version(const struct setup *setup, const char *program, struct s
         setup_parse_version(setup->engine_version, out);
         return;
     }
-    /* a program below --root may not run here, and this machine's has another version */
+    /* a program below --root may not run here, and this machine's may be another version */
     if (!*setup->root && setup_ask(argv, answer, sizeof(answer)))
         setup_parse_version(answer, out);
 }

@@ -12,7 +12,7 @@ struct parse {
     const char *more; /* --rules */
     bool json, strict;
     size_t doubts; /* references that --strict refuses */
-    int code;      /* the first failure's exit code */
+    int code;      /* of the first failure */
     struct ocv_buffer out;
     struct ocv_error *err;
 };
@@ -98,7 +98,7 @@ static int parse_one(struct parse *p, const char *text)
     return status < 0 ? status : ocv_buffer_append(&p->out, "\n", 1, p->err);
 }
 
-/* A bad line is reported and skipped: the others are still of use. */
+/* A bad line is reported and skipped; the others are still useful. */
 static int parse_line(void *data, size_t line, const char *text)
 {
     struct parse *p = data;
@@ -117,7 +117,7 @@ static int parse_all(struct parse *p, char **references)
 {
     ocv_auto(ocv_reference) only = NULL;
     bool one = !references[1] && strcmp(references[0], "-") != 0;
-    int status = cli_load(p->cli, p->err); /* for registries that stand in for others */
+    int status = cli_load(p->cli, p->err); /* for mirror_of of registries */
     if (status == OCV_OK && one)
         status = ocv_reference_parse(references[0], &only, p->err);
     if (status == OCV_OK)
@@ -142,14 +142,14 @@ static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
     int status = cli_read_file(path, &text, err);
-    if (status == OCV_OK) /* for the notations that the file may use */
+    if (status == OCV_OK) /* for the notations in the file */
         status = rules_load(cli, NULL, &rules, err);
     if (status == OCV_OK)
         status = ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
     return status;
 }
 
-/* As cli_read; something has to be named. */
+/* cli_read; at least one argument is required. */
 static int read_options(struct cli *cli, const struct cli_command *command, struct parse *p,
                         int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl tags plan: the variant sets that a repository's tags form, and what stays out. */
+/* variantctl tags plan: the variant sets that a repository's tags form, and the tags left out. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
 #include "lib/tags/tag_plan.h"
@@ -43,7 +43,7 @@ static const struct cli_command command = {
            "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
            "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n"};
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *out,
                       struct ocv_error *err)
@@ -91,7 +91,7 @@ static int format_table(const struct plan_options *r, const char *family,
     return status;
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *member_json(const struct ocv_tag *tag, const char *label)
 {
@@ -175,9 +175,9 @@ static int check_doubts(const struct plan_options *r, const struct ocv_tag_plan 
                          r->reference->name, n, n == 1 ? "" : "s");
 }
 
-#define NAMED_MAX 3u /* sets that a hint names */
+#define NAMED_MAX 3u /* sets named in a hint */
 
-/* "1.0 (of 3 tags)" for the first sets, and how to make an index of the first of them. */
+/* "1.0 (of 3 tags)" for the first sets, and the command that makes an index of the first one. */
 static void hint_sets(const struct plan_options *r, const struct ocv_tag_plan *plan)
 {
     size_t n = ocv_tag_plan_sets(plan);
@@ -192,7 +192,7 @@ static void hint_sets(const struct plan_options *r, const struct ocv_tag_plan *p
             r->reference->name, first);
 }
 
-/* Of a repository that no rule knows: what `index create --from-tags` would make of it. */
+/* For a repository that no rule knows: what `index create --from-tags` would make of it. */
 static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *rules)
 {
     ocv_auto(ocv_tag_plan) plan = NULL;

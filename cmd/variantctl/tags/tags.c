@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl tags VERB: what published tags say by the rules of this machine. */
+/* variantctl tags VERB: what published tags mean by the rules of this machine. */
 #include "cmd/variantctl/tags/tags_verbs.h"
 
 #include <stdlib.h>

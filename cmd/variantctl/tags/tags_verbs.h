@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the verbs under `variantctl tags` share. */
+/* Shared by the verbs of `variantctl tags`. */
 #ifndef VARIANTCTL_TAGS_H
 #define VARIANTCTL_TAGS_H
 
@@ -13,14 +13,14 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv);
 int cmd_tags_plan(struct cli *cli, int argc, char **argv);
 int cmd_tags_check(struct cli *cli, int argc, char **argv);
 
-/** Call `each` for every line that is neither empty nor a comment, with its number from 1. The
- *  first failure's status is returned, but all lines are visited while `each` returns OCV_OK. */
+/** Call `each` for every line that is neither empty nor a comment; line numbers begin at 1. Stops
+ *  at, and returns, the first status other than OCV_OK. */
 int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),
                    void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append "ns :: feature :: value, ...", or "-" for none. */
 int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append "  NAME: a, b" of one of its lists, nothing for an empty one. */
+/** Append "  NAME: a, b" for one of its lists; nothing if the list is empty. */
 int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
                      struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 

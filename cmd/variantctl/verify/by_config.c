@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Images without variants, by what their own configuration asks of a machine (NVIDIA_REQUIRE_*).
- * docker, podman and layouts tell it; containerd is asked for the documents themselves. */
+/* Checks images without variants by the requirements in their own configuration (NVIDIA_REQUIRE_*).
+ * docker, podman and layouts return the configuration; containerd is asked for the documents. */
 #include "cmd/variantctl/verify/client.h"
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/format/json.h"
@@ -26,7 +26,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* The manifest of this machine's kind, or of the only image that is there. */
+/* The manifest for this machine's platform, or of the only image present. */
 static json_t *manifest_of(const char *ns, json_t *document, const struct ocv_platform *host)
 {
     size_t i;

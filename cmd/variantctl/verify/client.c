@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ERRORS_MAX 4096 /* the end of what it complains about is looked at */
+#define ERRORS_MAX 4096 /* size of the end of its errors that is searched */
 
-/* The last line that says something; false: none does. */
+/* The last line with text; false if there is none. */
 static bool last_line(int fd, char *out, size_t size)
 {
     off_t end = lseek(fd, 0, SEEK_END);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Containers that run, with the devices of their own specification. podman keeps it in a file,
- * containerd's client prints it, and docker's tells what it was asked for. */
+/* Running containers with the devices in their specification. podman stores it in a file,
+ * containerd's client prints it, and docker prints what was requested. */
 #include "cmd/variantctl/verify/client.h"
 #include "cmd/variantctl/verify/verify_sources.h"
 #include "lib/base/file.h"
@@ -34,7 +34,7 @@ static json_t *capture_json(const char *const argv[])
 struct container_walk {
     local_image_visit visit;
     void *data;
-    const char *place, *name, *image; /* the image's name as it was asked for, or NULL */
+    const char *place, *name, *image; /* the image's name as requested, or NULL */
     const char *given;
 };
 
@@ -51,7 +51,7 @@ static int visit_container(void *data, const struct local_image *image)
     return w->visit(w->data, &one);
 }
 
-/* `id`: what the engine finds the image by. */
+/* `id`: the engine's name for the image. */
 static int visit_spec(const struct container_walk *walk, const json_t *spec, const char *id,
                       bool asked, struct ocv_error *err)
 {
@@ -83,7 +83,7 @@ static void add_text(json_t *list, const char *before, const char *text)
         json_array_append_new(list, json_string(line));
 }
 
-/* "A,B": the ids of a request, or its number of devices from the first on, or "all". */
+/* "A,B": the device ids of a request, or of the first N devices if it has a number, or "all". */
 static void write_ids(const json_t *request, struct ocv_buffer *out)
 {
     const json_t *ids = json_object_get(request, "DeviceIDs"), *one;
@@ -102,7 +102,7 @@ static void write_ids(const json_t *request, struct ocv_buffer *out)
             return;
 }
 
-/* What it was asked for, as a specification has it. `*asked`: --gpus says which. */
+/* The requested devices in the form of a specification. `*asked`: --gpus selects them. */
 static json_t *spec_of_docker(const json_t *container, bool *asked)
 {
     const json_t *host = json_object_get(container, "HostConfig"), *one;
@@ -128,7 +128,7 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
         if (ids.len && driver && strcmp(driver, "cdi") == 0)
             json_object_set_new(cdi, key, json_string(ids.data));
         else if (ids.len && !*asked)
-            *asked = json_array_clear(env) == 0; /* what the image has there does not count then */
+            *asked = json_array_clear(env) == 0; /* then the image's variables do not count */
         if (ids.len && *asked && !json_object_get(cdi, key))
             add_text(env, OCV_REQUIREMENT_DEVICES "=", ids.data);
     }
@@ -157,7 +157,7 @@ static int visit_inspected(const char *engine, const json_t *container, local_im
     return status;
 }
 
-/* The containers of an engine, or of one of containerd's namespaces. */
+/* The containers of an engine, or of a containerd namespace. */
 struct place_walk {
     const char *place; /* "docker", "podman", "containerd:NAMESPACE" */
     local_image_visit visit;

@@ -23,7 +23,7 @@ int image_checker_begin(struct image_checker *j, struct cli *cli, struct ocv_err
     return status == OCV_OK ? names_check(cli, cli->config, cli->plain, NULL, err) : status;
 }
 
-/* A reference has nothing that a shell would read otherwise; one by digest stays what it is. */
+/* A reference needs no quoting in a shell; a name with a digest always means the same image. */
 static bool can_be_pulled(const char *name)
 {
     ocv_auto(ocv_reference) reference = NULL;
@@ -31,8 +31,8 @@ static bool can_be_pulled(const char *name)
            ocv_reference_parse(name, &reference, NULL) == OCV_OK;
 }
 
-/* Without a character that a shell would read: the line is there to be copied, and a layout's names
- * are whatever its author wrote. */
+/* True if the word needs no quoting: the command is meant to be copied, and names in a layout are
+ * chosen by its author. */
 static bool is_plain_word(const char *text)
 {
     return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -48,7 +48,7 @@ static bool is_same_name(const char *a, const char *b)
            y->tag && strcmp(x->tag, y->tag) == 0;
 }
 
-/* An image of a set may have the name of one image beside that of the set. */
+/* An image of a set may have its own name besides the set's. */
 static const char *name_of(const struct local_image *image, const struct known_image *k)
 {
     for (size_t i = 0; k->said.reference && i < image->n_names; i++)
@@ -57,8 +57,8 @@ static const char *name_of(const struct local_image *image, const struct known_i
     return image->name;
 }
 
-/* The name under which this machine's build is found: the reference that was resolved here, since
- * the image's name may be a tag of this image alone. NULL: not known. */
+/* The name under which this machine's build can be pulled: the reference resolved here, since the
+ * image's name may be a tag of this image only. NULL: unknown. */
 static const char *source_of(const struct known_image *k, const char *name)
 {
     ocv_auto(ocv_reference) asked = NULL;
@@ -70,8 +70,8 @@ static const char *source_of(const struct known_image *k, const char *name)
     return can_be_pulled(name) ? name : NULL;
 }
 
-/* What to do about one that does not fit, or fits less than another; NULL: nothing, or no memory. A
- * layout has tags alone at times: what was asked for when it was chosen has the name. */
+/* The command that fixes an image that does not fit, or is not the best; NULL: none, or no memory.
+ * Images in a layout may have only tags; the reference recorded for the choice has the name. */
 static char *remedy_of(const struct local_image *image, const struct known_image *k,
                        const char *verdict, const char *name)
 {
@@ -92,7 +92,7 @@ static char *remedy_of(const struct local_image *image, const struct known_image
     return made < 0 ? NULL : line;
 }
 
-/* An index in a layout fits where something in it does. */
+/* An index in a layout fits if one of its entries does. */
 static const char *check_index(const struct image_checker *j, const struct ocv_index *index,
                                const struct ocv_resolve_options *choose, struct known_image *k,
                                struct ocv_buffer *reason, struct ocv_error *err)
@@ -124,13 +124,12 @@ static const char *check_known(const struct image_checker *j,
                       &fits, reason, err) < 0)
         return "unknown";
     if (!fits && strcmp(k->by, "labels") == 0)
-        return "warning"; /* FROM inherits labels: they may be another image's */
+        return "warning"; /* labels are inherited, so they may be another image's */
     return fits ? "fits" : "misfit";
 }
 
-/* Where variants are chosen for it, the default entry may not be the best, unless pods have builds
- * of their own. Compares with the kept index, else asks variantd, which thereby learns of the
- * image. */
+/* If variants are chosen for it, the default entry may not be the best, unless pods have builds of
+ * their own. Compares with the kept index, else asks variantd, which also records the image. */
 static const char *compare_to_best(struct image_checker *j, const struct local_image *image,
                                    const struct ocv_config *config,
                                    const struct ocv_resolve_options *choose, struct known_image *k,
@@ -140,7 +139,7 @@ static const char *compare_to_best(struct image_checker *j, const struct local_i
     bool on = ocv_config_choose(config) == OCV_CHOOSE_ON &&
               ocv_config_workload(config) == OCV_WORKLOAD_OFF;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
-        return verdict; /* replaced: another image has its name now */
+        return verdict; /* the name now belongs to another image */
     if (fits && on && known_lesser(j->records, k, j->cli->profile, choose, reason))
         verdict = "lesser";
     if (!j->ask || (!fits && strcmp(verdict, "none") != 0))
@@ -155,7 +154,7 @@ static const char *compare_to_best(struct image_checker *j, const struct local_i
     return told;
 }
 
-/* An image that nothing is known of need not be one without variants. */
+/* An image without a record may still have variants. */
 static void explain_none(const struct known_image *k, struct ocv_buffer *reason)
 {
     reason->len = 0;

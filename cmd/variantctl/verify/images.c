@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl images: what is on this machine that has variants, and what is to be done about it. */
+/* variantctl images: the local images that have variants, and what to do about them. */
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/format/json.h"
@@ -14,7 +14,7 @@
 struct image_report {
     struct image_checker checker;
     json_t *images, *missed;
-    size_t n, unrecorded; /* images that were looked at; of which nothing is known here */
+    size_t n, unrecorded; /* images examined; those without a record */
     struct ocv_option_list places;
     bool json;
 };
@@ -83,7 +83,7 @@ static int add_missed(struct image_report *l, const char *where, const struct oc
                : OCV_OK;
 }
 
-/* Where vpull puts images without an engine, if it ever did. */
+/* The directory that vpull uses without an engine, if it exists. */
 static int scan_own(struct image_report *l, struct ocv_error *err)
 {
     char place[4096] = "oci:";
@@ -105,7 +105,7 @@ static int scan_everywhere(struct image_report *l, struct ocv_error *err)
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : scan_own(l, err);
 }
 
-/* A place that was named has to answer. */
+/* A place named by the user must answer. */
 static int scan_source(struct image_report *l, const char *where, struct ocv_error *err)
 {
     struct ocv_error why = {0};
@@ -125,7 +125,7 @@ static const char *text_of(const json_t *image, const char *key, const char *oth
     return text ? text : otherwise;
 }
 
-/* Widths of the columns before the last. */
+/* Widths of all columns but the last. */
 struct image_widths {
     int where, image, label;
 };
@@ -190,7 +190,7 @@ static int format_json(const struct image_report *l, struct ocv_buffer *out, str
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 
-/* Names and labels are what the authors of images wrote; a line ends only where one ends. */
+/* Names and labels are untrusted; only our own newlines may end a line. */
 static void clean_lines(char *text)
 {
     for (char *line = text, *end; line && *line; line = end ? end + 1 : NULL) {

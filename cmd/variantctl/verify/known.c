@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the node's own memory knows of an image: its records, its kept indexes, and variantd. */
+/* What the node knows about an image: its records, its kept indexes, and variantd. */
 #include "cmd/variantctl/verify/verify_known.h"
 #include "lib/records/daemon_verdict.h"
 #include "lib/records/records.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define REFERENCE_MAX 1600u
-#define ASK_MS 10000u /* it may have to ask a registry */
+#define ASK_MS 10000u /* it may ask a registry */
 
 void known_set_label(struct known_image *k, const char *label)
 {
@@ -23,7 +23,7 @@ void known_set_label(struct known_image *k, const char *label)
     k->said = copy;
 }
 
-/* Without a name, all repositories that have the digest must say the same. */
+/* Without a name, all repositories with the digest must agree. */
 static int add_record(void *data, const struct ocv_record *record)
 {
     struct known_image *k = data;
@@ -39,7 +39,7 @@ static int add_record(void *data, const struct ocv_record *record)
     return OCV_OK;
 }
 
-/* Entries of an index that this node has resolved, though another image of it was chosen. */
+/* Entries of an index resolved on this node, even if another entry was chosen. */
 static int hear_index(void *data, struct ocv_record_index *kept)
 {
     const struct known_image *k = data;
@@ -61,7 +61,7 @@ void known_forget(struct known_image *k)
     k->heard[0] = '\0';
 }
 
-/* True if one of them knows it; what repositories say that differ is nothing. */
+/* True if one of them knows it; contradicting repositories count as unknown. */
 static bool look_up(const char *records, const char *repository, const char *digest, bool record,
                     struct known_image *k)
 {
@@ -69,12 +69,12 @@ static bool look_up(const char *records, const char *repository, const char *dig
     k->digest = digest;
     int status = record ? ocv_record_walk(records, repository, digest, add_record, k, NULL)
                         : ocv_record_index_walk(records, repository, digest, hear_index, k, NULL);
-    if (status >= 0 && record && k->n && !repository) /* siblings must not say something else */
+    if (status >= 0 && record && k->n && !repository) /* sibling repositories must agree */
         status = ocv_record_index_walk(records, NULL, digest, hear_index, k, NULL);
     return status >= 0 && k->n > 0 && !k->differ;
 }
 
-/* In full, or NULL. */
+/* The full repository name, or NULL. */
 static char *repository_of(const char *name)
 {
     ocv_auto(ocv_reference) reference = NULL;
@@ -116,7 +116,7 @@ void known_free(struct known_image *k)
     free(k->repository);
 }
 
-/* ---- is there a better one? ------------------------------------------------------------------ */
+/* ---- better entries -------------------------------------------------------------------------- */
 
 bool known_lesser(const char *records, const struct known_image *k,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
@@ -132,7 +132,7 @@ bool known_lesser(const char *records, const struct known_image *k,
         const struct ocv_entry *best = ocv_decision_selected(decision);
         lesser = best && ocv_index_find_digest(kept.index, k->digest) &&
                  strcmp(best->digest, k->digest) != 0;
-        reason->len = lesser ? 0 : reason->len; /* what else there is to know matters less */
+        reason->len = lesser ? 0 : reason->len; /* the reason for a better entry takes precedence */
         if (lesser && ocv_buffer_printf(reason, NULL, "%s fits it better",
                                         best->label ? best->label : "the default entry") < 0)
             lesser = false;
@@ -159,7 +159,7 @@ bool known_hopeless(const char *records, const struct known_image *k,
     return none;
 }
 
-/* As variantd is asked: REPOSITORY:TAG, or REPOSITORY@DIGEST where the name has no tag. */
+/* The reference for variantd: REPOSITORY:TAG, or REPOSITORY@DIGEST without a tag. */
 static bool write_reference(const struct known_image *k, const char *name, char out[REFERENCE_MAX])
 {
     ocv_auto(ocv_reference) reference = NULL;

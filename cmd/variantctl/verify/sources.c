@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Engines are asked through their own clients, which know contexts, rootless sockets and remote
- * hosts; what they print as JSON is stable, their tables are not. */
+/* Lists images through the engines' own clients, which know contexts, rootless sockets and remote
+ * hosts. Their JSON output is stable, unlike their tables. */
 #include "cmd/variantctl/verify/verify_sources.h"
 
 #include "cmd/common/cli_complete.h"
@@ -17,7 +17,7 @@
 
 #define IDS_AT_ONCE 200u
 #define NAMES_MAX 32u
-#define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
+#define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
 /* ---- docker and podman: ids, then everything about them -------------------------------------- */
 
@@ -26,10 +26,10 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* What an engine knows an image by. */
+/* An image's identities in an engine. */
 struct known_by {
     const char *digests[DIGESTS_MAX], *repositories[DIGESTS_MAX];
-    char *owned[DIGESTS_MAX]; /* the texts of the repositories */
+    char *owned[DIGESTS_MAX]; /* owned text of the repositories */
     size_t n;
 };
 
@@ -44,9 +44,9 @@ static void add_digest(struct known_by *k, const char *digest, char *repository)
     k->repositories[k->n++] = repository;
 }
 
-/* An image that came by an index has the index's digest and its manifest's, one that was loaded
- * from an archive as well has another: podman's own, then those of "repo@sha256:...". A digest that
- * came from one repository and no other is of that one. */
+/* An image pulled by an index has the digests of the index and of its manifest; one also loaded
+ * from an archive has another. podman's own digest comes first, then those of "repo@sha256:...". A
+ * digest that only one repository has belongs to that repository. */
 static void digests_of(const json_t *image, struct known_by *out)
 {
     const char *own = text_of(image, "Digest");
@@ -104,16 +104,16 @@ static int visit_inspected(const char *engine, const json_t *image, local_image_
     return status;
 }
 
-/* One engine that is asked. */
+/* A query to one engine. */
 struct engine_walk {
     const char *engine;
     local_image_visit visit;
     void *data;
-    size_t unread; /* images of which it does not tell */
+    size_t unread; /* images on which it did not report */
     struct ocv_error why;
 };
 
-/* What it prints of some images, even where it fails in the end. */
+/* Collect the engine's JSON about some images, even if the command fails in the end. */
 static int ask_about(const struct engine_walk *w, const char *const *ids, size_t n, json_t **list,
                      struct ocv_error *err)
 {
@@ -142,7 +142,7 @@ static int visit_list(const struct engine_walk *w, const json_t *list)
     return status;
 }
 
-/* "sha256:HEX", or HEX alone as podman has it. */
+/* "sha256:HEX", or HEX alone as in podman. */
 static const char *hex_of(const char *id)
 {
     const char *colon = strchr(id, ':');
@@ -162,8 +162,8 @@ static bool is_listed(const json_t *list, const char *id)
     return false;
 }
 
-/* One that is left out of what was printed of many. A manifest list that was made here and whose
- * images are elsewhere is no image, nor is one that has gone since. */
+/* Query an image that was missing in the output for many. Skips a manifest list made here without
+ * its images, and an image removed since. */
 static int inspect_one(struct engine_walk *w, const char *id, struct ocv_error *err)
 {
     static const char *const no_image[] = {"manifest list", "no such image", "No such image",
@@ -203,7 +203,7 @@ static int inspect_images(struct engine_walk *w, const char *const *ids, size_t 
     return status;
 }
 
-/* Those without a tag again by themselves: docker's client leaves them out from 29 on. */
+/* Untagged images are listed separately: docker's client omits them from version 29 on. */
 static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_error *err)
 {
     const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
@@ -225,7 +225,7 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
     char *rest = text.len ? text.data : NULL, *line;
     while (status == OCV_OK && (line = client_next_line(&rest))) {
         if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
-            continue; /* another name of an image before */
+            continue; /* another name of an image listed before */
         ids[n++] = line;
         if (n == IDS_AT_ONCE) {
             status = inspect_images(&w, ids, n, err);
@@ -242,15 +242,15 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
 
 /* ---- containerd ------------------------------------------------------------------------------ */
 
-/* The images of a namespace, or of all. */
+/* The images of one namespace, or of all. */
 struct namespace_walk {
-    const char *name; /* of the image that is asked for, or NULL */
+    const char *name; /* of the requested image, or NULL */
     const char *where;
     local_image_visit visit;
     void *data;
 };
 
-/* "REF TYPE DIGEST SIZE ...": ctr has no other form; its first three columns are as old as it is.
+/* "REF TYPE DIGEST SIZE ...": ctr has no other format; its first three columns have never changed.
  */
 static int visit_row(void *data, char *line, struct ocv_error *err)
 {
@@ -259,7 +259,7 @@ static int visit_row(void *data, char *line, struct ocv_error *err)
     char *save = NULL, *ref = strtok_r(line, " \t", &save), *type = strtok_r(NULL, " \t", &save);
     const char *digest = type ? strtok_r(NULL, " \t", &save) : NULL;
     if (!digest || !ocv_digest_wellformed(digest))
-        return OCV_OK; /* the head of the table */
+        return OCV_OK; /* the table's header */
     const struct local_image found = {
         .where = w->where, .name = ref, .digests = &digest, .n_digests = 1};
     return w->visit(w->data, &found);

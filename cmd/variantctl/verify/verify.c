@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
+/* variantctl verify: drivers get downgraded and cards moved, so check that pulled images still fit.
+ */
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/paths.h"
@@ -16,8 +17,8 @@ struct verify {
     json_t *results;
     struct ocv_option_list places;
     bool json, all;
-    bool strict; /* a lesser one is a failure */
-    bool unread; /* an engine that is here does not tell of all its images */
+    bool strict; /* a lesser image is a failure */
+    bool unread; /* an engine did not report on all its images */
     size_t fits, lesser, misfits, warnings, unchecked, unrecorded;
 };
 
@@ -95,8 +96,8 @@ static int check_image(void *data, const struct local_image *image)
     return status;
 }
 
-/* A container is judged by its own devices where its image's repository has `workload: devices`;
- * elsewhere its image has been judged. */
+/* A container is checked against its own devices if its image's repository has `workload: devices`;
+ * otherwise its image has been checked already. */
 static int check_container(void *data, const struct local_image *image)
 {
     struct verify *v = data;
@@ -116,14 +117,14 @@ static int check_place(struct verify *v, const char *where, struct ocv_error *er
     return status;
 }
 
-/* Those that it does tell of have been checked. */
+/* Images that it does report have been checked. */
 static void count_missed(struct verify *v, const char *where, const struct ocv_error *why)
 {
     v->unread = true;
     cli_warn(v->cli, "%s: %s", where, why->message);
 }
 
-/* Engines that do not answer are not a failure unless they were named. */
+/* An engine that does not answer is a failure only if it was named. */
 static int scan_everywhere(struct verify *v, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
@@ -170,7 +171,7 @@ static int print_row(const json_t *r, struct ocv_error *err)
                  reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
                  remedy ? remedy : "") < 0)
         return ocv_error_nomem(err);
-    ocv_text_clean(line); /* names and labels are what the authors of images wrote */
+    ocv_text_clean(line); /* names and labels are untrusted */
     puts(line);
     free(line);
     return OCV_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The images that are on this node: what engines and layouts list. */
+/* The images on this node, as listed by engines and layouts. */
 #ifndef OCV_VERIFY_SOURCES_H
 #define OCV_VERIFY_SOURCES_H
 
@@ -7,14 +7,14 @@
 
 #include <jansson.h>
 
-/** One image somewhere. Borrowed for the call. */
+/** One image. Borrowed during the call. */
 struct local_image {
     const char *where;        /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
     const char *name;         /**< as the engine shows it, or NULL */
-    const char *const *names; /**< all that it has, the same among them; may be NULL */
+    const char *const *names; /**< all its names, including that one; may be NULL */
     size_t n_names;
-    /** Every digest that the engine knows it by, its manifest's first; none where it does not tell.
-     *  Each with the repository that it came from, or NULL where only the image's name tells. */
+    /** All digests by which the engine knows it, its manifest's first; none if unknown. Each has
+     *  the repository from which it came, or NULL if only the image's name shows that. */
     const char *const *digests;
     const char *const *repositories;
     size_t n_digests;
@@ -28,24 +28,24 @@ struct local_image {
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 
-/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces),
- * "oci:DIR". OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer.
- * OCV_ERR_ENGINE: some images could not be read; the others have been visited. Messages quote the
- * client. A non-zero return of `visit` stops and is returned. */
+/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces), "oci:DIR".
+ *  OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer. OCV_ERR_ENGINE:
+ *  some images could not be read, the others have been visited. Messages quote the client. A
+ *  non-zero return of `visit` stops the iteration and is returned. */
 int local_images(const char *where, local_image_visit visit, void *data,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Visit the images of one engine that the text names ("docker", "podman": ids, one a line; "ctr"'s
- *  namespace NS as "containerd:NS": one name). */
+/** Visit the named images of one engine ("docker", "podman": ids, one per line; "containerd:NS", a
+ *  namespace of ctr: one name). */
 int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
                        struct ocv_error *err) OCV_WARN_UNUSED;
-/** Visit the images of containers that run, by the same places, each with what the container was
- *  given; `where` is "PLACE, container NAME". A layout has none. What cannot be read of one is left
- *  out. */
+/** Visit the images of running containers at the same places, each with the container's devices;
+ *  `where` is "PLACE, container NAME". A layout has none. Containers that cannot be read are
+ *  skipped. */
 int local_containers(const char *where, local_image_visit visit, void *data,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** The hook of struct cli_command for PLACE. */
+/** Hook of struct cli_command for PLACE. */
 bool local_images_complete(struct ocv_completion *c, const char *kind);
 
 #endif

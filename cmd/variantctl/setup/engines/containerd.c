@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* containerd: one directory of hosts.toml files, and its own configuration only where `config_path`
- * does not lead to one.
+/* containerd: one directory of hosts.toml files, and containerd's own configuration only if
+ * `config_path` does not name that directory.
  *
- * From 2.1 on, CRI pulls through the transfer service, which takes `config_path` for one directory
- * even where it is a list (the default of 2.2 is such a list): no mirror is asked then and nothing
- * is logged. So the list becomes one directory there. `registry.mirrors` and `config_path` together
- * keep the CRI plugin from starting: refused. */
+ * From 2.1 on, CRI pulls through the transfer service, which reads `config_path` as one
+ * directory even if it is a list (as in the default of 2.2). No mirror is asked then, and
+ * nothing is logged. So the list is replaced by one directory. `registry.mirrors` together with
+ * `config_path` keeps the CRI plugin from starting, so that is refused. */
 #include "cmd/variantctl/setup/engines/containerd.h"
 #include "cmd/variantctl/setup/tree.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* A file of our own making says which version it is. */
+/* A configuration file that we create states its version. */
 static int start_config(struct containerd_config *config, struct containerd_part *part,
                         struct ocv_buffer *text, struct ocv_error *err)
 {
@@ -68,7 +68,7 @@ static int set_config_path(struct containerd_config *config, const char *hosts,
     return status;
 }
 
-/* Which directory, and whether containerd has to be told about it. */
+/* Choose the directory, and whether containerd must be told about it. */
 static int choose_directory(struct containerd_config *config, bool *tell, struct ocv_error *err)
 {
     struct setup *setup = config->setup;
@@ -105,7 +105,7 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
     return status;
 }
 
-/* The configuration is another program's: print what it would need; exit status 5 tells
+/* The configuration belongs to another program: print what it would need. Exit status 5 tells
  * programs. */
 static int report_needed(const struct containerd_config *config, const char *path,
                          struct ocv_error *err)
@@ -152,9 +152,9 @@ static int plan_config(struct containerd_config *config, const char *path, struc
     return status;
 }
 
-/* ---- what runs ------------------------------------------------------------------------------- */
+/* ---- running daemons ------------------------------------------------------------------------- */
 
-/* A path among a process's arguments, as that process takes it; NULL: it is not there. */
+/* A path in a process's arguments as that process sees it; NULL if it does not exist. */
 static char *file_of_process(const char *pid, const char *path)
 {
     char text[4096];
@@ -165,8 +165,8 @@ static char *file_of_process(const char *pid, const char *path)
                : NULL;
 }
 
-/* A containerd that was started with another file (and not by dockerd for itself) does not see what
- * is written here. */
+/* Note it if a running containerd (other than dockerd's own) was started with another file, and so
+ * will not see the changes. */
 static int note_other_config(struct setup *setup, const char *path, const char *cmdline, size_t len,
                              const char *pid, struct ocv_error *err)
 {
@@ -207,7 +207,7 @@ static int check_running(struct setup *setup, const char *path, struct ocv_error
     return status;
 }
 
-/* nerdctl reads two directories by default, and not containerd's configuration. */
+/* By default nerdctl reads two directories, and not containerd's configuration. */
 static int note_readers(struct setup *setup, const char *directory, struct ocv_error *err)
 {
     bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* containerd's configuration with its imports: what counts, and what keeps us out. */
+/* containerd's configuration with its imports: the settings in effect, and those that prevent a
+ * set-up. */
 #include "cmd/variantctl/setup/engines/containerd.h"
 
 #include <fnmatch.h>
@@ -30,9 +31,9 @@ static bool has_table(const struct toml *toml, const char *path)
     return false;
 }
 
-/* The plugin's table in each version of the configuration. containerd 2 also takes the new name in
- * a file that calls itself version 2, and such files are about; in one of version 1, or without a
- * version, it takes no other. */
+/* The plugin's table in each version of the configuration. In a version 2 file containerd 2 also
+ * accepts the new name, and such files exist; in a file of version 1, or without a version, it does
+ * not. */
 static const char *plugin_table(const struct containerd_config *config,
                                 const struct containerd_part *part)
 {
@@ -72,7 +73,7 @@ static int read_version(struct containerd_part *part, int inherited, struct ocv_
     return OCV_OK;
 }
 
-/* IMPORT may be relative to the file that names it, and its last component a pattern. */
+/* IMPORT may be relative to the importing file, and its last component may be a pattern. */
 static int add_import(struct containerd_config *config, const char *parent, const char *import,
                       int inherited, struct ocv_error *err)
 {
@@ -131,7 +132,7 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
     int status = setup_open(config->setup, path, &file, err);
     for (size_t i = 0; status == OCV_OK && i < config->n; i++)
         if (config->parts[i].file == file)
-            return OCV_OK; /* also where imports go in a circle */
+            return OCV_OK; /* also ends circular imports */
     if (status < 0 || (!file->want.there && config->n > 0))
         return status;
     if (config->n == CONTAINERD_CHAIN_MAX)
@@ -148,7 +149,8 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
     return status < 0 ? status : add_imports(config, index, err);
 }
 
-/* Mirrors, or TLS settings in `configs`: the plugin does not start with them and config_path. */
+/* The plugin does not start if `mirrors`, or TLS settings in `configs`, are combined with
+ * config_path. */
 static int refuse_old_style(const struct containerd_part *part, struct ocv_error *err)
 {
     char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
@@ -177,7 +179,7 @@ static int refuse_old_style(const struct containerd_part *part, struct ocv_error
     return OCV_ERR_CONFIG;
 }
 
-/* config_path of a part; `*out` NULL where it is not set or empty. */
+/* config_path of a part; `*out` is NULL if it is unset or empty. */
 static int part_config_path(const struct containerd_part *part, char **out, struct ocv_error *err)
 {
     char *path = containerd_registry_path(part->plugin, "config_path", err);
@@ -199,8 +201,8 @@ static int part_config_path(const struct containerd_part *part, char **out, stru
     return OCV_OK;
 }
 
-/* Up to 1.7 the last file that names the plugin replaces the others' whole table; from 2.0 on
- * tables are merged. Setting a key in the last such file has the last word in both. */
+/* Up to 1.7 the last file with the plugin's table replaces the others' whole table; from 2.0 on
+ * tables are merged. A key in the last such file takes precedence in both cases. */
 int containerd_check(struct containerd_config *config, struct ocv_error *err)
 {
     bool merged = !config->engine.known || config->engine.major >= 2;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* podman and CRI-O (also skopeo and buildah): a drop-in under registries.conf.d.
  *
- * A [[registry]] of a file that is read later replaces one with the same prefix as a whole, so ours
- * repeats what an earlier file says about the registry and puts our mirror before its mirrors. The
- * library puts /v2/ directly behind HOST:PORT: a mirror's path names the registry, and neither
- * /proxy nor a colon can stand in it. */
+ * A [[registry]] in a later file completely replaces an earlier one with the same prefix, so
+ * ours repeats the earlier file's settings, with our mirror before its mirrors. The library
+ * appends /v2/ directly to HOST:PORT, so a mirror's path names the registry, and can contain
+ * neither /proxy nor a colon. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #define OUR_PREFIX "50-ocivariant"
 #define MIRROR_TABLE "registry" TOML_DOT "mirror"
 
-/* What other files say about one registry. */
+/* Settings of one registry in other files. */
 struct registry_entry {
-    struct ocv_buffer keys;    /* lines of its [[registry]] but prefix and location */
+    struct ocv_buffer keys;    /* lines of its [[registry]] except prefix and location */
     struct ocv_buffer mirrors; /* its [[registry.mirror]] blocks */
     char *location;            /* raw, or NULL */
 };
@@ -29,7 +29,7 @@ static void entry_free(struct registry_entry *entry)
     free(entry->location);
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- existing files -------------------------------------------------------------------------- */
 
 static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
                      struct registry_entry *entry, struct ocv_error *err)
@@ -57,7 +57,7 @@ static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *
     return status;
 }
 
-/* Take over the [[registry]] at `header` with its mirrors. */
+/* Copy the [[registry]] at `header` with its mirrors. */
 static int copy_entry(const char *source, const struct toml *toml, size_t header,
                       struct registry_entry *entry, struct ocv_error *err)
 {
@@ -101,7 +101,7 @@ static bool wildcard_covers(const char *prefix, const char *host)
            strcmp(host + n - (m - 1), prefix + 1) == 0;
 }
 
-/* One [[registry]] of a file that is not ours. `later`: the file is read after ours. */
+/* A [[registry]] in a file of others. `later`: that file is read after ours. */
 static int scan_entry(struct setup *setup, const char *source, const struct toml *toml,
                       size_t header, const char *host, bool later, struct registry_entry *entry,
                       struct ocv_error *err)
@@ -151,9 +151,8 @@ static int scan_file(struct setup *setup, const struct setup_file *file, const c
     return status;
 }
 
-/* The drop-ins of a directory by name. `own_name`: ours in it, NULL in a directory that is read
- * before.
- */
+/* The drop-ins of a directory, by name. `own_name`: our file in it, or NULL if the directory is
+ * read before ours. */
 static int scan_drop_ins(struct setup *setup, const char *directory, const char *own_name,
                          const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
@@ -173,7 +172,7 @@ static int scan_drop_ins(struct setup *setup, const char *directory, const char 
         bool own = own_name && strcmp(names[i], own_name) == 0;
         if (m < 6 || strcmp(names[i] + m - 5, ".conf") != 0 ||
             (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && !own))
-            continue; /* another set-up of ours says the same as this one */
+            continue; /* our drop-in for the other engine has the same content */
         path.len = len;
         status = ocv_buffer_printf(&path, err, "/%s", names[i]);
         if (status == OCV_OK)
@@ -193,8 +192,9 @@ static bool record_in(const struct setup_record *record, const char *directory)
            strncmp(record->path + n, "/registries.conf.d/", 19) == 0;
 }
 
-/* podman and CRI-O read each other's drop-in: where both name a registry, podman's, which is read
- * last, would undo a fail-closed set-up of CRI-O, or close podman's way against its own set-up. */
+/* podman and CRI-O read each other's drop-ins, podman's last. If both name a registry, podman's
+ * would undo a fail-closed set-up of CRI-O, or CRI-O's would make podman fail closed against its
+ * own set-up. */
 static int check_other(const struct setup *setup, const char *directory, const char *host,
                        struct ocv_error *err)
 {
@@ -222,8 +222,8 @@ static int check_other(const struct setup *setup, const char *directory, const c
     return status;
 }
 
-/* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
- * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
+/* Read all files in the library's order: registries.conf, then the drop-ins by name. A user's
+ * registries.conf replaces the system's files; without one the user's drop-ins come last. */
 static int scan_all(struct setup *setup, const char *directory, const char *own_name,
                     const char *host, struct registry_entry *entry, struct ocv_error *err)
 {
@@ -243,9 +243,9 @@ static int scan_all(struct setup *setup, const char *directory, const char *own_
     return status < 0 ? status : scan_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- our drop-in ----------------------------------------------------------------------------- */
 
-/* 127.0.0.1:340/docker.io, with ":" of the registry's name as "--". */
+/* 127.0.0.1:340/docker.io; a colon in the registry's name is written as "--". */
 static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,
                            struct ocv_error *err)
 {
@@ -319,7 +319,7 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
         status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", directory, name);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK && file->want.there) /* what others put into it stays */
+    if (status == OCV_OK && file->want.there) /* keeps others' additions to it */
         status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
     else if (status == OCV_OK)
         status = ocv_buffer_printf(&text, err,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Docker: `registry-mirrors` of daemon.json for the classic store (docker.io alone, whatever is
- * asked for); hosts.toml files where the containerd store is in use and read (28.0 and later). */
+/* Docker: with the classic store, `registry-mirrors` in daemon.json (docker.io only, whatever is
+ * requested); with the containerd store, hosts.toml files where it reads them (28.0 and later). */
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/mirror_registries.h"
 
@@ -15,7 +15,7 @@
 
 enum store { STORE_CLASSIC, STORE_CONTAINERD };
 
-/* features.containerd-snapshotter: 1 on, 0 off, -1 not said. */
+/* features.containerd-snapshotter: 1 on, 0 off, -1 not set. */
 static int read_feature(const struct setup_file *file, int *out, struct ocv_error *err)
 {
     json_t *root = NULL;
@@ -51,7 +51,7 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
     else if (!*setup->root && !setup->engine_version && setup_ask(argv, answer, sizeof(answer)) &&
              strchr(answer, '['))
         *out = strstr(answer, "io.containerd.snapshotter") ? STORE_CONTAINERD : STORE_CLASSIC;
-    else if (setup_version_at_least(version, 29, 0)) { /* new installations have the other one */
+    else if (setup_version_at_least(version, 29, 0)) { /* new ones use the other store */
         ocv_error_set(err, OCV_ERR_CONFIG,
                       "docker %s may have either image store, and its daemon does not answer",
                       version->text);
@@ -77,7 +77,7 @@ static bool text_has_flag(const struct setup_content *content)
     return false;
 }
 
-/* The daemon does not start where the flag and the file both name mirrors. */
+/* The daemon does not start if both the flag and the file name mirrors. */
 static int refuse_flag(struct setup *setup, struct ocv_error *err)
 {
     static const char *const places[] = {
@@ -148,7 +148,7 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
         return OCV_ERR_CONFIG;
     }
     status = refuse_flag(setup, err);
-    if (status == OCV_OK) /* a path is not allowed here */
+    if (status == OCV_OK) /* no path is allowed here */
         status = ocv_buffer_printf(&url, err, "http://%s", setup->listen);
     if (status == OCV_OK)
         status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);

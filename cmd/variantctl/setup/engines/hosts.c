@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hosts.toml, which containerd, nerdctl and Docker's containerd store read at every pull: one
- * directory for each registry, `_default` for all that have none. */
+/* hosts.toml files, which containerd, nerdctl and Docker's containerd store read at every pull: a
+ * directory for each registry, and `_default` for all others. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Whether our table may be put in: what the file has already, and in which notation. */
+/* Checks whether our table can be inserted into the file's content and notation. */
 static int check_hosts(const char *source, const struct toml *toml, const char *url,
                        bool fail_closed, bool *present, size_t *first, struct ocv_error *err)
 {
@@ -55,7 +55,7 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
     return OCV_OK;
 }
 
-/* Above the comment lines that belong to the header. */
+/* The position above the comment lines that belong to the header. */
 static size_t above_comments(const struct toml *toml, size_t at)
 {
     while (at > 0) {
@@ -109,7 +109,7 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
                                       : toml_set(source, text, "", "server", quoted.data, err);
 }
 
-/* ---- certificates beside it ------------------------------------------------------------------ */
+/* ---- certificates ---------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -126,8 +126,8 @@ static int append_quoted(struct ocv_buffer *out, const char *lead, const char *n
     return status < 0 ? status : ocv_buffer_printf(out, err, "%s", tail);
 }
 
-/* A directory in Docker's manner has *.crt (authorities) and NAME.cert with NAME.key (the
- * client's); where a hosts.toml appears they are no longer looked at, so that it has to name them.
+/* A directory in Docker's style has *.crt (authorities) and NAME.cert with NAME.key (client
+ * certificates). containerd ignores them once there is a hosts.toml, so that file must name them.
  */
 static int name_certificates(const struct setup *setup, const char *directory,
                              struct ocv_buffer *out, struct ocv_error *err)
@@ -156,9 +156,9 @@ static int name_certificates(const struct setup *setup, const char *directory,
     return status;
 }
 
-/* variantd's configuration names an authority for the registry that containerd would have to trust,
- * too: what it pulls after the answer comes from there. NULL: none, or containerd asks variantd
- * alone. */
+/* The certificate authority that variantd's configuration names for the registry: containerd must
+ * trust it too, because it pulls the content from the registry. NULL: none, or containerd asks only
+ * variantd. */
 static const char *authority_of(const struct setup *setup, const char *host)
 {
     if (setup->fail_closed || !host)
@@ -167,7 +167,7 @@ static const char *authority_of(const struct setup *setup, const char *host)
     return config.insecure ? NULL : config.ca;
 }
 
-/* Into a file that is ours alone, else a note. */
+/* Written only into a file that is ours alone; otherwise a note. */
 static int name_authority(struct setup *setup, const char *path, const char *host,
                           struct ocv_buffer *text, struct ocv_error *err)
 {
@@ -183,9 +183,9 @@ static int name_authority(struct setup *setup, const char *path, const char *hos
     return status < 0 ? status : append_quoted(text, "ca = ", ca, "\n", err);
 }
 
-/* ---- which files ----------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* `host`: the registry that the directory is for; NULL: all, or not asked for. */
+/* `host`: the directory's registry; NULL: all registries, or only those requested. */
 static int edit_directory(struct setup *setup, const char *directory, const char *host,
                           bool dial_timeout, struct ocv_error *err)
 {
@@ -223,7 +223,7 @@ static int edit_directory(struct setup *setup, const char *directory, const char
                : setup_add_own(file, SETUP_OWN_TOML_KEY, "", "server", quoted.data, NULL, err);
 }
 
-/* "HOST:PORT" as "HOST_PORT_", which containerd looks for first. */
+/* "HOST:PORT" as "HOST_PORT_", the name that containerd tries first. */
 static char *directory_name(const char *host)
 {
     const char *colon = strrchr(host, ':');
@@ -233,7 +233,7 @@ static char *directory_name(const char *host)
     return asprintf(&out, "%.*s_%s_", (int)(colon - host), host, colon + 1) < 0 ? NULL : out;
 }
 
-/* A directory that is there in the plan: on disk, and not only because of us. */
+/* True for a directory that is on disk, or will be, and not only because of our earlier set-up. */
 static bool directory_counts(const struct setup *setup, const char *directory)
 {
     if (!setup_exists(setup, directory, true))
@@ -251,11 +251,11 @@ static bool directory_counts(const struct setup *setup, const char *directory)
     setup_names_free(names, n);
     for (size_t i = 0; n == ours && i < setup->n_directories; i++)
         if (strcmp(setup->directories[i], directory) == 0)
-            return false; /* made by the set-up that is being replaced, and nothing else is in it */
+            return false; /* the set-up being replaced made it, and it has nothing else */
     return true;
 }
 
-/* One registry: the directory that containerd would look into, or a new one in the first root. */
+/* One registry: the directory in which containerd would look, or a new one in the first root. */
 static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
                          bool dial_timeout, struct ocv_error *err)
 {
@@ -289,7 +289,7 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
     return status < 0 ? status : edit_directory(setup, directory.data, host, dial_timeout, err);
 }
 
-/* Every directory of a root that stands for a registry. */
+/* Every directory of a root that belongs to a registry. */
 static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
                          bool *has_default, struct ocv_error *err)
 {
@@ -303,7 +303,7 @@ static int edit_existing(struct setup *setup, const char *root, bool dial_timeou
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         bool all = strcmp(names[i], "_default") == 0;
         if (!all && (names[i][0] == '_' || names[i][0] == '.'))
-            continue; /* backups of others */
+            continue; /* backups made by others */
         ocv_buffer_free(&directory);
         status = ocv_buffer_printf(&directory, err, "%s/%s", root, names[i]);
         if (status < 0 || !directory_counts(setup, directory.data))
@@ -324,7 +324,7 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
         status = edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err);
     if (setup->n_registries || status < 0)
         return status;
-    /* a _default hides the roots behind its own: it goes into the last one with directories */
+    /* a _default hides the roots after its own, so it goes into the last one with directories */
     size_t last = 0;
     bool has_default = false;
     for (size_t i = 0; i < n_roots && status == OCV_OK; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Edits of TOML text: one key at a time, all other bytes kept. */
+/* Edits of TOML text: one key at a time, keeping all other bytes. */
 #include "cmd/variantctl/setup/toml/toml.h"
 #include "lib/base/cleanup.h"
 
@@ -11,9 +11,9 @@
 
 struct insertion {
     size_t at;
-    const char *before, *after; /* around the statement */
-    size_t indent_from, indent; /* bytes of the text to repeat before it */
-    const char *path;           /* of the key, relative to where it is put */
+    const char *before, *after; /* text before and after the statement */
+    size_t indent_from, indent; /* bytes of the text to repeat as indentation */
+    const char *path;           /* of the key, relative to the place */
 };
 
 static bool only_blanks(const char *text, size_t from, size_t to)
@@ -30,7 +30,7 @@ static size_t indent_of(const struct toml *toml, const struct toml_item *item)
     return only_blanks(toml->text, item->line, item->key) ? item->key - item->line : 0;
 }
 
-/* A statement as a line of its own behind `item`'s lines, indented like `like`. */
+/* Place the statement on a line after `item`, indented like `like`. */
 static struct insertion line_after(const struct toml *toml, const struct toml_item *item,
                                    const struct toml_item *like, const char *path)
 {
@@ -44,7 +44,7 @@ static struct insertion line_after(const struct toml *toml, const struct toml_it
                               .path = path};
 }
 
-/* In a table that is written { like = "this" }. */
+/* Place it in a table written as { like = "this" }. */
 static struct insertion in_braces(const struct toml *toml, const struct toml_item *item,
                                   const char *path)
 {
@@ -58,8 +58,8 @@ static struct insertion in_braces(const struct toml *toml, const struct toml_ite
                               .path = path};
 }
 
-/* The place for `path` = table + key where the table or a part of it is there already: its header,
- * its braces, or its dotted keys. */
+/* Find the place for `path` = table + key if the table, or a part of it, exists: its header, its
+ * braces, or its dotted keys. */
 static int find_place(const char *source, const struct toml *toml, const char *table,
                       const char *path, struct insertion *out, struct ocv_error *err)
 {
@@ -96,7 +96,7 @@ static int find_place(const char *source, const struct toml *toml, const char *t
         *out = in_braces(toml, item, path + strlen(item->path) + 1);
         if (same)
             return OCV_OK;
-        dotted = NULL; /* the table itself may still follow inside the braces */
+        dotted = NULL; /* the table itself may follow inside the braces */
     }
     if (out->path)
         return OCV_OK;
@@ -148,7 +148,7 @@ static int append_table(struct ocv_buffer *text, const char *table, const char *
     return status < 0 ? status : ocv_buffer_printf(text, err, " = %s%s", raw, nl);
 }
 
-/* ---- the result is read again ---------------------------------------------------------------- */
+/* ---- check of the result --------------------------------------------------------------------- */
 
 /* The values outside `path`, in order, each as PATH NUL RAW NUL. */
 static int file_fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
@@ -157,7 +157,7 @@ static int file_fingerprint(const struct toml *toml, const char *path, struct oc
     int status = OCV_OK;
     for (size_t i = 0; i < toml->count && status == OCV_OK; i++) {
         const struct toml_item *item = &toml->items[i];
-        /* braces around the key differ with it; what they hold is compared by itself */
+        /* text of inline tables around the key changes with it; their other members are compared */
         if (item->kind != TOML_VALUE || toml_path_under(item->path, path) ||
             toml->text[item->start] == '{')
             continue;
@@ -192,7 +192,7 @@ int toml_check_others(const char *source, const struct toml *before, const struc
     return OCV_OK;
 }
 
-/* `raw` NULL: the key is to be gone. */
+/* `raw` NULL: the key must be gone. */
 static int check_edit(const char *source, const struct toml *before, const struct ocv_buffer *text,
                       const char *path, const char *raw, struct ocv_error *err)
 {
@@ -268,7 +268,7 @@ int toml_set(const char *source, struct ocv_buffer *text, const char *table, con
     return status;
 }
 
-/* From the key to the next one, or with the comma before the last one. */
+/* From the key to the next one; for the last one with the comma before it. */
 static void span_in_braces(const struct toml *toml, const struct toml_item *item, size_t *from,
                            size_t *to)
 {
@@ -288,14 +288,15 @@ static void span_in_braces(const struct toml *toml, const struct toml_item *item
         at--;
     if (text[at - 1] == ',') {
         *from = at - 1;
-    } else { /* the only one: the braces close */
+    } else { /* the only key */
         *from = at;
         while (strchr(" \t\r\n", text[*to]))
             ++*to;
     }
 }
 
-/* Nothing under the header at `index`: its line goes, and the blank line that was put before it. */
+/* The header at `index` has no keys left: remove its line, and the blank line that was added before
+ * it. */
 static int drop_header(struct ocv_buffer *text, const char *source, const char *table,
                        struct ocv_error *err)
 {

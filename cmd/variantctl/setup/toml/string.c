@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* TOML strings: read, decoded, and listed out of arrays. */
+/* TOML strings: parsed, decoded, and listed from arrays. */
 #include "cmd/variantctl/setup/toml/toml_scan.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ bool toml_skip_newline(struct toml_scanner *s)
     return true;
 }
 
-/* Between the members of an array or inline table. */
+/* Skips what may be between the members of an array or inline table. */
 void toml_skip_lines(struct toml_scanner *s)
 {
     do {
@@ -85,7 +85,7 @@ static int put_code_point(struct toml_scanner *s, struct ocv_buffer *out, unsign
     return put_bytes(s, out, b, n);
 }
 
-/* Behind the backslash. */
+/* Decode the escape after a backslash. */
 static int read_escape(struct toml_scanner *s, struct ocv_buffer *out, bool lines)
 {
     static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
@@ -107,7 +107,7 @@ static int read_escape(struct toml_scanner *s, struct ocv_buffer *out, bool line
         }
         return put_code_point(s, out, value);
     }
-    if (lines) { /* the rest of the line must be blank: line ends and indentation go away */
+    if (lines) { /* the rest of the line must be blank; line ends and indentation are removed */
         toml_skip_blanks(s);
         if (toml_skip_newline(s)) {
             do
@@ -119,7 +119,7 @@ static int read_escape(struct toml_scanner *s, struct ocv_buffer *out, bool line
     return toml_fail(s, "an unknown escape in a string");
 }
 
-/* "...", '...' and their forms over several lines. */
+/* "...", '...' and their multi-line forms. */
 int toml_read_string(struct toml_scanner *s, struct ocv_buffer *out)
 {
     const char quote = s->text[s->at];

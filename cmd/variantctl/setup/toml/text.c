@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small things that edits of text are made of. */
+/* Helpers for edits of text. */
 #include "cmd/variantctl/setup/toml/toml.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading TOML 1.0 for its places. Strict about structure; a bare value is taken as it is. */
+/* Parses TOML 1.0 for positions. Strict about structure; bare values are not checked. */
 #include "cmd/variantctl/setup/toml/toml_scan.h"
 #include "lib/base/array.h"
 
@@ -16,7 +16,7 @@ static bool bare_char(int c)
            c == '-';
 }
 
-/* a."b".c, appended to the path. */
+/* Read a."b".c and append it to the path. */
 static int read_key(struct toml_scanner *s)
 {
     for (;;) {
@@ -78,7 +78,8 @@ static size_t line_start(const struct toml_scanner *s, size_t at)
     return at;
 }
 
-/* KEY = VALUE at s->at; `keep`: as an item (not so inside arrays, which have no paths). */
+/* KEY = VALUE at s->at. `keep`: store it as an item; keys in arrays are not stored, since they have
+ * no path. */
 static int read_pair(struct toml_scanner *s, bool keep, bool inside, unsigned depth)
 {
     size_t above = s->path.len, index = s->out->count, key = s->at;
@@ -105,7 +106,7 @@ static int read_pair(struct toml_scanner *s, bool keep, bool inside, unsigned de
     return set_path_len(s, above);
 }
 
-/* [a, b] or {k = v, ...}: s->at behind the opening bracket. */
+/* [a, b] or {k = v, ...}; s->at is after the opening bracket. */
 static int read_members(struct toml_scanner *s, char close, bool keep, unsigned depth)
 {
     if (depth >= TOML_DEPTH_MAX)
@@ -128,7 +129,7 @@ static int read_members(struct toml_scanner *s, char close, bool keep, unsigned 
     return OCV_OK;
 }
 
-/* Numbers, booleans, dates; a date may have one blank inside. */
+/* Numbers, booleans, dates; a date may contain one blank. */
 static int read_bare(struct toml_scanner *s)
 {
     size_t start = s->at;
@@ -222,7 +223,7 @@ void toml_free(struct toml *toml)
     *toml = (struct toml){0};
 }
 
-/* ---- looking things up ----------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 bool toml_path_under(const char *path, const char *top)
 {

@@ -13,9 +13,9 @@
 /* ---- values ---------------------------------------------------------------------------------- */
 
 #define PORT_MAX 65535u
-#define REGISTRY_MAX 256 /* HOST[:PORT], with its end */
+#define REGISTRY_MAX 256 /* HOST[:PORT] with its NUL */
 
-/* HOST[:PORT] as references have it: never a path, never a name that a directory cannot have. */
+/* HOST[:PORT] as in references: no path, and valid as a directory name. */
 static bool registry_valid(const char *text)
 {
     if (strlen(text) >= REGISTRY_MAX)
@@ -37,11 +37,11 @@ static bool registry_valid(const char *text)
     return text[n] == '\0';
 }
 
-/* The engines compare names byte by byte, and podman takes no capitals in a mirror's path: a host's
- * name is written as everybody writes it. */
+/* Engines compare names byte by byte, and podman accepts no capitals in a mirror's path, so a host
+ * name is written in lower case. */
 static char *registry_name(const char *text)
 {
-    char host[REGISTRY_MAX]; /* registry_valid */
+    char host[REGISTRY_MAX]; /* checked by registry_valid */
     snprintf(host, sizeof(host), "%s", text);
     for (char *at = host; *at; at++)
         *at = (char)tolower((unsigned char)*at);
@@ -72,8 +72,8 @@ static bool is_host(const char *text, const char *colon, const char *host)
            strncasecmp(text, host, strlen(host)) == 0;
 }
 
-/* The address for engines of the one that the daemon binds to. "localhost" becomes 127.0.0.1: some
- * resolvers make it ::1, where another user could listen on the same port. */
+/* The address that engines use for the one the daemon binds to. "localhost" becomes 127.0.0.1: some
+ * resolvers return ::1, where another user could listen on the same port. */
 int setup_set_listen(struct setup *setup, const char *text, struct ocv_error *err)
 {
     static const char *const same[] = {"", "0.0.0.0", "[::]", "localhost"};
@@ -101,7 +101,7 @@ int setup_set_listen(struct setup *setup, const char *text, struct ocv_error *er
     return OCV_OK;
 }
 
-/* The tree that is changed: absolute, without a final slash. */
+/* The tree to change: absolute, without a final slash. */
 static int take_root(const struct ocv_option_given *given, struct ocv_error *err)
 {
     char **root = given->into, *real = realpath(given->value, NULL);
@@ -149,7 +149,7 @@ static int take_version(const struct ocv_option_given *given, struct ocv_error *
                                "--engine-version: '%.100s' is not MAJOR.MINOR", given->value);
 }
 
-/* One of the words of the row. */
+/* One of the words listed in the row. */
 static int take_word(const struct ocv_option_given *given, struct ocv_error *err)
 {
     (void)err;
@@ -195,7 +195,7 @@ static int take_json(const struct ocv_option_given *given, struct ocv_error *err
         OCV_OPTION_MEMBER(take_word, struct setup, store)               \
     }
 
-/* Those that every engine's help names. */
+/* Options that every engine's help lists. */
 static const struct ocv_option common_options[] = {
     {.name = "dry-run",
      .help = "print a diff, change nothing",

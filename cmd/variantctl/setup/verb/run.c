@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Doing it: plan, print or write, and tell. */
+/* Runs a set-up: plan, print or write, report. */
 #include "cmd/variantctl/setup/verb/run.h"
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "cmd/variantctl/setup/tree.h"
@@ -19,11 +19,11 @@ static const struct setup_engine engines[] = {
     {"docker", setup_docker, true, "systemctl reload docker", &setup_docker_command},
     {"podman", setup_containers, true, NULL, &setup_podman_command},
     {"crio", setup_containers, true, "systemctl reload crio", &setup_crio_command},
-    /* only undone: earlier versions set it up */
+    /* can only be undone: earlier versions set it up */
     {"buildkit", NULL, false, "systemctl restart buildkit", NULL},
 };
 
-#define GONE_MAX 1000u /* times that the directory may vanish before we have it */
+#define GONE_MAX 1000u /* limit for attempts to lock it while others remove it */
 #define ENGINES (sizeof(engines) / sizeof(*engines))
 
 const struct setup_engine *setup_engine_at(size_t i)
@@ -67,8 +67,8 @@ static size_t count_changes(const struct setup *setup)
     return n;
 }
 
-/* One run at a time: a second one waits and sees the first one's state. The holder of the lock
- * removes the directory if it is empty, perhaps while another run is about to open it. */
+/* One run at a time: a second one waits and then sees the first one's state. The lock's holder
+ * removes the directory if it is empty, perhaps just before another run opens it. */
 static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
@@ -128,7 +128,7 @@ static void report_result(const struct setup *setup, enum setup_action action, b
               out);
 }
 
-/* hosts.toml is read at every pull; other files once, when the engine starts or is told to. */
+/* hosts.toml is read at every pull; other files only when the engine starts or reloads. */
 static bool changes_what_is_read_once(const struct setup *setup)
 {
     bool any = false;
@@ -162,7 +162,7 @@ static int plan_and_apply(struct setup *setup, const struct setup_engine *engine
         return status;
     size_t changes = count_changes(setup);
     find_restart(setup, engine, action);
-    if (setup->notes.len) /* a diff stays one that patch takes */
+    if (setup->notes.len) /* keeps standard output a diff that patch accepts */
         fputs(setup->notes.data, dry_run ? stderr : stdout);
     status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
     if (status == OCV_OK)
@@ -190,7 +190,7 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
     if (status == OCV_OK)
         status = plan_and_apply(setup, engine, action, dry_run, err);
     if (fd >= 0) {
-        setup_remove_directory(setup, setup->state_dir); /* stays while there is a state */
+        setup_remove_directory(setup, setup->state_dir); /* stays while it has a state */
         setup_remove_directories(setup);
         close(fd);
     }
@@ -221,7 +221,7 @@ int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err
         }
     }
     if (!dry_run)
-        setup_remove_directories(setup); /* those that held another engine's files, too */
+        setup_remove_directories(setup); /* including those that held another engine's files */
     if (!any)
         fputs("nothing is set up\n", dry_run ? stderr : stdout);
     return result;

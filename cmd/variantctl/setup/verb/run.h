@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engines that can be set up, and what is done with one. */
+/* The engines, and the operations on their set-ups. */
 #ifndef OCV_SETUP_RUN_H
 #define OCV_SETUP_RUN_H
 
@@ -9,25 +9,25 @@ struct setup_engine {
     const char *name;
     int (*plan)(struct setup *setup, struct ocv_error *err); /**< NULL: can only be undone */
     bool needs_registry;
-    const char *restart; /**< makes it read its files again once a set-up is undone, or NULL */
+    const char *restart; /**< command to reload its files after a set-up was undone, or NULL */
     const struct cli_command *command; /**< of `setup NAME`; NULL: the verb's own */
 };
 
 #define SETUP_NAMES_MAX 256
-/** The names of those that can be set up, with `separator` between them. */
+/** The names of all engines that can be set up, joined by `separator`. */
 void setup_engine_names(const char *separator, char *out, size_t size);
 /** The engine of that name, or NULL. */
 const struct setup_engine *setup_find_engine(const char *name);
-/** One after the other; NULL behind the last. */
+/** The i-th engine; NULL after the last. */
 const struct setup_engine *setup_engine_at(size_t i);
-/** Set up or undo. `dry_run`: a diff on stdout, nothing is written. */
+/** Set up or undo. `dry_run`: print a diff, write nothing. */
 int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
               bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Undo every engine's set-up. All are tried; the first failure is returned, later ones are told.
- */
+/** Undo the set-ups of all engines. All are tried; the first failure is returned, later ones are
+ *  printed. */
 int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Tell about one engine, or about all (`name` NULL). OCV_ERR_CHECK without a message: not set up,
- *  or not as it was written. */
+/** Report on one engine, or on all (`name` NULL). OCV_ERR_CHECK without a message: not set up, or
+ *  not in the recorded state. */
 int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -14,7 +14,7 @@
 #define CHANGED "changed since by others"
 #define KEPT "changed since by others, and has what the set-up wrote"
 
-/* Each part that the set-up put there can be taken out of it still. */
+/* True if each of our parts can still be removed from it. */
 static bool has_our_parts(const struct setup_record *record, const struct setup_file *file)
 {
     bool all = record->n_own > 0;
@@ -70,7 +70,7 @@ static json_t *unknown_json(const struct setup *setup, const struct setup_state 
     return list;
 }
 
-/* Of another tree's daemon nothing is known. */
+/* Nothing is known of the daemon of another tree. */
 static json_t *daemon_json(const struct setup *setup)
 {
     const char *listen = setup_daemon_listen(setup);
@@ -124,8 +124,8 @@ static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv
     return OCV_OK;
 }
 
-/* Where engines ask, which need not be where a daemon would listen now; what they do without one.
- */
+/* Where engines ask, which may differ from where a daemon would listen now, and what they do
+ * without one. */
 static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t i;
@@ -174,7 +174,7 @@ static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct oc
     return status;
 }
 
-/* As it was written, or in what matters. */
+/* True if it is as written, or still has our part. */
 static bool is_kept(const json_t *file)
 {
     const char *state = text_member(file, "state");
@@ -221,15 +221,15 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
     return status;
 }
 
-/* One that is not set up any more by this version, and is not. */
+/* An engine that this version no longer sets up, and that is not set up. */
 static bool is_of_the_past(const json_t *engine)
 {
     const struct setup_engine *known = setup_find_engine(text_member(engine, "engine"));
     return known && !known->plan && !json_is_true(json_object_get(engine, "setUp"));
 }
 
-/* False where a file has lost what was written, a registry is not variantd's, or who answers is not
- * who was meant. `*any`: an engine is set up. */
+/* False if a file has lost our part, variantd lacks a registry, or another program answers. `*any`:
+ * an engine is set up. */
 static bool is_good(const json_t *engine, bool *any)
 {
     size_t i;
@@ -247,7 +247,7 @@ static bool is_good(const json_t *engine, bool *any)
     return true;
 }
 
-/* What the registries of the engines that are set up say. */
+/* The daemon's report on the registries of the engines that are set up. */
 static int check_registries(const json_t *told, const json_t *engines, bool *good,
                             struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -320,7 +320,7 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     if (status == OCV_OK)
         status = cli_print(out.data, out.len, err);
     if (status == OCV_OK && !(any && good)) {
-        *err = (struct ocv_error){0}; /* of what was looked for and was not needed */
+        *err = (struct ocv_error){0}; /* of a query whose result is optional */
         status = OCV_ERR_CHECK;
     }
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl setup: have the container engines of this machine ask variantd. */
+/* variantctl setup: makes this machine's container engines ask variantd. */
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "cmd/variantctl/setup/tree.h"
 #include "cmd/variantctl/setup/verb/run.h"
@@ -20,7 +20,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Where the state is kept, and where an ordinary user's podman reads its configuration. */
+/* The directory of the state, and of the podman configuration of an ordinary user. */
 static int set_state(struct setup *setup, struct ocv_error *err)
 {
     const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
@@ -36,7 +36,7 @@ static int set_state(struct setup *setup, struct ocv_error *err)
     return setup->state_dir && (setup->home || !user) ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* An ordinary user can set up podman only, whose pulls use this machine's own network. */
+/* An ordinary user can set up only podman, which then uses the machine's own network. */
 static int check_user(const struct setup *setup, const char *engine, struct ocv_error *err)
 {
     if (!setup->home || setup->config_dir || setup->engine_config || strcmp(engine, "podman") == 0)
@@ -47,7 +47,7 @@ static int check_user(const struct setup *setup, const char *engine, struct ocv_
     return OCV_ERR_CONFIG;
 }
 
-/* `listen` of the configuration that the daemon of that tree reads. */
+/* Takes `listen` from the configuration that the daemon of that tree reads. */
 static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
 {
     char *own = NULL;
@@ -106,8 +106,8 @@ static int no_engine(const char *name, struct ocv_error *err)
                          names, ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
-/* Without --registry the set-up is for all of them, which a node that others set up may not want.
- */
+/* Without --registry the set-up covers all registries, which may be wrong on a node set up by
+ * others. */
 static int check_hosts_only(const struct setup *setup, const char *engine, struct ocv_error *err)
 {
     if (strcmp(engine, "containerd") != 0)
@@ -141,7 +141,7 @@ static int run_engine(struct cli *cli, struct setup *setup, const char *name, st
     return setup_run(setup, engine, action, setup->dry_run, err);
 }
 
-/* Of the engine that is among the arguments, else of the verb. */
+/* The command for the engine in the arguments, else for the verb. */
 static const struct cli_command *command_for(struct cli *cli, char **argv)
 {
     for (; *argv; argv++) {
