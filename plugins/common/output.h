@@ -2,8 +2,8 @@
 #ifndef OCV_PLUGIN_OUTPUT_H
 #define OCV_PLUGIN_OUTPUT_H
 
-/** The exit status of a run that only printed (--help): 0, or 1 with a line on standard error where
- *  standard output did not take all of it. */
+/** The exit status of a run that only printed (--help): 0, or 1 with a message on standard error if
+ *  standard output could not be written. */
 int output_end(const char *program);
 
 #endif

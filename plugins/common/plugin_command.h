@@ -8,12 +8,12 @@
 struct plugin_command {
     const char *program;
     const char *usage;                /**< the help up to "Options:\n" */
-    const struct ocv_option *options; /**< its rows, but --help and --version */
-    const char *end;                  /**< the help behind the options */
+    const struct ocv_option *options; /**< its rows, except --help and --version */
+    const char *end;                  /**< the help after the options */
 };
 
-/** Read the options into the structure that the rows write to. What is wrong is said. Returns an
- *  exit status, or -1 to go on. */
+/** Read the options into the structure that the rows refer to. Errors are printed. Returns an exit
+ *  status, or -1 to go on. */
 int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv);
 
 #endif

@@ -15,9 +15,10 @@
 
 #define CONFIG_MAX (256u * 1024)
 
-/* A node needs these, so they are never refused: the image of pod sandboxes, in the places where
- * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's own.
- * Each names its registry, because anyone can publish an image called "pause" in another one. */
+/* Images that a node needs, so they are never refused: the pod sandbox image, in the registries
+ * where Kubernetes, its distributions and clouds publish it and under podman's local name, and this
+ * project's own. Each names its registry, because anyone can publish an image called "pause" in
+ * another one. */
 static const char *const always_allowed[] = {
     "registry.k8s.io/pause",
     "k8s.gcr.io/pause",
@@ -87,7 +88,7 @@ void verdict_policy_free(struct verdict_policy *policy)
     *policy = (struct verdict_policy){0};
 }
 
-/* The repository of "REPOSITORY[:TAG][@DIGEST]". False: the reference is a repository already. */
+/* The repository of "REPOSITORY[:TAG][@DIGEST]". False if the reference is only a repository. */
 static bool repository_of(const char *reference, char *out, size_t size)
 {
     size_t n = strcspn(reference, "@");
@@ -97,7 +98,7 @@ static bool repository_of(const char *reference, char *out, size_t size)
     return reference[n] && snprintf(out, size, "%.*s", (int)n, reference) < (int)size;
 }
 
-/* Does the glob name its registry? If not, anybody could publish an image that it matches. */
+/* True if the glob names its registry; otherwise anyone could publish an image that it matches. */
 static bool is_anchored(const char *glob)
 {
     size_t host = strcspn(glob, "/*?[\\");
@@ -105,7 +106,7 @@ static bool is_anchored(const char *glob)
 }
 
 /* The first glob of `allow` that matches the reference or its repository, among those that name
- * their registry (`anchored`) or among those that do not, which have no effect. */
+ * their registry (`anchored`), or among those that do not and therefore have no effect. */
 static const char *find_glob(const struct verdict_policy *policy, const char *reference,
                              const char *repository, bool anchored)
 {
@@ -130,7 +131,7 @@ static bool is_allowed(const struct verdict_policy *policy, const char *referenc
     return find_glob(policy, reference, repository, true) != NULL;
 }
 
-/* A glob of `allow` that matches and has no effect: it names no registry. Or NULL. */
+/* A glob of `allow` that matches but has no effect, because it names no registry; or NULL. */
 static const char *find_ineffective(const struct verdict_policy *policy, const char *reference)
 {
     char name[1024];
@@ -140,8 +141,8 @@ static const char *find_ineffective(const struct verdict_policy *policy, const c
     return find_glob(policy, reference, repository, false);
 }
 
-/* What follows under the policy where variants are chosen as `choose` says: what is not served is
- * no reason to refuse anything. */
+/* The action under the policy if `choose` is set to this: where no variants are served, nothing is
+ * refused. */
 static enum verdict_action decide_action(const struct verdict_policy *policy,
                                          enum ocv_verdict verdict, const char *reference,
                                          enum ocv_choose choose)
@@ -160,7 +161,7 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv
                          ocv_config_choose_text(policy->config, reference));
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
 static void write_reason(const struct verdict_policy *policy, const struct ocv_verdict_question *q,
@@ -191,7 +192,7 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
     if (glob)
         snprintf(answer->reason + n, sizeof(answer->reason) - n,
                  "; `allow: %.100s` is ignored: it does not begin with a registry", glob);
-    ocv_text_clean(answer->reason); /* the limits above may have cut a character in two */
+    ocv_text_clean(answer->reason); /* the limits above may have split a character */
 }
 
 bool verdict_is_off(const struct verdict_policy *policy, bool config)
@@ -199,8 +200,8 @@ bool verdict_is_off(const struct verdict_policy *policy, bool config)
     return policy->off && (policy->config_off || !config);
 }
 
-/* An ordinary image whose configuration asks for more than is here: a policy of its own, and only
- * where the image is not refused already. */
+/* An ordinary image whose configuration requires more than this node has: it has a policy of its
+ * own, and applies only if the image is not refused already. */
 static void take_config(const struct verdict_policy *policy, const struct ocv_verdict_question *q,
                         const struct ocv_verdict_answer *said, struct verdict_answer *answer)
 {
@@ -238,14 +239,14 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
     const char *why = status < 0 ? err.message : said.reason;
     bool wanting = said.verdict == OCV_VERDICT_LESSER && said.required;
     answer->verdict = said.verdict;
-    if (ocv_choose_of(said.choose) > answer->choose) /* it may know the repository of a digest */
+    if (ocv_choose_of(said.choose) > answer->choose) /* variantd may know the digest's repository */
         answer->choose = ocv_choose_of(said.choose);
     answer->action = decide_action(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict,
                                    question->reference, answer->choose);
     if (said.verdict == OCV_VERDICT_FITS && *why)
-        answer->action = VERDICT_WARN; /* it runs, and there is something to know */
+        answer->action = VERDICT_WARN; /* it runs, but there is something to report */
     if (said.labels_only && answer->action == VERDICT_REFUSE)
-        answer->action = VERDICT_WARN; /* they may be the base image's: FROM inherits labels */
+        answer->action = VERDICT_WARN; /* labels may be the base image's: FROM inherits them */
     snprintf(answer->label, sizeof(answer->label), "%s", said.label);
     write_reason(policy, question, why, said.fit, answer);
     bool named = question->digest || question->properties;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a file: what it says goes into the report. */
+/* At the end of a file, adds its findings to the report. */
 #include "plugins/content/scan.h"
 
 #include "gen/content-rules.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of libraries are kept where they tell what a file was built for. */
+/* Library names are reported only if they tell what a file was built for. */
 static bool finding_tells(const struct ocv_content_finding *it)
 {
     if (it->fact == OCV_CONTENT_SONAME)

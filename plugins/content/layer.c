@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of a layer, as they pass. libarchive reads tar and undoes gzip and zstd; nothing is written
- * to disk, and archives within the archive are not opened. */
+/* Files of a layer, as a stream. libarchive reads tar and decompresses gzip and zstd; nothing is
+ * written to disk, and archives within the archive are not opened. */
 #include "plugins/content/scan.h"
 
 #include <archive.h>
@@ -40,7 +40,7 @@ static const char *relative_path(const char *path)
     return path && *path ? path : NULL;
 }
 
-/* `data` NULL: zeros. What the reader does not want it is not given. */
+/* `data` NULL: zeros. Skips bytes that the reader does not need. */
 static int feed_bytes(struct scan *scan, const unsigned char *data, int64_t len,
                       struct ocv_error *err)
 {
@@ -93,7 +93,7 @@ static int read_content(struct scan *scan, struct archive *archive, const char *
     return status < 0 ? status : scan_file(scan, path, size, err);
 }
 
-/* A link may stand where a file stood. Its own target is a file elsewhere. */
+/* A link may replace a file of a lower layer. Its own target is a file elsewhere. */
 static int note_other(struct scan *scan, const char *path, struct ocv_error *err)
 {
     struct ocv_content_facts none = {0};
@@ -122,7 +122,7 @@ static int read_member(struct scan *scan, struct archive *archive, struct archiv
     return read_content(scan, archive, path, size, err);
 }
 
-/* What stands behind the archive is part of the layer's digest: its reader wants it taken. */
+/* Bytes after the archive are part of the layer's digest, so the writer wants them read. */
 static int drain_rest(struct scan *scan, int fd, struct ocv_error *err)
 {
     ssize_t n;
@@ -145,7 +145,7 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
     while (status >= 0 && got == ARCHIVE_OK) {
         got = archive_read_next_header(archive, &entry);
         if (got == ARCHIVE_WARN)
-            got = ARCHIVE_OK; /* a name in another character set, and the like */
+            got = ARCHIVE_OK; /* for example a name in another character set */
         if (got == ARCHIVE_OK)
             status = read_member(scan, archive, entry, err);
     }

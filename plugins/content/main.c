@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* content-scan PATH | --layer: a report of content on standard output. Run by variantctl. */
+/* content-scan PATH | --layer: writes a report of content to standard output. variantctl runs it.
+ */
 #include "plugins/content/scan.h"
 
 #include "lib/base/exit_code.h"
@@ -14,7 +15,7 @@
 
 #define BYTES_MAX (INT64_C(256) << 30)
 
-/* A layer, by its first bytes: gzip, zstd, tar. */
+/* True for a layer, by its first bytes: gzip, zstd or tar. */
 static bool is_layer(int fd)
 {
     unsigned char head[264];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of a directory. They are read where they say something, and left out where not. */
+/* Files of a directory. Only files that may have findings are read. */
 #include "plugins/content/scan.h"
 
 #include "lib/base/file.h"
@@ -24,8 +24,8 @@ static int note_unread(struct scan *scan, struct ocv_error *err)
                                  "files that cannot be read", 0, 1, err);
 }
 
-/* A file that cannot be read is noted, and the others are read all the same. `named`: it may be a
- * link, since the user named it. */
+/* A file that cannot be read is reported, and the others are still read. `named`: links are
+ * followed, because the user named the path. */
 static int read_file(struct scan *scan, const char *access_path, const char *path, int64_t size,
                      bool named, struct ocv_error *err)
 {

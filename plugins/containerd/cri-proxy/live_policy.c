@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct shared_policy {
-    struct verdict_policy policy; /* first: users have its address */
-    unsigned users;               /* the current one is used by the object, too */
+    struct verdict_policy policy; /* first member: users have its address */
+    unsigned users;               /* including the live_policy itself while it is current */
 };
 
 struct live_policy {
@@ -35,7 +35,7 @@ static int read_file(const char *file, struct shared_policy **out, struct ocv_er
     return OCV_OK;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void give_up(struct shared_policy *held)
 {
     if (--held->users)
@@ -76,7 +76,7 @@ void live_policy_reload(struct live_policy *live)
     __atomic_store_n(&live->reload, 1, __ATOMIC_RELEASE);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void read_again(struct live_policy *live)
 {
     struct ocv_error err = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by its digest.
- * No mirror can choose there, as the digest is the content's own; the request can be changed. */
+/* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by digest. A
+ * mirror cannot choose there, since the digest fixes the content; but the request can be changed.
+ */
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
@@ -24,9 +25,9 @@
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
 #define STATE OCV_PATH_CRI_PROXY
-#define WORKLOAD "workload"                   /* in the state's directory */
-#define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a directory of variantd's user */
-#define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
+#define WORKLOAD "workload"                   /* below the state directory */
+#define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a directory owned by variantd's user */
+#define DRAIN_MS 20000u /* longer calls are cut off: systemd would kill the proxy soon */
 #define BACKLOG 128
 #define POD_RESOURCES "/var/lib/kubelet/pod-resources/kubelet.sock"
 
@@ -103,7 +104,7 @@ static const struct plugin_command command = {
            "goes through unchanged. SIGHUP: read the configuration again.\n"
            "SIGTERM: finish running requests, then exit.\n"};
 
-/* "unix:///run/x.sock" is how kubelet's own options are written. */
+/* kubelet's options are written as "unix:///run/x.sock". */
 static const char *path_of(const char *text)
 {
     return strncmp(text, "unix://", 7) == 0 ? text + 7 : text;
@@ -120,7 +121,7 @@ static bool address_in_use(const struct sockaddr_un *address)
     return yes;
 }
 
-/* The socket is as powerful as the engine's own: root alone. */
+/* The socket is as powerful as the engine's own: root only. */
 static int listen_at(const char *path, int *out, struct ocv_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -193,7 +194,7 @@ static int serve_proxy(const struct proxy_arguments *a, struct map *map, struct 
     if (own)
         unlink(path);
     signal(SIGHUP, SIG_IGN);
-    signal(SIGTERM, SIG_DFL); /* the handler's proxy is going */
+    signal(SIGTERM, SIG_DFL); /* the handler's proxy is being freed */
     signal(SIGINT, SIG_DFL);
     proxy_free(running);
     return status;
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
     log_setup(a.verbose);
     signal(SIGPIPE, SIG_IGN);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max; /* one for each client, two for each call */
+        files.rlim_cur = files.rlim_max; /* one per client, two per call */
         setrlimit(RLIMIT_NOFILE, &files);
     }
     int status = live_policy_new(a.config, &current, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One call. Three methods' requests may get another image name; everything else goes through as it
- * comes. */
+/* One call. Requests of three methods may get another image name; everything else is passed on
+ * unchanged. */
 #include "plugins/containerd/cri-proxy/pass_internal.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum method { METHOD_OTHER, METHOD_PULL, METHOD_STATUS, METHOD_REMOVE };
 
-/* "/runtime.v1.ImageService/PullImage": the service of today and of before 1.20. */
+/* "/runtime.v1.ImageService/PullImage", or the service's name before Kubernetes 1.20. */
 static enum method method_of(const char *path)
 {
     static const char *const services[] = {"/runtime.v1.ImageService/",
@@ -29,9 +29,9 @@ static enum method method_of(const char *path)
     return METHOD_OTHER;
 }
 
-/* ---- what becomes of a request --------------------------------------------------------------- */
+/* ---- handling a request ---------------------------------------------------------------------- */
 
-/* The one message of the request. */
+/* The request's only message. */
 static bool message_of(const struct grpc_call *call, const uint8_t **message, size_t *len)
 {
     size_t at = 0, all = 0;
@@ -54,7 +54,7 @@ bool pass_edit(struct passing *p, const struct passing_request *request, const c
     return p->edited.len;
 }
 
-/* False: it must not be pulled, and the call has been told so. */
+/* False: it must not be pulled, and the call has been answered. */
 static bool decide_image(struct passing *p, const struct decide *how,
                          const struct passing_request *request)
 {
@@ -79,7 +79,7 @@ static bool decide_image(struct passing *p, const struct decide *how,
     return !refused[0];
 }
 
-/* As decide. */
+/* The counterpart of decide_image for a method other than PullImage. */
 static bool look_up(struct passing *p, enum method method, const struct decide *how,
                     const struct passing_request *request)
 {
@@ -136,7 +136,7 @@ static int on_bytes(void *data, const uint8_t *bytes, size_t len)
     return grpc_call_send(((struct passing *)data)->call, bytes, len) < 0 ? -1 : 0;
 }
 
-/* A client may say how long its request is. */
+/* The headers without the client's content-length, which may have changed. */
 static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
 {
     const char *name, *value;
@@ -188,7 +188,7 @@ void pass_call(void *data, struct grpc_call *call)
     ocv_buffer_init(&p.edited, GRPC_MESSAGE_MAX + 5);
     if (inspect_call(&p))
         pass_on(&p);
-    if (p.edited.data) /* it may have a password in it */
+    if (p.edited.data) /* it may contain a password */
         explicit_bzero(p.edited.data, p.edited.len);
     ocv_buffer_free(&p.edited);
 }

@@ -17,7 +17,7 @@ static bool is_id(const char *text)
     return !hex[n] && n == 64;
 }
 
-/* A whole answer of our own. */
+/* Answer with our own complete message. */
 static void answer_call(struct grpc_call *call, const struct ocv_buffer *body)
 {
     uint8_t head[5];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The proxy's life, and what it does between calls. */
+/* Start and stop of the proxy, and its work between calls. */
 #include "plugins/containerd/cri-proxy/proxy.h"
 
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
@@ -36,7 +36,7 @@ static void *run_decisions(void *data)
         if (p->options.workload)
             workload_tend(p->options.workload, &decide, live_policy_generation(p->options.policy));
         live_policy_put(p->options.policy, policy);
-        clock_gettime(CLOCK_MONOTONIC, &when); /* the clock on the wall may be set back */
+        clock_gettime(CLOCK_MONOTONIC, &when); /* the wall clock may be set back */
         when.tv_sec += AGAIN_S;
         pthread_mutex_lock(&p->lock);
         if (!p->stopping)
@@ -71,7 +71,7 @@ static int start_proxy(struct proxy *p, struct ocv_error *err)
                                                .log = log_trouble};
     pthread_attr_t attributes;
     int status = grpc_server_new(&server, p->options.listen_fd, &p->server, err);
-    if (status == OCV_OK) /* which is not asked for before it runs */
+    if (status == OCV_OK) /* a file in use is not needed before the thread runs */
         status = grpc_client_new(p->options.backend, &p->engine, err);
     if (status < 0)
         return status;

@@ -34,14 +34,14 @@
 
 struct program {
     const char *root, *socket, *backend, *backend_name, *backend_ns, *config, *records, *metrics;
-    char *root_memory; /* where root was given by a relative path */
+    char *root_memory; /* for a root given by a relative path */
     bool remap_ids, bound;
     int lock_fd;
     struct snap_service service;
     struct grpc_server *server;
 };
 
-/* What signal handlers reach. */
+/* State that signal handlers use. */
 static struct program program = {.root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .lock_fd = -1};
 
 static void print_line(const char *line)
@@ -136,9 +136,9 @@ static int check_options(void)
     return -1;
 }
 
-/* ---- starting -------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
-/* containerd mounts what it is told, from a directory of its own. */
+/* containerd mounts from another working directory. */
 static int root_absolute(struct ocv_error *err)
 {
     char *here, *path = NULL;
@@ -154,7 +154,7 @@ static int root_absolute(struct ocv_error *err)
     return OCV_OK;
 }
 
-/* What stands between overlayfs' options and between its directories, and before either. */
+/* These characters separate overlayfs' options and directories, or escape them. */
 static int root_mountable(struct ocv_error *err)
 {
     return program.backend || !strpbrk(program.root, ",:\\")
@@ -166,7 +166,7 @@ static int root_mountable(struct ocv_error *err)
                      program.root);
 }
 
-/* Two snapshotters on one directory would undo each other's work. */
+/* Two snapshotters in one directory would undo each other's work. */
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
@@ -241,13 +241,13 @@ static void on_signal(int number)
 static void prepare_process(void)
 {
     struct rlimit limit;
-    umask(0); /* directories of layers have the modes that are asked for */
+    umask(0); /* directories of layers need their exact modes */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
 #ifdef M_ARENA_MAX
-    (void)mallopt(M_ARENA_MAX, 2); /* one for each worker would keep what bursts needed */
+    (void)mallopt(M_ARENA_MAX, 2); /* an arena per worker would keep the memory of a burst */
 #endif
     signal(SIGPIPE, SIG_IGN);
 }
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     }
     if (status < 0)
         print_line(err.message);
-    signal(SIGHUP, SIG_IGN); /* what handlers reach is going */
+    signal(SIGHUP, SIG_IGN); /* the handlers' state is being freed */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     stop_service();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ocivariant-verifier: containerd's image verifier (containerd 2.0 and newer, plugin
- * io.containerd.image-verifier.v1.bindir). containerd runs it after a name is resolved and before
- * anything is fetched:
+ * io.containerd.image-verifier.v1.bindir). containerd runs it after resolving a name and before
+ * fetching anything:
  *
  *   ocivariant-verifier -name REF -digest DIGEST -stdin-media-type TYPE   < descriptor JSON
  *
- * Exit 0 allows, anything else blocks, and what is printed reaches the user as the reason. */
+ * Exit status 0 allows, any other one blocks, and the output is shown to the user as the reason. */
 #include "plugins/common/output.h"
 #include "plugins/common/verdict.h"
 
@@ -69,7 +69,7 @@ static int read_arguments(int argc, char **argv, struct verifier_arguments *out)
     return USAGE;
 }
 
-/* Does the descriptor on standard input, if there is one, have this digest? */
+/* True if the descriptor on standard input, if there is one, has this digest. */
 static bool check_descriptor(const char *digest)
 {
     char text[DESCRIPTOR_MAX + 1];
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     }
     if (verdict_policy_read(getenv("OCIVARIANT_CONFIG"), &policy, &err) < 0) {
         printf("%s", err.message);
-        return BLOCKED; /* an administrator's file that cannot be read allows nothing */
+        return BLOCKED; /* if the administrator's file cannot be read, nothing is allowed */
     }
     const struct ocv_verdict_question question = {.reference = arguments.name,
                                                   .digest = arguments.digest};

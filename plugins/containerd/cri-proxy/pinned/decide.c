@@ -67,7 +67,7 @@ int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_er
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
 }
 
-/* ---- keeping it ------------------------------------------------------------------------------ */
+/* ---- storing the choice ---------------------------------------------------------------------- */
 
 const char *decide_records(const struct decide *decide, char *out, size_t size)
 {
@@ -76,7 +76,7 @@ const char *decide_records(const struct decide *decide, char *out, size_t size)
                : ocv_record_directory(ocv_config_get(decide->config, "state_dir"), out, size);
 }
 
-/* For the hooks that see the child only. */
+/* For hooks that see only the child. */
 static void record_choice(const struct pinned_choice *q)
 {
     char dir[4096];
@@ -99,8 +99,8 @@ static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
     return status;
 }
 
-/* The child of before, by the kept index and the profile of now. False: a registry must be asked.
- */
+/* The previous child, resolved again from the kept index with the current profile. False: a
+ * registry must be asked. */
 static bool choose_kept(const struct decide *decide, const char *key, char child[OCV_DIGEST_MAX])
 {
     struct pinned_choice q = {.decide = decide};
@@ -122,7 +122,7 @@ void decide_doubt(const struct decide *decide, const char *text)
         map_set_checked(decide->map, key, false);
 }
 
-/* Nothing in the index meets what is required: the engine must not choose by itself, either. */
+/* No entry meets the requirements: the engine must not choose by itself either. */
 static void refuse_pin(const struct pinned_choice *q, const char *text,
                        char refused[DECIDE_REASON_MAX])
 {
@@ -172,7 +172,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         status = decide_ask(&q, auth, interrupted, &err);
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
-    if (found && !shadow) /* what cannot be kept would not be found again by ImageStatus */
+    if (found && !shadow) /* a choice that is not stored would not be found by ImageStatus */
         status = keep_choice(&q, &err);
     if (found && status == OCV_OK && !shadow)
         map_set_checked(decide->map, q.key, true);
@@ -189,7 +189,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     return found && status == OCV_OK && !shadow;
 }
 
-/* ---- when the node changes ------------------------------------------------------------------- */
+/* ---- after a change of the node -------------------------------------------------------------- */
 
 static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
                          const char *child)
@@ -209,7 +209,7 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
     }
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         log_line("%s stays %s: %s", key, child, err.message);
-    q.profile = NULL; /* the caller's */
+    q.profile = NULL; /* the caller owns it */
     question_free(&q);
 }
 

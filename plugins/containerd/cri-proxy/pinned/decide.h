@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which image of a pinned index fits this node: the index is read with what the request itself
- * brought, resolved with variantd's profile, and the child is checked before anything relies on
- * it. Whatever fails means that the request goes on as it came. */
+/* Chooses an image of a pinned index for this node: reads the index with the request's own
+ * credentials, resolves it with variantd's profile, and checks that the child exists. On any
+ * failure the request is passed on unchanged. */
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
@@ -9,19 +9,19 @@
 #include "lib/config/config.h"
 #include "plugins/containerd/cri-proxy/pinned/map.h"
 
-#define DECIDE_REASON_MAX 400u  /**< bytes of why a pull is refused */
-#define DECIDE_MS 10000u        /**< for all that a registry is asked for one request */
+#define DECIDE_REASON_MAX 400u  /**< bytes of the reason for a refusal */
+#define DECIDE_MS 10000u        /**< for all requests to a registry within one call */
 #define DECIDE_PROFILE_MS 2000u /**< for variantd */
 
 struct decide {
-    const struct ocv_config *config; /**< `registries`, and what the resolver reads of it */
-    bool enforce;                    /**< refuse where nothing meets what is required */
+    const struct ocv_config *config; /**< `registries`, and the resolver's settings */
+    bool enforce;                    /**< refuse if nothing meets the requirements */
     const char *socket;              /**< variantd's */
-    const char *profile_file;        /**< this profile instead of variantd's, or NULL */
+    const char *profile_file;        /**< profile to use instead of variantd's, or NULL */
     const char
         *records; /**< directory of what was resolved here, for the hooks; NULL: by `config` */
     struct map *map;
-    enum ocv_choose choose; /**< for the image; `shadow`: say what would be pulled, keep nothing */
+    enum ocv_choose choose; /**< for the image; `shadow`: log what would be pulled, store nothing */
 };
 
 /** A pull of `text` (a pinned reference, NUL at its end) with these credentials, which are changed.
@@ -40,10 +40,10 @@ struct decide {
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
                  char refused[DECIDE_REASON_MAX]);
-/** The engine could not pull what was decided without a registry: the next pull asks one. */
+/** The engine failed to pull a choice made without a registry: ask one at the next pull. */
 void decide_doubt(const struct decide *decide, const char *text);
-/** Choose again in every index of the map if the profile is not the one of `last`, which is
- *  updated: what was made for a driver of yesterday is not what fits now. */
+/** If the profile differs from the one of `last`, which is updated, choose again in every index of
+ *  the map: a choice made for another driver may not fit now. */
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What decide.c and decide_registry.c share. */
+/* Shared by decide.c and decide_registry.c. */
 #ifndef CRI_PROXY_DECIDE_INTERNAL_H
 #define CRI_PROXY_DECIDE_INTERNAL_H
 
 #include "ocivariant-registry.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
 
-/* What is in work for one request. */
+/* State of one request. */
 struct pinned_choice {
     const struct decide *decide;
     struct ocv_reference *reference;
@@ -15,23 +15,23 @@ struct pinned_choice {
     struct ocv_index *index;
     struct ocv_profile *profile;
     struct ocv_decision *decision;
-    const struct ocv_entry *entry; /* what fits, or NULL */
+    const struct ocv_entry *entry; /* the chosen entry, or NULL */
     bool secret;                   /* read with the request's credentials */
 };
 
 /** Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
 int decide_choose(struct pinned_choice *q, const char *media_type,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Fetch the index with the request's own credentials, choose, and look at the child. */
+/** Fetch the index with the request's own credentials, choose, and check the child. */
 int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
                const volatile int *interrupted, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** This node's profile, and the digest of its text. */
 int decide_profile(const struct decide *decide, struct ocv_profile **out,
                    char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
-/** The directory of what was resolved, or NULL where there is no room for its name. */
+/** The directory of records, or NULL if its name is too long. */
 const char *decide_records(const struct decide *decide, char *out, size_t size);
-/** A client with these credentials and no others, which has DECIDE_MS. */
+/** A client with these credentials only, limited to DECIDE_MS. */
 int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
                          const volatile int *interrupted, struct ocv_registry **out,
                          struct ocv_error *err) OCV_WARN_UNUSED;

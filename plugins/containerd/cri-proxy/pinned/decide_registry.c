@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a registry is asked about a pinned reference: the index, and whether the child is there. */
+/* Registry requests for a pinned reference: fetch the index, and check that the child exists. */
 #include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
@@ -40,7 +40,7 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
     return status;
 }
 
-/* Engines do not come back from a child that is not there. */
+/* Engines do not fall back if a child does not exist. */
 static int check_child(const struct pinned_choice *q, struct ocv_registry *registry,
                        struct ocv_error *err)
 {

@@ -11,7 +11,7 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* With the lock held. */
+/* Call with the lock held. */
 static struct map_entry *find_entry(struct map *map, const char *key)
 {
     for (size_t i = 0; i < map->n; i++)
@@ -90,7 +90,7 @@ bool map_rewrite(struct map *map, const void *text, size_t len, char out[PINNED_
            pinned_rewrite(text, len, child, out);
 }
 
-/* Add or replace. `*gone`: the key that had to go for it, or NULL; the caller's. */
+/* Add or replace. `*gone`: the key that was dropped for it, or NULL; owned by the caller. */
 int map_keep(struct map *map, const char *key, const char *child, int64_t when, char **gone,
              struct ocv_error *err)
 {
@@ -118,7 +118,7 @@ int map_keep(struct map *map, const char *key, const char *child, int64_t when, 
     return OCV_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 int map_open(const char *dir, struct map **out, struct ocv_error *err)
 {

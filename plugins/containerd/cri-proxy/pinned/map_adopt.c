@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The directory of earlier versions lay in variantd's, whose user could put another one in its
- * place: an entry comes over only if the index is kept there, is what the pin says, and lists the
- * child.
- */
+/* Earlier versions used a directory within variantd's, whose user could replace it. So an entry is
+ * accepted only if the index is kept there, matches the pinned digest, and lists the child. */
 #include "plugins/containerd/cri-proxy/pinned/map_internal.h"
 
 #include "lib/records/records_internal.h"
@@ -20,7 +18,7 @@ static int adopt_entry(struct map *map, struct map *from, const char *key, const
     ocv_auto(ocv_index) index = NULL;
     char known[OCV_DIGEST_MAX];
     ocv_buffer_init(&body, MAP_INDEX_MAX);
-    if (map_find(map, key, known)) /* chosen since */
+    if (map_find(map, key, known)) /* chosen meanwhile */
         return OCV_OK;
     int status = map_index(from, key, &body, err);
     if (status == OCV_OK)
@@ -41,7 +39,7 @@ static void remove_files(struct map *from)
             (void)unlinkat(from->fd, d->d_name, 0);
     if (list)
         closedir(list);
-    (void)rmdir(from->dir); /* it is empty, or it stays */
+    (void)rmdir(from->dir); /* fails if it is not empty */
 }
 
 void map_adopt(struct map *map, const char *dir)
@@ -50,7 +48,7 @@ void map_adopt(struct map *map, const char *dir)
     struct map *from = NULL;
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
     size_t taken = 0, n = 0;
-    bool whole = true; /* what is not proved does not count */
+    bool whole = true; /* rejected entries do not count */
     if (access(dir, F_OK) < 0)
         return;
     if (map_open(dir, &from, &err) < 0) {
@@ -65,7 +63,7 @@ void map_adopt(struct map *map, const char *dir)
             log_line("%s: not adopted: %s", key, err.message);
         whole = whole && status != OCV_ERR_IO && status != OCV_ERR_NOMEM;
     }
-    if (whole) /* or the next start tries again */
+    if (whole) /* else the next start tries again */
         remove_files(from);
     log_line("%zu of %zu entries of %s are now in %s", taken, n, dir, map->dir);
     map_free(from);

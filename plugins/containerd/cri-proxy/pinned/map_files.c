@@ -26,7 +26,8 @@ static int entry_name(const char *key, char out[NAME_MAX_BYTES], struct ocv_erro
     return status;
 }
 
-/* File name of the index that a key names; the digest is a known one, so it is safe in a name. */
+/* File name of the index named by a key; the digest's algorithm is known, so it is safe in a name.
+ */
 static void index_name(const char *key, char out[NAME_MAX_BYTES])
 {
     snprintf(out, NAME_MAX_BYTES, "index-%s", strrchr(key, '@') + 1);
@@ -42,7 +43,7 @@ static bool valid_key(const char *key)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Indexes that no entry names any more. */
+/* Remove an index that no entry names any more. */
 static void sweep_index(struct map *map, const char *key)
 {
     char name[NAME_MAX_BYTES], other[NAME_MAX_BYTES];
@@ -124,12 +125,12 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
     int status = ocv_file_read_at(map->fd, map->dir, name, out, err);
     if (status == OCV_OK)
         status = ocv_digest_check(strrchr(key, '@') + 1, out->data, out->len, err);
-    if (status == OCV_ERR_MISMATCH) /* what a registry answers takes its place */
+    if (status == OCV_ERR_MISMATCH) /* the registry's bytes will replace it */
         unlinkat(map->fd, name, 0);
     return status;
 }
 
-/* ---- reading it at start --------------------------------------------------------------------- */
+/* ---- reading at the start -------------------------------------------------------------------- */
 
 static int read_entry(struct map *map, const char *name, struct ocv_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What map.c, the entries in memory, and map_files.c, those on disk, share. */
+/* Shared by map.c, which has the entries in memory, and map_files.c, which has them on disk. */
 #ifndef CRI_PROXY_MAP_INTERNAL_H
 #define CRI_PROXY_MAP_INTERNAL_H
 
@@ -11,25 +11,25 @@ struct map_entry {
     char *key;
     char child[OCV_DIGEST_MAX];
     int64_t time;
-    bool checked; /* never from disk */
+    bool checked; /* not stored on disk */
 };
 
 struct map {
     char *dir;
     int fd;
-    pthread_mutex_t lock;    /* of the entries: held for microseconds, the loop waits for it */
-    pthread_mutex_t writing; /* of the files */
+    pthread_mutex_t lock; /* for the entries: held for microseconds, since the loop waits for it */
+    pthread_mutex_t writing; /* for the files */
     struct map_entry *entries;
     size_t n;
-    char **plain; /* keys, the oldest at `next_plain` */
+    char **plain; /* keys; the oldest one is at `next_plain` */
     size_t next_plain;
 };
 
-/** Add or replace. `*gone`: the key that had to go for it, or NULL; the caller's. With the lock
- * held, or before there are threads. */
+/** Add or replace. `*gone`: the key that was dropped for it, or NULL; owned by the caller. Call
+ *  with the lock held, or before threads start. */
 int map_keep(struct map *map, const char *key, const char *child, int64_t when, char **gone,
              struct ocv_error *err) OCV_WARN_UNUSED;
-/** Every entry of the directory. */
+/** Read all entries of the directory. */
 int map_read_all(struct map *map, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

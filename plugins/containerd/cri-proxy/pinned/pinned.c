@@ -37,7 +37,7 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     const char *start = text, *at = memchr(text, '@', len);
     size_t name = at ? (size_t)(at - start) : len;
     for (size_t i = name; i > 0 && start[i - 1] != '/'; i--)
-        if (start[i - 1] == ':') /* behind the last slash: a tag, not a port */
+        if (start[i - 1] == ':') /* after the last slash, so a tag and not a port */
             name = i - 1;
     int n = snprintf(out, PINNED_TEXT_MAX, "%.*s@%s", (int)name, start, digest);
     return n > 0 && n < (int)PINNED_TEXT_MAX;
@@ -45,7 +45,7 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
 
 /* ---- credentials ----------------------------------------------------------------------------- */
 
-/* "https://index.docker.io/v1/", "registry.example:5000" -> the host and port. */
+/* The host and port of "https://index.docker.io/v1/" or "registry.example:5000". */
 static void server_host(const char *address, char *out, size_t size)
 {
     const char *scheme = strstr(address, "://");

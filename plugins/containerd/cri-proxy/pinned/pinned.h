@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* References as requests write them, and the registries that credentials may be sent to. */
+/* References in requests, and the registries that credentials may be sent to. */
 #ifndef CRI_PROXY_PINNED_H
 #define CRI_PROXY_PINNED_H
 
@@ -7,17 +7,17 @@
 
 #define PINNED_TEXT_MAX 1024u /**< of a reference in a request; longer ones are not valid */
 
-/** Parse a reference that names a digest known here. NULL for anything else: a tag, an image's id,
- *  what is not a reference. `text` needs no NUL at its end. Freed with ocv_reference_free. */
+/** Parse a reference with a digest of a known algorithm. NULL for anything else: a tag, an image
+ *  id, an invalid reference. `text` need not end with a NUL. Free with ocv_reference_free. */
 struct ocv_reference *pinned_parse(const void *text, size_t len);
-/** The key of what is pinned: "HOST/REPOSITORY@DIGEST", normalised. False when it does not fit. */
+/** The key of a pinned reference: "HOST/REPOSITORY@DIGEST", normalised. False if it is too long. */
 bool pinned_key(const struct ocv_reference *reference, char out[PINNED_TEXT_MAX]);
 /** The request's own text with that digest and no tag ("app:1@sha256:a", "app:1" ->
- * "app@sha256:b"): an engine reads the name by its own rules. False when it does not fit. */
+ *  "app@sha256:b"), since engines parse names by their own rules. False if it is too long. */
 bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[PINNED_TEXT_MAX]);
 
-/** Make the request's credentials those that containerd would send to `host`: none where they are
- * meant for another server, a username and password out of `auth`. Malformed: OCV_ERR_DATA. */
+/** Make the request's credentials those that containerd would send to `host`: none if they are for
+ *  another server; username and password taken from `auth`. OCV_ERR_DATA if malformed. */
 int pinned_credentials(struct wire_auth *auth, const char *host,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -54,7 +54,7 @@ bool wire_find_image(const uint8_t *message, size_t len, struct wire_image *out)
     return more == 0 && found;
 }
 
-/* A tag (field 1, bytes) and a length. */
+/* Write a tag (field 1, bytes) and a length. */
 static size_t put_head(uint8_t out[GRPC_VARINT_MAX + 1], uint64_t len)
 {
     out[0] = FIELD_IMAGE << 3 | GRPC_BYTES;

@@ -16,26 +16,26 @@
 
 #define WIRE_FIELDS_MAX 65536u /**< of one message; a request has a dozen */
 
-/** Where the name of the image stands: the last one, as readers take the last of several. */
+/** Position of the image's name; of several, the last one, as protobuf readers take it. */
 struct wire_image {
-    size_t outer, outer_at, outer_len; /**< field ImageSpec: its tag, its bytes, their number */
-    size_t inner, inner_at, inner_len; /**< field image: the same, all from the message's start */
+    size_t outer, outer_at, outer_len; /**< ImageSpec field: offsets of tag and bytes, length */
+    size_t inner, inner_at, inner_len; /**< image field: the same, from the message's start */
 };
-/** Find it. False where the message is malformed or names no image. */
+/** Find it. False if the message is malformed or has no image name. */
 bool wire_find_image(const uint8_t *message, size_t len, struct wire_image *out);
-/** Append the message with another name in its place. */
+/** Append the message with another name. */
 int wire_replace_image(const uint8_t *message, size_t len, const struct wire_image *image,
                        const char *text, struct ocv_buffer *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Credentials of a PullImage; members are NULL where absent or empty. Owned. */
+/** Credentials of a PullImage; members are NULL if absent or empty. Owned. */
 struct wire_auth {
     char *username, *password, *auth, *server_address, *identity_token, *registry_token;
 };
-/** Read them. A malformed message, a text with a NUL in it: OCV_ERR_DATA. */
+/** Read them. OCV_ERR_DATA if the message is malformed or a text contains a NUL. */
 int wire_read_auth(const uint8_t *message, size_t len, struct wire_auth *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Overwrites what it frees. */
+/** Overwrites the memory before freeing it. */
 void wire_auth_free(struct wire_auth *auth);
 
 #endif

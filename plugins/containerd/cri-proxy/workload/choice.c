@@ -12,7 +12,7 @@
 
 /* ---- preferences ----------------------------------------------------------------------------- */
 
-/* What a resolution is asked with; the arrays are owned, their members borrowed. */
+/* Input of a resolution; the arrays are owned, their members borrowed. */
 struct choice_input {
     struct ocv_resolve_options options;
     struct ocv_workload_input devices;
@@ -74,7 +74,7 @@ static int resolve_entry(const struct choose_question *q, const struct workload_
     return status;
 }
 
-/* ---- why not --------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct ocv_entry *entry)
 {
@@ -83,7 +83,7 @@ static const char *label_of(const struct ocv_entry *entry)
     return entry->kind == OCV_ENTRY_VARIANT ? entry->label : "null";
 }
 
-/* "a, b, null": each once, in the index's order. */
+/* "a, b, null": each label once, in the index's order. */
 static void list_labels(const struct ocv_index *index, char out[LABELS_MAX])
 {
     size_t at = 0;
@@ -113,7 +113,7 @@ static bool has_label(const struct ocv_index *index, const char *label)
     return false;
 }
 
-/* "label", and its value as it was taken. */
+/* "label", and its value as it was read. */
 static const char *wishes_text(const struct workload_wishes *wishes, char *value, size_t size)
 {
     static const char *const order[] = {"label", "require", "devices", "disable"};
@@ -138,7 +138,7 @@ static int refuse_pull(const struct choose_question *q, const char *why, struct 
                          why, q->name, *labels ? labels : "no variants");
 }
 
-/* Nothing was selected with the wishes. */
+/* Nothing was chosen with the wishes. */
 static int explain_refusal(const struct choose_question *q, const struct ocv_decision *with,
                            struct ocv_error *err)
 {
@@ -173,7 +173,7 @@ static int take_unknown(void *data, const struct ocv_unknown_name *name)
                          name->message);
 }
 
-/* A misspelt name must not be taken for something that this node lacks. */
+/* A misspelt name must not count as something that this node lacks. */
 static int check_names(const struct choose_question *q, struct ocv_error *err)
 {
     struct ocv_error local;
@@ -207,9 +207,9 @@ int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
     return *out ? OCV_OK : explain_refusal(q, decision, err);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all possible entries -------------------------------------------------------------------- */
 
-/* Rejections that no wish and no set of devices undoes. */
+/* Rejections that no wish and no set of devices can change. */
 static bool can_never_fit(enum ocv_reject code)
 {
     switch (code) {

@@ -23,13 +23,13 @@ struct counts {
     unsigned long long numbers[COUNTS];
 };
 
-/* With the lock held. */
+/* Call with the lock held. */
 static bool write_file(const struct counts *c)
 {
     char temporary[4096];
     if (snprintf(temporary, sizeof(temporary), "%s.tmp", c->file) >= (int)sizeof(temporary))
         return false;
-    (void)unlink(temporary); /* left by a writer that was killed, or a link made by others */
+    (void)unlink(temporary); /* left by a killed writer, or a link planted by others */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool ok = file && fputs("# TYPE " NAME " counter\n", file) >= 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The devices of a pod, asked of kubelet once. */
+/* A pod's devices: kubelet is asked once per pod. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
@@ -35,14 +35,14 @@ static void remember_devices(struct workload *w, const char *uid, const char *de
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Of a pod without one. */
+/* For a pod without devices. */
 static const char *no_device(const struct workload_call *call)
 {
     const char *text = ocv_config_get(call->config, "no_device");
     return text && strcmp(text, "cpu") == 0 ? DEVICES_CPU : DEVICES_NODE;
 }
 
-/* As they are; empty where the pod has none. */
+/* As kubelet reports them; empty if the pod has none. */
 static int ask_kubelet(const struct work *work, char out[TABLE_DEVICES_MAX], struct ocv_error *err)
 {
     struct ocv_given_devices *given = malloc(sizeof(*given));
@@ -59,7 +59,7 @@ static int ask_kubelet(const struct work *work, char out[TABLE_DEVICES_MAX], str
     return status;
 }
 
-/* Nobody can say: as the administrator wants it. */
+/* Kubelet does not know: apply the administrator's setting. */
 static bool devices_unknown(struct work *work, const char *why, struct workload_answer *answer)
 {
     char reason[WORKLOAD_REASON_MAX];
@@ -84,7 +84,7 @@ bool work_find_devices(struct work *work, struct workload_answer *answer)
     if (work->call->mode != OCV_WORKLOAD_DEVICES || work->wishes.devices != WISHES_UNSAID)
         return true;
     if (!*work->pod.uid && !*work->pod.name)
-        return true; /* nobody's pod: crictl */
+        return true; /* a call without a pod, from crictl */
     if (!*work->pod.name)
         return devices_unknown(work, "its name is not known", answer);
     if (!recall_devices(w, work->pod.uid, work->devices)) {

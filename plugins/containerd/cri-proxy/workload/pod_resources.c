@@ -22,7 +22,7 @@
 struct device_reader {
     struct ocv_given_devices *out;
     char name[PODS_NAME_MAX], name_space[PODS_NAME_MAX];
-    char owner[OCV_GIVEN_TEXT_MAX]; /* of the devices that are being read */
+    char owner[OCV_GIVEN_TEXT_MAX]; /* of the devices being read */
     size_t group;
     bool failed;
 };
@@ -44,7 +44,7 @@ static void each_field(struct device_reader *r, const uint8_t *bytes,
     }
 }
 
-/* What does not fit is not one of ours. */
+/* Text that is too long is none of ours. */
 static void take_text(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field,
                       char *out, size_t size)
 {
@@ -117,7 +117,7 @@ static void visit_dynamic(struct device_reader *r, const uint8_t *bytes,
     set_owner(r, from);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the response ---------------------------------------------------------------------------- */
 
 static void visit_container(struct device_reader *r, const uint8_t *bytes,
                             const struct grpc_field *field)
@@ -164,7 +164,7 @@ int pod_resources_parse(const uint8_t *message, size_t len, const struct pod *po
     return OCV_OK;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 struct resources_call {
     const struct pod *pod;

@@ -79,7 +79,7 @@ struct pod_row *table_other_user(const struct pod_rows *rows, const struct pod_r
     return NULL;
 }
 
-/* ---- looking up ------------------------------------------------------------------------------ */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static bool is_choice(const struct pod_row *row, const struct table_key *key)
 {
@@ -102,7 +102,7 @@ static struct pod_row *find_choice(const struct pod_table *t, const struct table
     return NULL;
 }
 
-/* A row of that very uid before one that has none yet. */
+/* Prefers a row with that uid to one without a uid. */
 static struct pod_row *find_pod(const struct pod_table *t, const char *reference,
                                 const struct table_pod *pod)
 {
@@ -153,7 +153,7 @@ bool table_find_only(struct pod_table *t, const char *reference, const char *wis
     return found && only;
 }
 
-/* The newest row of the reference whose child is not among `out` yet. */
+/* The newest row for the reference whose child is not in `out` yet. */
 static const struct pod_row *next_child(const struct pod_rows *rows, const char *reference,
                                         char (*out)[OCV_DIGEST_MAX], size_t n)
 {
@@ -259,7 +259,7 @@ static void drop_row(struct pod_table *t, struct pod_rows *rows, struct pod_row 
     table_row_free(&gone);
 }
 
-/* Before the row comes in. With `writing` held, under which alone rows change. */
+/* Before a row is added. Call with `writing` held, without which rows never change. */
 static int make_room(struct pod_table *t, const struct pod_row *row, struct ocv_error *err)
 {
     const char *user = row->value.user;
@@ -274,7 +274,7 @@ static int make_room(struct pod_table *t, const struct pod_row *row, struct ocv_
     return OCV_OK;
 }
 
-/* On disk, then in memory. With `writing` held; the row is taken over. */
+/* Store on disk, then in memory. Call with `writing` held; takes over the row. */
 static int put_row(struct pod_table *t, struct pod_rows *rows, struct pod_row *row,
                    struct ocv_error *err)
 {
@@ -320,7 +320,7 @@ int table_put_choice(struct pod_table *t, const struct table_key *key,
     return status;
 }
 
-/* A row that is known by its config.seen alone gets its uid, and with it another file. */
+/* Give a uid to a row that has only config.seen; this also changes its file's name. */
 static void name_row(struct pod_table *t, struct pod_row *row, const char *uid)
 {
     struct pod_row copy = {.reference = strdup(row->reference), .value = row->value};
@@ -360,7 +360,7 @@ int table_put_pod(struct pod_table *t, const char *reference, const struct table
         name_row(t, there, row.uid);
     if (there) {
         *value = row.value = there->value;
-        /* after a restart of kubelet it is seen anew */
+        /* config.seen changes when kubelet restarts */
         if (*row.seen && *row.uid && strcmp(there->uid, row.uid) == 0 &&
             strcmp(there->seen, row.seen) != 0)
             status = put_row(t, &t->pods, &row, err);
@@ -409,7 +409,7 @@ void table_prune(struct pod_table *t, const struct table_pod *live, size_t n, in
         const struct table_pod *pod = find_live(row, live, n);
         if (!pod && row->time < since) {
             drop_row(t, &t->pods, row);
-            continue; /* another has its place */
+            continue; /* another one has taken its place */
         }
         if (pod && !*row->uid && pod->uid && *pod->uid)
             name_row(t, row, pod->uid);
@@ -419,7 +419,7 @@ void table_prune(struct pod_table *t, const struct table_pod *live, size_t n, in
     pthread_mutex_unlock(&t->writing);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 int table_open(const char *dir, struct pod_table **out, struct ocv_error *err)
 {

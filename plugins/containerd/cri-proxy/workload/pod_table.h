@@ -17,15 +17,15 @@
 #include "ocivariant.h"
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
-#define TABLE_CHOICES_MAX 1024u       /**< the oldest go */
-#define TABLE_PODS_MAX 4096u          /**< likewise */
+#define TABLE_CHOICES_MAX 1024u       /**< the oldest ones are dropped */
+#define TABLE_PODS_MAX 4096u          /**< the same */
 #define TABLE_USER_MAX 128u           /**< bytes of a user's name */
 #define TABLE_DEVICES_MAX 4096u       /**< bytes of a set of devices */
 #define TABLE_POD_MAX 128u            /**< bytes of a uid or config.seen */
-#define TABLE_INDEX_MAX (512u * 1024) /**< bytes of an index; larger ones are not kept */
+#define TABLE_INDEX_MAX (512u * 1024) /**< bytes of an index; larger ones are not stored */
 
 struct pod_table;
-/** Open and read it; the directory is made when there is something to keep. */
+/** Open and read it; the directory is created when there is something to store. */
 int table_open(const char *dir, struct pod_table **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void table_free(struct pod_table *table);
 
@@ -33,15 +33,14 @@ void table_free(struct pod_table *table);
 struct table_key {
     const char *reference, *wishes, *devices;
 };
-/** A pod, by its uid ("" or NULL: not known) or else its config.seen. */
+/** A pod: by its uid ("" or NULL: unknown), else by its config.seen. */
 struct table_pod {
     const char *uid, *seen;
 };
-/** What a row is about. */
+/** Content of a row. */
 struct table_value {
     char child[OCV_DIGEST_MAX];
-    char index[OCV_DIGEST_MAX]; /**< what it was chosen of; its own digest for an image without an
-                                   index */
+    char index[OCV_DIGEST_MAX]; /**< digest of the index chosen from; for a single image its own */
     char user[TABLE_USER_MAX];  /**< as users_name gives it */
 };
 
@@ -49,32 +48,32 @@ bool table_find_choice(struct pod_table *table, const struct table_key *key,
                        struct table_value *out);
 bool table_find_pod(struct pod_table *table, const char *reference, const struct table_pod *pod,
                     struct table_value *out);
-/** The one child of all choices with that reference and wishes, whatever devices; false where there
- *  is none or where they differ. */
+/** The child, if all choices with that reference and wishes have the same one, whatever their
+ *  devices; false if there is none, or they differ. */
 bool table_find_only(struct pod_table *table, const char *reference, const char *wishes,
                      struct table_value *out);
-/** Distinct children of a reference, from either table, the newest first; at most `max`. */
+/** Distinct children of a reference, from both tables, newest first; at most `max`. */
 size_t table_children(struct pod_table *table, const char *reference, char (*out)[OCV_DIGEST_MAX],
                       size_t max);
-/** Is that digest a child of any row whose reference is of the same repository? `name` is
- *  "HOST/REPOSITORY". */
+/** True if the digest is a child in any row of that repository. `name` is "HOST/REPOSITORY". */
 bool table_knows_digest(struct pod_table *table, const char *name, const char *digest);
 
-/** Keep a choice: on disk first. Choices of the reference with another user that were made of
- *  another index go, as the tag has moved; a pod's with another user: OCV_ERR_CHECK, with
- *  "variants of REFERENCE run as different users (A, B)". `body` (may be NULL): the index's bytes.
- */
+/** Store a choice, on disk first. Choices for the reference that have another user and were made
+ *  from another index are dropped, since the tag has moved. OCV_ERR_CHECK if a pod's row has
+ *  another user, with "variants of REFERENCE run as different users (A, B)". `body` (may be NULL):
+ *  the index's bytes. */
 int table_put_choice(struct pod_table *table, const struct table_key *key,
                      const struct table_value *value, const void *body, size_t len,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-/** Keep a pod's. Where it is there already, that is what counts: `value` becomes it, and what is
- *  written is only another config.seen. Otherwise as table_put_choice. */
+/** Store a pod's choice. If the pod has one already, that counts: it is copied to `value`, and at
+ *  most its config.seen is updated. Otherwise like table_put_choice. */
 int table_put_pod(struct pod_table *table, const char *reference, const struct table_pod *pod,
                   struct table_value *value, struct ocv_error *err) OCV_WARN_UNUSED;
 void table_drop_choice(struct pod_table *table, const struct table_key *key);
 void table_drop_pod(struct pod_table *table, const char *reference, const struct table_pod *pod);
 
-/** The i-th choice, copied; false past the last. Free with table_copy_free. */
+/** table_get_choice: the i-th choice, copied; false past the last one. Free with
+ *  table_copy_free. */
 struct table_copy {
     char *reference, *wishes, *devices;
     struct table_value value;
@@ -82,13 +81,13 @@ struct table_copy {
 bool table_get_choice(struct pod_table *table, size_t i, struct table_copy *out);
 void table_copy_free(struct table_copy *copy);
 size_t table_count_pods(struct pod_table *table);
-/** The kept bytes of an index, verified. OCV_ERR_NOT_FOUND where they are not. */
+/** The stored bytes of an index, verified. OCV_ERR_NOT_FOUND if there are none. */
 int table_index(struct pod_table *table, const char *digest, struct ocv_buffer *out,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Forget pods of which `live` (n of them, by uid and config.seen) has neither, and which were put
- *  before `since` (seconds of the clock that table_now reads); give a uid to those that had a
- *  config.seen only. Removes indexes that nothing names any more. */
+/** Drop pods that are not in `live` (n of them, by uid and config.seen) and whose rows were stored
+ *  before `since` (seconds of table_now's clock); add the uid to rows that have only config.seen.
+ *  Removes indexes that no row names any more. */
 void table_prune(struct pod_table *table, const struct table_pod *live, size_t n, int64_t since);
 int64_t table_now(void);
 

@@ -28,7 +28,7 @@ static int row_name(const struct pod_row *row, char out[NAME_MAX_BYTES], struct 
     return status;
 }
 
-/* The digest is known, hence safe in a name. */
+/* The digest's algorithm is known, so it is safe in a name. */
 static void index_name(const char *digest, char out[NAME_MAX_BYTES])
 {
     snprintf(out, NAME_MAX_BYTES, "index-%s", digest);
@@ -97,7 +97,7 @@ int table_index(struct pod_table *t, const char *digest, struct ocv_buffer *out,
     int status = ocv_file_read_at(t->fd, t->dir, name, out, err);
     if (status == OCV_OK)
         status = ocv_digest_check(digest, out->data ? out->data : "", out->len, err);
-    if (status == OCV_ERR_MISMATCH) /* what a registry answers takes its place */
+    if (status == OCV_ERR_MISMATCH) /* the registry's bytes will replace it */
         unlinkat(t->fd, name, 0);
     return status;
 }
@@ -113,7 +113,7 @@ static bool index_used(const struct pod_table *t, const char *name)
     return false;
 }
 
-/* The directory's own position is not shared with another reader. */
+/* A descriptor of its own, since another reader's position must not change. */
 static DIR *open_list(const struct pod_table *t)
 {
     int copy = openat(t->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,7 +153,7 @@ static int read_texts(const json_t *json, struct row_texts *out, struct ocv_erro
     return status;
 }
 
-/* In the one form in which keys have them. */
+/* True for the canonical form, as in keys. */
 static bool wishes_good(const char *text)
 {
     struct workload_wishes wishes;

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define LIST "/runtime.v1.RuntimeService/ListPodSandbox"
-#define SANDBOXES_MAX 8192u /* of one answer */
+#define SANDBOXES_MAX 8192u /* in one answer */
 #define SEEN "kubernetes.io/config.seen"
 
 struct pods {
     pthread_mutex_t lock;
-    struct pod *list; /* the oldest at `next`, once it is full */
+    struct pod *list; /* when it is full, the oldest one is at `next` */
     size_t n, next;
 };
 
@@ -45,10 +45,10 @@ void pods_list_free(struct pods_list *list)
     *list = (struct pods_list){0};
 }
 
-/* ---- remembering ----------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* With the lock held. A pod has another config.seen after a restart of kubelet, and its old sandbox
- * the old one. */
+/* Call with the lock held. When kubelet restarts a pod gets another config.seen, while its old
+ * sandbox keeps the old one. */
 static void keep_pod(struct pods *p, const struct pod *pod)
 {
     if (!*pod->uid || !*pod->seen)
@@ -61,7 +61,7 @@ static void keep_pod(struct pods *p, const struct pod *pod)
     p->n += p->n < PODS_MAX;
 }
 
-/* Of two pods that were seen at the same moment neither is it. */
+/* If two pods were first seen at the same moment, neither is returned. */
 bool pods_find(struct pods *p, const char *seen, struct pod *out)
 {
     size_t found = 0;
@@ -75,8 +75,8 @@ bool pods_find(struct pods *p, const char *seen, struct pod *out)
     return found == 1;
 }
 
-/* The uid of a static pod is the hash of its file. A pod of the API may write what it likes there,
- * but not the source, which is kubelet's. */
+/* A static pod's uid is the hash of its file. A pod from the API may set that annotation to
+ * anything, but not the source, which kubelet writes. */
 static bool is_static(const struct workload_request *request)
 {
     char source[16];
@@ -191,7 +191,7 @@ int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct
     return more == 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "malformed list of sandboxes");
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 struct pods_call {
     struct pods_list *list;

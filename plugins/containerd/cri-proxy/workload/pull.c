@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PullImage: the registry is asked with the request's own credentials, and the engine then pulls
- * the child with them, so that no pod gets an image that it may not read. */
+ * the child with them, so no pod gets an image that it may not read. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/records/records.h"
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is in work. */
+/* State of a pull. */
 struct workload_pull {
     struct work *work;
     struct ocv_registry *registry;
     struct ocv_buffer body;
     struct ocv_descriptor found;
-    struct ocv_index *index; /* of an image without an index: one entry */
+    struct ocv_index *index; /* for a single image it has one entry */
     struct ocv_profile *profile;
     const struct ocv_entry *entry;
     struct table_value value;
@@ -48,7 +48,7 @@ static int fetch_index(struct workload_pull *p, struct ocv_error *err)
     return status;
 }
 
-/* The entry, and as which user it and all others that could be chosen run. */
+/* The entry, and the user that it and all other possible entries run as. */
 static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
 {
     struct work *work = p->work;
@@ -72,7 +72,7 @@ static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
                             p->value.user, err);
     if (status < 0)
         return status;
-    /* of an ordinary index the engine chooses by the platform, as without us */
+    /* from an index without variants the engine chooses by platform, as without us */
     bool variants = ocv_index_has_variants(p->index);
     snprintf(p->value.child, sizeof(p->value.child), "%s",
              variants ? p->entry->digest : p->found.digest);
@@ -93,9 +93,9 @@ static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct 
     return status < 0 ? status : choose_for_pod(p, err);
 }
 
-/* ---- keeping it ------------------------------------------------------------------------------ */
+/* ---- storing the choice ---------------------------------------------------------------------- */
 
-/* For the hooks that see the child only. */
+/* For hooks that see only the child. */
 static void record_choice(const struct workload_pull *p)
 {
     char dir[4096];
@@ -125,8 +125,8 @@ static int keep_choice(struct workload_pull *p, struct ocv_error *err)
     return status;
 }
 
-/* A pod that has a choice gets it again; the pull fails if the pod cannot be recorded as seen after
- * a restart of kubelet. */
+/* A pod that has a choice keeps it. The pull fails if a pod with a new config.seen (after a restart
+ * of kubelet) cannot be recorded. */
 static bool find_kept(const struct work *work, struct workload_answer *answer)
 {
     struct table_value value;

@@ -15,7 +15,7 @@
 
 const char *const workload_wish_names[WORKLOAD_WISHES] = {"require", "disable", "label", "devices"};
 
-/* Calls `visit` with each field of bytes from `at`; false where they are malformed. */
+/* Called for each field of bytes from `at`; false if they are malformed. */
 typedef bool (*visit_field)(struct workload_request *out, const uint8_t *message,
                             const struct grpc_field *field);
 

@@ -20,23 +20,22 @@ enum workload_wish {
 /** "require": the name after "dev.ocivariant/". */
 extern const char *const workload_wish_names[WORKLOAD_WISHES];
 
-/** Bytes in a message, without a NUL at their end; `at` is NULL where the field is absent. */
+/** Bytes in a message, not ending with a NUL; `at` is NULL if the field is absent. */
 struct request_text {
     const char *at;
     size_t len;
 };
 
 struct workload_request {
-    bool annotated;                                /**< it has annotations, of whatever name */
-    struct request_text wishes[WORKLOAD_WISHES];   /**< borrowed from the message, as all of it */
+    bool annotated;                                /**< it has any annotation */
+    struct request_text wishes[WORKLOAD_WISHES];   /**< borrowed from the message, like all texts */
     struct request_text seen, hash, source;        /**< kubernetes.io/config.* */
     struct request_text pod_name, uid, name_space; /**< of PullImage's sandbox */
 };
-/** Read it. Of several annotations of a name the last counts, as for every reader of a map. False
- *  where the message is malformed. */
+/** Read it. Of several annotations with the same name the last one counts, as in any protobuf map.
+ *  False if the message is malformed. */
 bool workload_request_read(const uint8_t *message, size_t len, struct workload_request *out);
-/** Copy it with a NUL at its end. False where it is absent, empty, has a NUL in it or does not fit.
- */
+/** Copy it with a final NUL. False if it is absent, empty, contains a NUL, or is too long. */
 bool request_copy(struct request_text text, char *out, size_t size);
 
 #endif

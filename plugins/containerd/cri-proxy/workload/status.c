@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ImageStatus, with annotations for a pod, without them for a container's user. No registry is
- * asked here: there are no credentials. */
+/* ImageStatus: with annotations for a pod, without them for a container's user. There are no
+ * credentials, so no registry is asked. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/grpc/fields.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHILDREN_MAX 64u /* of a reference that are asked for */
+#define CHILDREN_MAX 64u /* of a reference that are looked up in the engine */
 #define STATUS_MS 10000u /* for one of them */
 #define ANSWER_MAX (4u * 1024 * 1024)
 
-/* ---- of a pod -------------------------------------------------------------------------------- */
+/* ---- for a pod ------------------------------------------------------------------------------- */
 
 static bool find_own(const struct work *work, struct table_value *out)
 {
@@ -21,7 +21,7 @@ static bool find_own(const struct work *work, struct table_value *out)
     return table_find_pod(work->workload->table, work->call->text, &pod, out);
 }
 
-/* What such a pod gets; then it is this pod's. */
+/* The choice stored for such pods, which then becomes this pod's. */
 static bool find_child(const struct work *work, struct table_value *out)
 {
     struct workload *w = work->workload;
@@ -36,7 +36,7 @@ static bool find_child(const struct work *work, struct table_value *out)
     return false;
 }
 
-/* Find the pod by its devices. */
+/* Find the pod's row by its devices. */
 static void find_pod(struct work *work)
 {
     struct pods_list live;
@@ -75,7 +75,7 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
         answer->way = WORKLOAD_ABSENT;
 }
 
-/* ---- of a container's user ------------------------------------------------------------------- */
+/* ---- for a container's user ------------------------------------------------------------------ */
 
 struct status_call {
     struct ocv_buffer *body;
@@ -94,7 +94,7 @@ static int on_status(void *data, const uint8_t *message, size_t len)
     return ocv_buffer_append(a->body, message, len, NULL) < 0;
 }
 
-/* Has the engine that child? Its answer is then the answer. */
+/* True if the engine has that child; its answer is then ours. */
 static bool ask_engine(const struct work *work, const char *child, struct ocv_buffer *body)
 {
     const struct workload_call *call = work->call;
@@ -129,7 +129,7 @@ static void status_of_user(const struct work *work, struct workload_answer *answ
         }
     if (n == 0 && call->reference->digest &&
         table_knows_digest(work->workload->table, call->reference->name, call->reference->digest)) {
-        answer->way = WORKLOAD_AS_SENT; /* a child by its own name */
+        answer->way = WORKLOAD_AS_SENT; /* a child, by its own name */
         return;
     }
     snprintf(reason, sizeof(reason), none, call->text);

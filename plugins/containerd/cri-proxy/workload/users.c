@@ -13,7 +13,7 @@ struct known_user {
 
 struct users {
     pthread_mutex_t lock;
-    struct known_user *list; /* the oldest at `next`, once it is full */
+    struct known_user *list; /* when it is full, the oldest one is at `next` */
     size_t n, next;
 };
 

@@ -9,7 +9,7 @@
 
 #define ANNOTATION "annotation dev.ocivariant/"
 
-/* ---- one wish -------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static int take_label(struct workload_wishes *out, const char *text, struct ocv_error *err)
 {
@@ -55,14 +55,14 @@ static int take_wish(struct workload_wishes *out, enum workload_wish wish, const
     return OCV_ERR_INVALID;
 }
 
-/* ---- one form -------------------------------------------------------------------------------- */
+/* ---- canonical form -------------------------------------------------------------------------- */
 
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "NAME=first,second\n", sorted, each once. */
+/* "NAME=first,second\n", sorted, without duplicates. */
 static int append_list(struct ocv_buffer *out, const char *name, const struct ocv_strings *list,
                        struct ocv_error *err)
 {
@@ -144,7 +144,7 @@ static bool is_honoured(const struct ocv_config *config, enum workload_wish wish
     return n == 0;
 }
 
-/* A line of the form is one wish. */
+/* In the canonical form each line is one wish, so control characters are refused. */
 static bool has_control(const char *text)
 {
     while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRUNE_MS 60000 /* between two looks at the engine's sandboxes */
+#define PRUNE_MS 60000 /* interval of listing the engine's sandboxes */
 #define PRUNE_AGE_S 60 /* a pod's row may be older than its sandbox */
 
-/* ---- what a request says --------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
-/* "devices=" is the first line of the one form. */
+/* "devices=" is the first line of the canonical form. */
 static void wished_devices(struct work *work)
 {
     static const char key[] = "devices=";
@@ -96,7 +96,8 @@ void answer_child(const struct work *work, const char *child, struct workload_an
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Of this pod as it is: one that may not read the image is not told what another was. */
+/* Part of the key is the pod as it is now: a pod that may not read the image must not learn
+ * another's refusal. */
 static char *refusal_key(const struct work *work)
 {
     char *key = NULL;
@@ -148,8 +149,8 @@ bool refusal_find(const struct work *work, struct workload_answer *answer)
 
 /* ---- between calls --------------------------------------------------------------------------- */
 
-/* What a choice becomes with another profile or configuration: the same, another child of its index
- * that has its user, or none, so that the next pull asks the registry. */
+/* Choose again with another profile or configuration: the result is the same child, another child
+ * of its index with the same user, or none, so that the next pull asks the registry. */
 static int choose_again(const struct workload *w, const struct decide *decide,
                         const struct ocv_profile *profile, struct table_copy *row,
                         struct ocv_error *err)
@@ -162,7 +163,7 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     const struct ocv_entry *entry = NULL;
     ocv_buffer_init(&body, TABLE_INDEX_MAX);
     if (strcmp(row->value.index, row->value.child) == 0)
-        return OCV_OK; /* there is nothing to choose */
+        return OCV_OK; /* there is nothing to choose from */
     int status = table_index(w->table, row->value.index, &body, err);
     if (status == OCV_OK)
         status = ocv_index_parse(body.data, body.len, NULL, &index, err);
@@ -200,7 +201,7 @@ static void choose_all_again(const struct workload *w, const struct decide *deci
         int status = choose_again(w, decide, profile, &row, &err);
         if (status < 0 && status != OCV_ERR_NOMEM) {
             log_line("%s is chosen again at the next pull: %s", row.reference, err.message);
-            table_drop_choice(w->table, &key); /* another has its place */
+            table_drop_choice(w->table, &key); /* another one has taken its place */
         } else {
             i++;
         }
@@ -257,7 +258,7 @@ void workload_tick(struct workload *w)
     grpc_client_tend(w->kubelet);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 int workload_new(const struct workload_options *options, struct workload **out,
                  struct ocv_error *err)

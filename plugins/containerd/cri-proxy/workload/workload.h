@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One tag, one node, several digests: what a call of the image service gets where the repository
- * has `workload` on (docs/workload.md).
+/* One tag, one node, several digests: answers calls of the image service for repositories with
+ * `workload` on (docs/workload.md).
  *
- * What kubelet does, and what follows:
- * - PullImage has the pod's annotations and its uid; ImageStatus has the annotations alone.
- *   CreateContainer names the id that one of the two answered, so the choice is made here alone.
- * - Before every CreateContainer kubelet asks ImageStatus once more, without annotations, and takes
- *   the container's user from the answer; "absent" means root there. So all that can be chosen must
- *   have one user (users.h, table.h), any present child answers it, and nothing else is an answer.
- * - "Absent" to an ImageStatus with annotations leads to PullImage, which has the uid and the
- *   registry's credentials: an image without a row here is absent. The name in the pod is never
- *   passed to the engine, which may have an image of that name that was not chosen here. */
+ * Kubelet's behaviour, and its consequences:
+ * - PullImage has the pod's annotations and its uid; ImageStatus has only the annotations.
+ *   CreateContainer names the id that one of the two returned, so the choice is made only here.
+ * - Before every CreateContainer kubelet calls ImageStatus once more, without annotations, and
+takes
+ *   the container's user from the answer; "absent" means root there. So all possible choices must
+ *   have one user (users.h, pod_table.h), any present child is an answer, and nothing else is.
+ * - "Absent" as the answer to an ImageStatus with annotations leads to PullImage, which has the uid
+ *   and the registry's credentials, so an image without a row here is absent. The name in the pod
+is
+ *   never passed to the engine, which may have an image of that name that was not chosen here. */
 #ifndef CRI_PROXY_WORKLOAD_H
 #define CRI_PROXY_WORKLOAD_H
 
@@ -18,13 +20,13 @@
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
 #include "plugins/containerd/cri-proxy/workload/pods.h"
 
-#define WORKLOAD_REASON_MAX 900u /**< bytes; grpc-message has to carry it, escaped */
+#define WORKLOAD_REASON_MAX 900u /**< bytes; grpc-message must hold it, escaped */
 
 struct workload_options {
     const char *state;         /**< directory of the tables */
     const char *backend;       /**< the engine's socket */
     const char *pod_resources; /**< kubelet's socket */
-    const char *metrics;       /**< file for the counters, or NULL */
+    const char *metrics;       /**< file of the counters, or NULL */
 };
 struct workload;
 int workload_new(const struct workload_options *options, struct workload **out,
@@ -33,7 +35,7 @@ void workload_free(struct workload *workload);
 
 /** A call; everything is borrowed. */
 struct workload_call {
-    const struct decide *decide;     /**< with what the policy says */
+    const struct decide *decide;     /**< with the policy's settings */
     const struct ocv_config *config; /**< of the repository */
     enum ocv_workload mode;
     bool closed;      /**< `fail` */
@@ -47,10 +49,10 @@ struct workload_call {
 };
 
 enum workload_way {
-    WORKLOAD_EDIT,    /**< on to the engine with another name */
-    WORKLOAD_AS_SENT, /**< on to the engine */
-    WORKLOAD_ABSENT,  /**< an ImageStatus of an image that is not there */
-    WORKLOAD_ANSWER,  /**< with the bytes of a message */
+    WORKLOAD_EDIT,    /**< pass on to the engine with another name */
+    WORKLOAD_AS_SENT, /**< pass on to the engine */
+    WORKLOAD_ABSENT,  /**< answer an ImageStatus: no such image */
+    WORKLOAD_ANSWER,  /**< answer with the bytes of a message */
     WORKLOAD_REFUSE
 };
 struct workload_answer {
@@ -59,21 +61,21 @@ struct workload_answer {
     struct ocv_buffer body;     /**< WORKLOAD_ANSWER */
     enum grpc_code code;        /**< WORKLOAD_REFUSE */
     char reason[WORKLOAD_REASON_MAX];
-    char fresh[TABLE_POD_MAX]; /**< uid of a pod that chose in this very call, or empty */
+    char fresh[TABLE_POD_MAX]; /**< uid of a pod whose choice was made in this call, or empty */
 };
-/** PullImage. Blocks. `auth` is changed. Free answer->body. */
+/** Handle PullImage. Blocks. Modifies `auth`. Free answer->body. */
 void workload_pull(struct workload *workload, const struct workload_call *call,
                    struct wire_auth *auth, struct workload_answer *answer);
-/** ImageStatus, likewise. */
+/** Handle ImageStatus in the same way. */
 void workload_status(struct workload *workload, const struct workload_call *call,
                      struct workload_answer *answer);
-/** The engine could not pull what was chosen for that pod (`fresh` of the answer): it may choose
+/** The engine failed to pull the choice for that pod (`fresh` of the answer): it may choose
  *  again. */
 void workload_failed(struct workload *workload, const char *text, const char *fresh);
-/** Now and then: forget pods that are gone, and choose again where the profile has changed, or the
- *  configuration (`generation` of live_policy). */
+/** Call now and then: drop pods that are gone, and choose again if the profile or the configuration
+ *  (`generation` of live_policy) has changed. */
 void workload_tend(struct workload *workload, const struct decide *decide, unsigned generation);
-/** About once a second. */
+/** Call about once a second. */
 void workload_tick(struct workload *workload);
 
 #endif

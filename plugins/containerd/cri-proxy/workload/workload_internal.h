@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of a call share. */
+/* Shared by the parts of a call. */
 #ifndef CRI_PROXY_WORKLOAD_INTERNAL_H
 #define CRI_PROXY_WORKLOAD_INTERNAL_H
 
@@ -14,9 +14,9 @@
 #include <pthread.h>
 
 #define REFUSALS_MAX 256u
-#define REFUSAL_MS 60000 /* that ImageStatus says what PullImage said; then it is pulled again */
+#define REFUSAL_MS 60000 /* ImageStatus repeats a refusal for this long; then the pod may pull */
 
-/* What PullImage refused, so that ImageStatus of that pod says the same. */
+/* A refusal by PullImage, which ImageStatus of that pod repeats. */
 struct refusal {
     char *key; /* of refusal_key */
     enum grpc_code code;
@@ -24,10 +24,10 @@ struct refusal {
     int64_t until;
 };
 
-/* What kubelet said of a pod. */
+/* Kubelet's answer about a pod. */
 struct pod_devices {
     char uid[TABLE_POD_MAX];
-    char *devices; /* as a key has them */
+    char *devices; /* in the format of a key */
 };
 #define POD_DEVICES_MAX 1024u
 
@@ -37,18 +37,18 @@ struct workload {
     struct pods *pods;
     struct grpc_client *engine, *kubelet;
     struct counts *counts;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* for the members below */
     struct refusal refusals[REFUSALS_MAX];
     size_t next_refusal;
     struct pod_devices given[POD_DEVICES_MAX];
     size_t next_given;
-    /* of workload_tend alone */
+    /* used by workload_tend only */
     char profile[OCV_DIGEST_MAX];
     unsigned generation;
     int64_t pruned;
 };
 
-/* One call, as far as its request says. */
+/* One call, as far as its request tells. */
 struct work {
     struct workload *workload;
     const struct workload_call *call;
@@ -57,20 +57,21 @@ struct work {
     struct pod pod;
     char devices[TABLE_DEVICES_MAX];
 };
-/** Read the request. False: refused, and the answer says why. Free with work_end in any case. */
+/** Read the request. False: refused, and the answer has the reason. Free with work_end in any
+ *  case. */
 bool work_begin(struct work *work, struct workload_answer *answer);
 void work_end(struct work *work);
 struct table_key work_key(const struct work *work);
 struct table_pod work_pod(const struct work *work);
 
-/** On to the engine with that child in place of the tag. */
+/** Pass on to the engine with that child in place of the tag. */
 void answer_child(const struct work *work, const char *child, struct workload_answer *answer);
 void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason);
-/** By an error's status. */
+/** Answer according to an error's status. */
 void answer_error(struct workload_answer *answer, const struct ocv_error *err);
 
 /** Find the pod's devices, if the repository is configured for devices and the pod does not name
- * them in an annotation. False: refused, as `fail` says. */
+ *  them in an annotation. False: refused, as `fail` requires. */
 bool work_find_devices(struct work *work, struct workload_answer *answer);
 
 void refusal_keep(const struct work *work, const struct workload_answer *answer);

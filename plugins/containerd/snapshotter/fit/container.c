@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Containers: whether what they start from fits, by all that was unpacked there. */
+/* Containers: checks whether the variants unpacked to their parent fit. */
 #include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define VARIANTS_MAX 64u /* of one chain that are asked about */
+#define VARIANTS_MAX 64u /* variants of one chain that are asked about */
 
 struct variants {
     struct snap_variant list[VARIANTS_MAX];
@@ -30,7 +30,7 @@ static const char *or_null(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* "NS/SEQ/CHAIN", as containerd's metadata names what it keeps in back ends. */
+/* "NS/SEQ/CHAIN", the names that containerd's metadata gives to snapshots in back ends. */
 static bool split_name(const char *name, char ns[80], const char **chain)
 {
     size_t len = strcspn(name, "/");
@@ -51,7 +51,7 @@ static void free_variant(const struct snap_variant *v)
     free(v->reference);
 }
 
-/* One that is allowed decides for all, else the first. */
+/* If one is allowed it decides for all, else the first. */
 static void ask_for_all(struct snap_fit *f, const struct variants *all, struct verdict_answer *out)
 {
     struct verdict_answer answer;
@@ -67,7 +67,7 @@ static void ask_for_all(struct snap_fit *f, const struct variants *all, struct v
     }
 }
 
-/* What is known of the chain cannot be read. */
+/* The chain's variants cannot be read. */
 static void answer_unreadable(const struct snap_fit *f, const char *chain, const char *why,
                               struct verdict_answer *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A client that unpacks a layer sends labels (core/unpack of containerd): the chain id wanted, with
- * CRI the image's reference and manifest digest, and the annotations of the layer. A client that
- * starts a container names a parent only: the variants that were unpacked there decide, and it is
- * allowed if any of them fits, since images share layers. */
+/* A client that unpacks a layer sends labels (containerd's core/unpack): the chain id, with CRI the
+ * image's reference and manifest digest, and the layer's annotations. A client that starts a
+ * container only names a parent: the variants unpacked there decide. The container is allowed if
+ * any of them fits, since images share layers. */
 #include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
 
 #include "lib/base/clock.h"
@@ -21,7 +21,7 @@
 #define LABEL_DIGEST SNAP_LABEL_PREFIX "cri.manifest-digest"
 #define LABEL_LAYERS SNAP_LABEL_PREFIX "cri.image-layers"
 
-#define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
+#define REMEMBER_MS 2000 /* one answer serves all layers of an image */
 
 void snap_fit_log(const struct snap_fit *f, const char *what, const char *text)
 {
@@ -39,7 +39,7 @@ static void write_metrics(const struct snap_fit *f)
     char *temporary = NULL;
     if (!f->metrics || asprintf(&temporary, "%s.tmp", f->metrics) < 0)
         return;
-    (void)unlink(temporary); /* left by a writer that was killed, or a link made by others */
+    (void)unlink(temporary); /* left by a killed writer, or a link planted by others */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool ok = file && fprintf(file,
@@ -77,7 +77,7 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_answer *out)
 {
@@ -93,7 +93,7 @@ static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_an
     return found;
 }
 
-/* Takes `key` over. */
+/* Takes over `key`. */
 static void remember_answer(struct snap_fit *f, char *key, const struct verdict_answer *answer)
 {
     pthread_mutex_lock(&f->lock);
@@ -131,8 +131,8 @@ static void read_policy_again(struct snap_fit *f)
     verdict_policy_free(&old);
 }
 
-/* Decide by the reference and digest as well as the label: for a label alone the records of this
- * node are used. */
+/* Decide by reference and digest as well as the label; for a label alone this node's records are
+ * used. */
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out)
 {
@@ -152,12 +152,12 @@ void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
         one.digest = set.records[i].child;
         one.reference = set.records[i].reference;
         verdict_ask(&f->policy, &one, out);
-        /* two images may call different things the same */
+        /* two images may use one label for different things */
         if (out->verdict == OCV_VERDICT_FITS ||
             (out->verdict == OCV_VERDICT_LESSER && out->action == VERDICT_ALLOW))
             break;
     }
-    /* and so many that the right one may be left */
+    /* with more records the right one may be missing */
     if (set.full && out->verdict == OCV_VERDICT_MISFIT)
         verdict_set_unknown(&f->policy, q, "too many images have that label here", out);
     records_free(&set);
@@ -188,7 +188,7 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
         remember_answer(f, key, out);
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
                             struct ocv_error *err)
@@ -202,7 +202,7 @@ enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buff
     return code == GRPC_OK ? snap_labels_set(labels, SNAP_LABEL_REASON, answer->reason, err) : code;
 }
 
-/* The last layer of the image: only it stands for the image. */
+/* True for the image's last layer, which represents the image. */
 static bool is_top(const struct ocv_buffer *labels)
 {
     const char *layers = snap_labels_get(labels, LABEL_LAYERS);
@@ -265,7 +265,7 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
     return code;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int find_records(struct snap_fit *f, const char *given, struct ocv_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside fit: images as they are unpacked (layer_fit.c), containers (container.c). */
+/* Internals of fit: images being unpacked (layer_fit.c), containers (container.c). */
 #ifndef OCV_SNAPSHOTTER_LAYER_FIT_INTERNAL_H
 #define OCV_SNAPSHOTTER_LAYER_FIT_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#define REMEMBERED 16u /* answers: the layers of an image come one after the other */
+#define REMEMBERED 16u /* answers; an image's layers follow each other */
 
 struct cached_verdict {
     char *key;
@@ -33,13 +33,13 @@ struct snap_fit {
     struct counters counters;
 };
 
-/** Ask variantd with the label, and with reference and digest where they are known; for a label
- * alone it uses the records of this node. The policy is locked. */
+/** Ask variantd with the label, and with reference and digest if known; for a label alone this
+ *  node's records are used. Call with the policy locked. */
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out);
 void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer);
 void snap_fit_log(const struct snap_fit *f, const char *what, const char *text);
-/** Refuse, or label what is warned of. */
+/** Refuse, or add labels for a warning. */
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
                             struct ocv_error *err);
 enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct ocv_buffer *labels,

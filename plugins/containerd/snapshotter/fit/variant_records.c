@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What is looked for, and what was found. */
+/* A search and its result. */
 struct record_search {
     const char *label;
     struct record_set *set;

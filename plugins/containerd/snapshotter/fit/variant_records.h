@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What vpull and variantd resolved on this node, looked up by label: containerd's own client names
- * neither image nor digest when it unpacks, only what the author annotated the layer with. */
+/* This node's records by vpull and variantd, looked up by label: when containerd's own client
+ * unpacks, it names neither image nor digest, only the layer's annotations. */
 #ifndef OCV_SNAPSHOTTER_RECORDS_H
 #define OCV_SNAPSHOTTER_RECORDS_H
 
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORDS_MAX 16u /**< different meanings of one label that are looked at */
+#define RECORDS_MAX 16u /**< different meanings of one label that are considered */
 
 struct record_set {
     struct ocv_record records[RECORDS_MAX];
     size_t n;
-    bool full; /**< there are more */
+    bool full; /**< there are more than RECORDS_MAX */
 };
 
-/** Records with the label, one for each set of properties; none is not an error. What cannot be
- * read is one: nothing is known then. */
+/** Records with the label, one for each set of properties; it is not an error if there are none. It
+ *  is one if records cannot be read: nothing is known then. */
 int records_by_label(const char *dir, const char *label, struct record_set *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 void records_free(struct record_set *set);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Snapshots' names, parents, kinds and labels. A row exists exactly as long as its snapshot; the
- * directory of its id is made before the row is committed and removed after the row has gone, so
- * that whatever is interrupted leaves a directory without row, never a row without directory. Ids
- * are never used again (AUTOINCREMENT). */
+ * directory for its id is created before the row is committed and removed after the row is gone. So
+ * an interruption may leave a directory without a row, but never a row without a directory. Ids are
+ * never reused (AUTOINCREMENT). */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static const char *const sql[SQL_N] = {
     [SQL_KNOWN] = "SELECT kind FROM snapshots WHERE id = ?1",
     [SQL_VARIANT_ADD] = "INSERT OR REPLACE INTO variants VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_VARIANTS] = "SELECT * FROM variants WHERE ns = ?1 AND chain = ?2",
-    /* NS/SEQ/CHAIN, and NS/SEQ/extract-... CHAIN while it is unpacked; '0' stands behind '/' */
+    /* NS/SEQ/CHAIN, and NS/SEQ/extract-... CHAIN during unpacking; '0' follows '/' */
     [SQL_VARIANT_DROP] = "DELETE FROM variants WHERE ns = ?1 AND chain = ?2 AND NOT EXISTS("
                          "SELECT 1 FROM snapshots WHERE name > ?1 || '/' AND name < ?1 || '0'"
                          " AND substr(name, -length(?2)) = ?2)",
@@ -89,7 +89,7 @@ enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err)
     return code;
 }
 
-/* Commit if all is well, else undo. */
+/* Commit on success, else roll back. */
 enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err)
 {
     if (code == GRPC_OK)
@@ -130,7 +130,7 @@ bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out)
     return false;
 }
 
-/* GRPC_NOT_FOUND without a message where there is none. */
+/* GRPC_NOT_FOUND without a message if there is none. */
 enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,
                               struct ocv_error *err)
 {
@@ -162,7 +162,7 @@ enum grpc_code snap_meta_must_find(struct snap_meta *meta, const char *name, str
     return code == GRPC_NOT_FOUND ? snap_fail(err, code, "snapshot %s does not exist", name) : code;
 }
 
-/* Fill the parents of chain->id. */
+/* Fill in the parents of chain->id. */
 enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *chain,
                                     struct ocv_error *err)
 {
@@ -183,7 +183,7 @@ enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *c
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static int version_of(sqlite3 *db)
 {
@@ -198,7 +198,7 @@ static int version_of(sqlite3 *db)
 
 static int open_database(struct snap_meta *meta, const char *path, struct ocv_error *err)
 {
-    /* FULL: a snapshot that containerd was told of survives a power cut, as with bbolt */
+    /* FULL: a snapshot that was reported to containerd survives a power cut, as with bbolt */
     static const char settings[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                                    "PRAGMA cache_size=-1024; PRAGMA foreign_keys=ON;"
                                    "PRAGMA wal_autocheckpoint=256;";
@@ -220,10 +220,11 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
     if (!meta)
         return ocv_error_nomem(err);
     pthread_mutex_init(&meta->lock, NULL);
-    mode_t mask = umask(0077); /* the program's is 0, and the directory may be another's making */
+    mode_t mask = umask(0077); /* the program's is 0, and the directory may be another user's */
     int status =
         snap_meta_reserve_name(meta, path) ? open_database(meta, path, err) : ocv_error_nomem(err);
-    if (status == OCV_ERR_IO && snap_meta_unreserve(meta)) { /* a full disk says so in many ways */
+    if (status == OCV_ERR_IO &&
+        snap_meta_unreserve(meta)) { /* SQLite has many errors for a full disk */
         sqlite3_close(meta->db);
         meta->db = NULL;
         status = open_database(meta, path, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside meta: meta.c opens the database and reads rows; write.c, read.c and variants.c are its
- * transactions. */
+/* Internals of meta: meta.c opens the database and reads rows; the transactions are in write.c,
+ * read.c and variants.c. */
 #ifndef OCV_SNAPSHOTTER_META_INTERNAL_H
 #define OCV_SNAPSHOTTER_META_INTERNAL_H
 
@@ -30,39 +30,39 @@ enum snap_sql {
 
 struct snap_meta {
     sqlite3 *db;
-    pthread_mutex_t lock; /* one connection, one user at a time */
+    pthread_mutex_t lock; /* one connection, used by one thread at a time */
     sqlite3_stmt *statements[SQL_N];
-    char *reserve; /* a file that keeps room (reserve.c) */
+    char *reserve; /* a file that reserves disk space (reserve.c) */
 };
 
-/** The statement, prepared once and reset; NULL: sqlite3_errmsg says why. */
+/** The statement, prepared once and reset; NULL: see sqlite3_errmsg. */
 sqlite3_stmt *snap_meta_statement(struct snap_meta *meta, enum snap_sql which);
-/** Run one that gives no row. */
+/** Run a statement that returns no row. */
 enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement,
                              struct ocv_error *err);
 enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
 
-/** Begin and lock; commit and unlock if all is well, else undo and unlock. */
+/** Begin and lock; snap_meta_end: commit on success, else roll back, then unlock. */
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
 
 /* ---- a full disk (reserve.c) ----------------------------------------------------------------- */
 
-/** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
+/** Set its path: beside the database at `path`; none for ":memory:". */
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
-/** Release it; false if there is none. */
+/** Release the space; false if there is none. */
 bool snap_meta_unreserve(const struct snap_meta *meta);
 
-/* ---- rows, under the lock -------------------------------------------------------------------- */
+/* ---- rows: call with the lock held ----------------------------------------------------------- */
 
-/** False: no memory. Labels that this program did not write make `out->damaged`. */
+/** False: no memory. Labels in another format set `out->damaged`. */
 bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);
-/** GRPC_NOT_FOUND without a message where there is none. */
+/** GRPC_NOT_FOUND without a message if there is none. */
 enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,
                               struct ocv_error *err);
 enum grpc_code snap_meta_must_find(struct snap_meta *meta, const char *name, struct snap_info *out,
                                    struct ocv_error *err);
-/** Fill the parents of chain->id. */
+/** Fill in the parents of chain->id. */
 enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *chain,
                                     struct ocv_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots that are looked at. */
+/* Queries on snapshots. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind)
 {
     sqlite3_stmt *row = snap_meta_statement(meta, SQL_KNOWN);
     if (!row)
-        return true; /* what cannot be read is not removed */
+        return true; /* if it cannot be read, do not remove it */
     sqlite3_bind_int64(row, 1, id);
     int result = sqlite3_step(row);
     if (result == SQLITE_ROW && kind)

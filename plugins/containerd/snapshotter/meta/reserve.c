@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reserved disk space: on a full disk even removing a snapshot needs to write its row. A file
- * beside the database keeps some space, and is emptied when it is needed. */
+/* Reserved disk space: even removing a snapshot must write to the database, which fails on a full
+ * disk. A file beside the database reserves some space, and is emptied when that is needed. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RESERVE_BYTES (2 * 1024 * 1024) /* twice what the log holds before it starts over */
+#define RESERVE_BYTES (2 * 1024 * 1024) /* twice the size at which the log starts over */
 
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path)
 {
     meta->reserve = NULL;
-    if (strcmp(path, ":memory:") == 0) /* SQLite's name of a database that no disk holds */
+    if (strcmp(path, ":memory:") == 0) /* SQLite's name for a database in memory */
         return true;
     if (asprintf(&meta->reserve, "%s-reserve", path) >= 0)
         return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which variants were unpacked to a chain of layers. Several images may share one chain. */
+/* The variants unpacked to a chain of layers. Several images may share a chain. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots that come, become committed, get other labels, and go. */
+/* Creates, commits, updates and removes snapshots. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 #include "plugins/containerd/snapshotter/types/crash.h"
 
@@ -120,7 +120,7 @@ static enum grpc_code rename_row(struct snap_meta *meta, const struct snap_info 
     return code;
 }
 
-/* What was said of the image stays with its snapshot. */
+/* Keep our labels about the image with its snapshot. */
 static enum grpc_code keep_ours(const struct ocv_buffer *from, struct ocv_buffer *labels,
                                 struct ocv_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Directories without rows, and rows without directories. */
+/* Handles directories without rows, and rows without directories. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 #include "plugins/containerd/snapshotter/types/crash.h"
 
@@ -20,8 +20,8 @@ static bool is_number(const char *name, int64_t *out)
     return *name >= '1' && *name <= '9' && !*end && !errno;
 }
 
-/* Orphans get another name while no snapshot can come, so that what is removed afterwards is no
- * new snapshot's. */
+/* Rename orphans while no snapshot can be created, so that a later removal never hits a new
+ * snapshot. */
 static enum grpc_code set_aside(void *data)
 {
     struct snap_overlay *o = data;
@@ -76,8 +76,9 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
 
 /* ---- at the start ---------------------------------------------------------------------------- */
 
-/* Only a power cut can take the directory of a row. An active snapshot's is made again, empty: its
- * owner removes it; a committed one's content is lost and said so. */
+/* Only a power cut can remove the directory of a row. An active snapshot's directory is created
+ * again, empty, and its owner removes it; a committed snapshot's content is lost, which is logged.
+ */
 static int check_row(void *data, const struct snap_info *info)
 {
     struct snap_overlay *o = ((void **)data)[0];

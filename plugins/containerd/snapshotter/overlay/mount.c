@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is to be mounted for a snapshot: a directory as it is, or an overlay of its parents'. */
+/* The mount for a snapshot: its directory itself, or an overlay with its parents. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <inttypes.h>
@@ -76,10 +76,10 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
         ok = add_mapping(m, "uidmap", uids);
     if (ok && o->remap_ids && gids)
         ok = add_mapping(m, "gidmap", gids);
-    if (ok && chain->n_parents == 0) /* overlayfs wants a lower directory */
+    if (ok && chain->n_parents == 0) /* overlayfs needs a lower directory */
         ok = make_bind(m, o, chain->id, chain->kind == SNAP_ACTIVE);
     else if (ok && chain->n_parents == 1 &&
-             chain->kind == SNAP_VIEW) /* and two of them, read-only */
+             chain->kind == SNAP_VIEW) /* and two of them if read-only */
         ok = make_bind(m, o, chain->parents[0], false);
     else
         ok = ok && make_overlay(m, o, chain);

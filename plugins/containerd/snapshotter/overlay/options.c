@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which options overlay mounts need here, chosen as containerd's overlayfs snapshotter does: never
- * an index (it forbids a lower directory in two mounts), and user.* attributes inside a user
- * namespace, where trusted.* ones cannot be written. */
+/* Options that overlay mounts need here, chosen like in containerd's overlayfs snapshotter:
+ * index=off always (an index forbids a lower directory in two mounts), and user.* attributes in a
+ * user namespace, where trusted.* ones cannot be written. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static bool kernel_at_least(unsigned major, unsigned minor)
     return a > major || (a == major && b >= minor);
 }
 
-/* Backported, or not there: only a mount tells. */
+/* It may be missing, or backported to an older kernel: only a mount shows. */
 static bool userxattr_mounts(const char *root)
 {
     static const char *const names[] = {"lower", "upper", "work", "merged"};
@@ -63,7 +63,7 @@ static bool needs_userxattr(const char *root)
 {
     struct statfs fs;
     if (!in_user_namespace() || (statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC))
-        return false; /* tmpfs has no user attributes */
+        return false; /* tmpfs may lack user attributes */
     return kernel_at_least(5, 11) || userxattr_mounts(root);
 }
 

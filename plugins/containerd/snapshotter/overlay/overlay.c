@@ -37,7 +37,7 @@ enum grpc_code snap_overlay_failure(struct ocv_error *err, const char *what, con
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-/* "0:HOST:SIZE[,…]": the host's id of 0. */
+/* "0:HOST:SIZE[,…]": the host's id for id 0. */
 static bool root_of(const char *mapping, unsigned *out)
 {
     unsigned long long fields[3] = {0};
@@ -151,7 +151,7 @@ enum grpc_code snap_overlay_create(struct snap_overlay *o, enum snap_kind kind, 
     return code == GRPC_OK ? snap_overlay_mount(o, &chain, labels, out, err) : code;
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- other calls ----------------------------------------------------------------------------- */
 
 static enum grpc_code usage_of(struct snap_overlay *o, int64_t id, struct grpc_call *call,
                                struct snap_usage *out, struct ocv_error *err)
@@ -198,13 +198,13 @@ enum grpc_code snap_overlay_remove(struct snap_overlay *o, const char *key, stru
     if (code != GRPC_OK)
         return code;
     snprintf(name, sizeof(name), "%" PRId64, id);
-    if (snap_tree_remove(o->fd, name) < 0) /* the key is gone: Cleanup tries again */
+    if (snap_tree_remove(o->fd, name) < 0) /* the row is gone: Cleanup tries again */
         snap_overlay_log(o, "cannot remove the directory", name);
     snap_crash_point("remove-directory");
     return GRPC_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 int snap_overlay_open(const char *root, bool remap_ids, struct snap_meta *meta,
                       void (*log)(const char *line), struct snap_overlay **out,

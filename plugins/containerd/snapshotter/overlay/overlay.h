@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The back end that keeps snapshots itself: directories, and rows of `meta`. */
+/* The back end that stores snapshots itself: directories, and rows in `meta`. */
 #ifndef OCV_SNAPSHOTTER_OVERLAY_H
 #define OCV_SNAPSHOTTER_OVERLAY_H
 

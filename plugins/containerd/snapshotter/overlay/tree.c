@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees that images and containers made: any depth, any number of files, names of any bytes. */
+/* Trees made by images and containers: any depth, any number of files, names with any bytes. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <dirent.h>
@@ -23,8 +23,8 @@ struct removal {
 
 static int remove_below(struct removal *r, int fd, unsigned depth);
 
-/* Move it beside the top, for the next round, which also removes what an interrupted removal left
- * there. */
+/* Move it beside the top for the next round, which also removes the remains of an interrupted
+ * removal. */
 static int move_up(struct removal *r, int parent, const char *name)
 {
     char aside[NAME_MAX + 1];
@@ -53,7 +53,7 @@ static int remove_directory(struct removal *r, int parent, const char *name, uns
     return unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Takes `fd` over. */
+/* Takes over `fd`. */
 static int remove_below(struct removal *r, int fd, unsigned depth)
 {
     DIR *dir = fdopendir(fd);
@@ -66,7 +66,7 @@ static int remove_below(struct removal *r, int fd, unsigned depth)
     while ((entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        bool directory = entry->d_type == DT_DIR; /* or one of unknown type */
+        bool directory = entry->d_type == DT_DIR; /* the type may also be unknown */
         if (!directory && (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT))
             continue;
         directory |= errno == EISDIR || errno == EPERM;
@@ -82,7 +82,7 @@ int snap_tree_remove(int dirfd, const char *name)
 {
     struct removal r = {.topfd = dirfd, .top = name};
     char aside[NAME_MAX + 1];
-    if (remove_directory(&r, dirfd, name, 0) < 0) /* no directory: a file, or a link */
+    if (remove_directory(&r, dirfd, name, 0) < 0) /* not a directory: a file or a link */
         return errno == ENOTDIR || errno == ELOOP ? unlinkat(dirfd, name, 0) : -1;
     for (unsigned i = 0; i < r.moved; i++) { /* grows while it runs */
         snprintf(aside, sizeof(aside), "rm-%s-%u", name, i);

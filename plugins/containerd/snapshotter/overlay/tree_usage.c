@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a tree occupies. A container may change its own while it is counted, and exchange a
- * directory with a link to one of the host's: each directory is opened in the one before it, and
- * never by a link. */
+/* Space used by a tree. A container may change its own tree meanwhile, and replace a directory by a
+ * link to one of the host's. So each directory is opened in its parent, without following links. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@ struct inode {
     ino_t ino;
 };
 
-/* Inodes with several names, in a hash table with open addressing. */
+/* Inodes with several names: a hash table with open addressing. */
 struct seen {
     struct inode *slots; /* ino 0: free */
     size_t n, size;
@@ -54,7 +53,7 @@ static int note_file(struct seen *seen, const struct stat *st)
 {
     const struct inode wanted = {st->st_dev, st->st_ino};
     if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
-        return 1; /* has no second name */
+        return 1; /* it has only one name */
     if (seen->n * 2 >= seen->size && !grow_seen(seen))
         return -1;
     size_t i = slot_of(seen, wanted);
@@ -88,7 +87,7 @@ static enum grpc_code count_file(struct usage_walk *w, const struct stat *st, st
     return GRPC_OK;
 }
 
-/* Takes `fd` over. */
+/* Takes over `fd`. */
 static enum grpc_code enter_directory(struct usage_walk *w, int fd, const char *name,
                                       struct ocv_error *err)
 {
@@ -106,7 +105,7 @@ static enum grpc_code enter_directory(struct usage_walk *w, int fd, const char *
     return code;
 }
 
-/* What is another thing by now, or gone, is not counted. */
+/* Entries that have been replaced or removed meanwhile are not counted. */
 static enum grpc_code visit_entry(struct usage_walk *w, int parent, const char *name,
                                   struct ocv_error *err)
 {

@@ -19,14 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SELECTORS_MAX 256u /* of one filter */
-#define TEXT_MAX 65536u    /* bytes of one filter */
+#define SELECTORS_MAX 256u /* in one filter */
+#define TEXT_MAX 65536u    /* bytes in one filter */
 
 enum op { OP_PRESENT, OP_EQUAL, OP_NOT_EQUAL };
 
 struct selector {
     char *field; /* "name", "labels" */
-    char *rest;  /* the path behind it, joined by dots */
+    char *rest;  /* the path after it, joined by dots */
     enum op op;
     char *value;
 };

@@ -8,7 +8,8 @@
 #define SNAP_FILTERS_MAX 256u /**< filters of a List */
 
 struct snap_filter;
-/** Any of `texts` must match; none match everything. Malformed: GRPC_INVALID_ARGUMENT. */
+/** One of `texts` must match; without any everything matches. GRPC_INVALID_ARGUMENT if
+ *  malformed. */
 enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
                                struct ocv_error *err);
 void snap_filter_free(struct snap_filter *filter);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filters' words, blanks and quoted texts, which are Go's. */
+/* Words, blanks and quoted texts (with Go's syntax) in filters. */
 #include "plugins/containerd/snapshotter/service/filter_words.h"
 
 #include <string.h>
@@ -54,11 +54,11 @@ static void put_rune(struct ocv_buffer *out, unsigned long rune)
     }
     if (rune >= 0x80)
         bytes[n++] = (char)(0x80 | (rune & 0x3f));
-    int ignored = ocv_buffer_append(out, bytes, n, NULL); /* shorter than its escape: has room */
+    int ignored = ocv_buffer_append(out, bytes, n, NULL); /* fits: shorter than its escape */
     (void)ignored;
 }
 
-/* Behind a backslash. */
+/* Read an escape after its backslash. */
 static bool read_escape(struct filter_parser *p, struct ocv_buffer *out)
 {
     static const char letters[] = "abfnrtv\\\"", meaning[] = "\a\b\f\n\r\t\v\\\"";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filters' words, blanks and quoted texts. */
+/* Words, blanks and quoted texts in filters. */
 #ifndef OCV_SNAPSHOTTER_FILTER_WORDS_H
 #define OCV_SNAPSHOTTER_FILTER_WORDS_H
 
@@ -12,14 +12,14 @@ struct filter_parser {
     const char *wrong; /* what was expected */
 };
 
-/** False, with what was expected. */
+/** Returns false and records what was expected. */
 bool filter_fail(struct filter_parser *p, const char *wrong);
 bool filter_is_field(char c);
 bool filter_is_value(char c);
 void filter_skip_space(struct filter_parser *p);
 /** A text in double quotes, with Go's escapes. */
 bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out);
-/** As long as characters belong to it. */
+/** Read as long as `belongs` accepts the characters. */
 bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_buffer *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Infos of one message, packed as they come: field 1 of ListResponse, repeated. */
+/* Infos of one message, packed as they arrive: field 1 of ListResponse, repeated. */
 struct info_list {
     const struct snap_filter *filter;
     struct ocv_buffer bytes;
@@ -51,7 +51,7 @@ static enum grpc_code send_page(struct grpc_call *call, struct info_list *l)
     return status < 0 ? GRPC_CANCELLED : GRPC_OK;
 }
 
-/* The lock is not held while a slow peer takes its time: pages by id, which never changes. */
+/* Paged by id, which never changes, so that the lock is not held while a slow peer reads. */
 static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, struct info_list *l,
                                struct ocv_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls' messages: requests decoded with bounds, answers encoded. */
+/* Messages of calls: requests are decoded with limits, answers encoded. */
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static void give_memory(void *data, void *memory)
     free(memory);
 }
 
-/* The request, to be freed with protobuf_c_message_free_unpacked(…, NULL); NULL: answered. */
+/* The request, freed with protobuf_c_message_free_unpacked(…, NULL); NULL: the call has been
+ * answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type)
 {
     struct budget budget = {.left = SNAP_DECODED_MAX};
@@ -145,7 +146,7 @@ void snap_info_message_free(struct snap_info_message *message)
     free(message->list);
 }
 
-/* Answers of Stat and Update have the same shape. */
+/* For Stat and Update, whose answers have the same format. */
 void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct snap_info *info,
                            const struct ocv_error *err)
 {

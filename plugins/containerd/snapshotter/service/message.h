@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between the calls (service.c, list.c) and protobuf (message.c). */
+/* Between calls (service.c, list.c) and protobuf (message.c). */
 #ifndef OCV_SNAPSHOTTER_MESSAGE_H
 #define OCV_SNAPSHOTTER_MESSAGE_H
 
@@ -8,12 +8,12 @@
 #include "gen/snapshots.pb-c.h"
 
 #define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
-#define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory that decoding one may take */
+#define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory for decoding one request */
 
-/** The request, to be released; NULL: answered. */
+/** The request, to be released; NULL: the call has been answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
 void snap_call_release(void *message);
-/** No text of a message may have a NUL, and all must be UTF-8 (message_texts.c). */
+/** Check that all texts of a message are UTF-8 without NULs (message_texts.c). */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err);
 enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
@@ -22,7 +22,7 @@ enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
 void snap_call_answer(struct grpc_call *call, const void *message);
 void snap_call_answer_empty(struct grpc_call *call);
 void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err);
-/** Answers of Stat and Update have the same shape. Frees the info. */
+/** For Stat and Update, whose answers have the same format. Frees the info. */
 void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct snap_info *info,
                            const struct ocv_error *err);
 /** Frees the mount. */
@@ -36,7 +36,7 @@ struct snap_info_message {
     Snapshots__Label *labels, **list;
 };
 
-/** Borrows from `from`; to be freed in any case. */
+/** Borrows from `from`; free it in any case. */
 bool snap_info_message(const struct snap_info *from, struct snap_info_message *out);
 void snap_info_message_free(struct snap_info_message *message);
 

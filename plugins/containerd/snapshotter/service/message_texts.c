@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What protobuf-c does not look at: it cuts a text at its first NUL, so that one name would stand
- * for another, and takes bytes that are no UTF-8, which no peer could read in an answer. */
+/* Checks that protobuf-c omits: it cuts a text at its first NUL, so one name could stand for
+ * another, and it accepts invalid UTF-8, which peers could not read in an answer. */
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include "lib/base/text.h"
@@ -18,7 +18,7 @@ static enum grpc_code check_text(const uint8_t *text, size_t len, struct ocv_err
     return GRPC_OK;
 }
 
-/* Nested as deep as the types are: request, info, label. */
+/* Nesting depth of the types: request, info, label. */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err)
 {

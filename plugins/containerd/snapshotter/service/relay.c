@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests go on as they came, unless they must say something else. */
+/* Passes requests on unchanged, unless they must be edited. */
 #include "lib/base/cleanup.h"
 #include "plugins/containerd/snapshotter/service/message.h"
 #include "plugins/containerd/snapshotter/service/service.h"
@@ -10,7 +10,8 @@
 
 #define HEADERS_MAX 4u
 
-/* Keeps what is ours from the collector of a containerd behind us, which knows no user of it. */
+/* Protects our content from the garbage collector of a containerd behind us, which has no user of
+ * it. */
 #define ROOT_LABEL "containerd.io/gc.root"
 #define ROOT_VALUE "ocivariant-snapshotter"
 
@@ -21,13 +22,13 @@ struct snap_relay {
 
 OCV_DEFINE_CLEANUP(snap_relay)
 
-/* A call to the back end on behalf of one of ours. */
+/* A call to the back end on behalf of one of our calls. */
 struct relayed_call {
     struct grpc_call *call;
-    Snapshots__StatResponse *stat; /* where it is asked for */
+    Snapshots__StatResponse *stat; /* set if a Stat was requested */
 };
 
-/* The back end may hang for longer than our caller waits. */
+/* The back end may hang longer than our caller waits. */
 static int gone_fd(void *data)
 {
     const struct relayed_call *passed = data;
@@ -59,7 +60,7 @@ void snap_relay_free(struct snap_relay *relay)
     free(relay);
 }
 
-/* A containerd behind us has other namespaces and leases than the one that asks. */
+/* A containerd behind us has other namespaces and leases than the one that calls us. */
 static size_t headers_of(const struct snap_relay *relay, const struct grpc_call *call,
                          struct grpc_header out[HEADERS_MAX])
 {
@@ -112,9 +113,9 @@ static enum grpc_code fail_call(struct grpc_call *call, const char *message)
     return GRPC_RESOURCE_EXHAUSTED;
 }
 
-/* ---- requests that change -------------------------------------------------------------------- */
+/* ---- edited requests ------------------------------------------------------------------------- */
 
-/* Labels as messages, in one piece of memory. */
+/* Labels as messages, in a single allocation. */
 static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
 {
     const char *key, *value;
@@ -133,7 +134,7 @@ static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n
     return list;
 }
 
-/* A message's field of bytes; shorter than 128. */
+/* A field of bytes in a message; shorter than 128. */
 static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t len)
 {
     out[0] = (uint8_t)(number << 3 | 2);
@@ -142,8 +143,8 @@ static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t
     return len + 2;
 }
 
-/* What is put behind a request: of a field that is there already the later one wins, and labels are
- * added to those before. Field 1 is the snapshotter's name in every request. */
+/* Bytes appended to a request: a later value of a field replaces an earlier one, and labels are
+ * added to the existing ones. Field 1 is the snapshotter's name in every request. */
 static size_t make_tail(const struct snap_relay *relay, const char *method, uint8_t tail[256])
 {
     uint8_t label[80], entry[96];
@@ -201,7 +202,7 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
     Snapshots__Label **list = make_labels(labels, &n);
     enum grpc_code code;
     if (request && list) {
-        Snapshots__PrepareRequest changed = *request; /* with the fields that are not known here */
+        Snapshots__PrepareRequest changed = *request; /* keeps fields that are not known here */
         changed.labels = list;
         changed.n_labels = n;
         code = pass_packed(relay, call, &changed);
@@ -214,7 +215,7 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
     return code;
 }
 
-/* ---- Commit: what was said of the image stays with its snapshot ------------------------------ */
+/* ---- Commit: keep our labels about the image ------------------------------------------------- */
 
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {
@@ -242,7 +243,7 @@ static Snapshots__StatResponse *stat_of(struct snap_relay *relay, struct grpc_ca
                                   headers_of(relay, call, headers), bytes, len, timeout_of(call),
                                   take_stat, &passed, &result, NULL);
     free(bytes);
-    (void)status; /* without it the label is lost, the commit is not */
+    (void)status; /* on failure the label is lost, but the commit succeeds */
     return passed.stat;
 }
 

@@ -176,7 +176,7 @@ void snap_service_handle(void *data, struct grpc_call *call)
     static const struct {
         const char *method;
         void (*serve)(struct snap_service *s, struct grpc_call *call);
-        bool relayed; /* by the function itself */
+        bool relayed; /* the function passes it on itself */
     } methods[] = {{"Prepare", serve_prepare, true}, {"View", serve_view, false},
                    {"Mounts", serve_mounts, false},  {"Commit", serve_commit, false},
                    {"Remove", serve_remove, true},   {"Stat", serve_stat, false},
@@ -196,7 +196,7 @@ void snap_service_handle(void *data, struct grpc_call *call)
             return;
         }
     }
-    if (ours && s->relay) /* also what this version has not heard of */
+    if (ours && s->relay) /* including methods that this version does not know */
         snap_relay_pass(s->relay, call, NULL, strcmp(method, "Commit") == 0);
     else
         grpc_call_finish(call, GRPC_UNIMPLEMENTED, "unknown method");

@@ -13,7 +13,7 @@ struct snap_relay;
 struct snap_service {
     struct snap_meta *meta;
     struct snap_overlay *overlay; /**< one of the two back ends, */
-    struct snap_relay *relay;     /**< the other NULL */
+    struct snap_relay *relay;     /**< the other one is NULL */
     struct snap_fit *fit;         /**< NULL: no policy */
     void (*log)(const char *line);
 };
@@ -29,14 +29,13 @@ void snap_service_list(struct snap_service *s, struct grpc_call *call);
 struct snap_relay_options {
     const char *socket;
     const char *name; /**< the name of that one in requests; NULL: as containerd calls us */
-    const char
-        *ns; /**< that one is a containerd: the namespace of it that is ours alone; or NULL */
+    const char *ns;   /**< if it is a containerd: its namespace that only we use; or NULL */
 };
 int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 void snap_relay_free(struct snap_relay *relay);
-/** Pass a request on and its answer back, whose status is returned. Prepare gets `labels` in place
- * of its own (NULL: keep); `keep`: Commit keeps our labels of the active snapshot. */
+/** Pass a request on and its answer back; returns its status. Prepare gets `labels` in place of its
+ *  own (NULL: unchanged); `keep`: Commit keeps our labels of the active snapshot. */
 enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
                                const struct ocv_buffer *labels, bool keep);
 

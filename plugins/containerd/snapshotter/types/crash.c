@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tests of what an interruption leaves: compiled into the tests' build of the program only. */
+/* Tests of interruptions: compiled only into the tests' build of the program. */
 #include "plugins/containerd/snapshotter/types/crash.h"
 
 #ifdef OCV_CRASH_POINTS

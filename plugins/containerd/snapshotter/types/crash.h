@@ -2,7 +2,7 @@
 #ifndef OCV_SNAPSHOTTER_CRASH_H
 #define OCV_SNAPSHOTTER_CRASH_H
 
-/** Tests kill the process at a named step; empty in what is installed. */
+/** Kills the process at a named step, for tests; empty in installed programs. */
 #ifdef OCV_CRASH_POINTS
 void snap_crash_point(const char *name);
 #else

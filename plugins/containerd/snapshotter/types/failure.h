@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a call fails. Functions that answer a call return its gRPC code and put the text into `err`.
- * Codes and texts are those of containerd's own overlayfs snapshotter: its users cannot tell one
- * from the other. */
+/* Failures of calls. Functions that answer a call return its gRPC code and put the text into `err`.
+ * Codes and texts are those of containerd's overlayfs snapshotter, so that users cannot tell the
+ * two apart. */
 #ifndef OCV_SNAPSHOTTER_FAILURE_H
 #define OCV_SNAPSHOTTER_FAILURE_H
 

@@ -19,7 +19,7 @@ bool snap_labels_next(const struct ocv_buffer *labels, size_t *at, const char **
     return true;
 }
 
-/* A text with its end; 0: it has none. */
+/* Length of a text with its NUL; 0 if it has none. */
 static size_t text_at(const char *bytes, size_t len)
 {
     size_t n = strnlen(bytes, len);
@@ -41,7 +41,7 @@ bool snap_labels_sound(const char *bytes, size_t len)
     return true;
 }
 
-/* The place of the key, or where it belongs: `end` is after its value if it is there. */
+/* The position of the key, or where it belongs; `end` is after its value if it exists. */
 static bool find_label(const struct ocv_buffer *labels, const char *wanted, size_t *start,
                        size_t *end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of a snapshot, and what a container mounts of it. */
+/* Metadata of a snapshot, and its mount. */
 #ifndef OCV_SNAPSHOTTER_SNAPSHOT_H
 #define OCV_SNAPSHOTTER_SNAPSHOT_H
 
@@ -23,7 +23,7 @@ struct snap_info {
 };
 void snap_info_free(struct snap_info *info);
 
-/** Ids from the snapshot's own to its farthest parent's. */
+/** Ids from the snapshot's own to that of its farthest ancestor. */
 struct snap_chain {
     int64_t id;
     enum snap_kind kind;
@@ -35,7 +35,7 @@ struct snap_usage {
     int64_t size, inodes;
 };
 
-/** What to mount; one mount always suffices. */
+/** The mount; one always suffices. */
 struct snap_mount {
     char *type, *source;
     char *options[8];
