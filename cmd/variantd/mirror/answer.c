@@ -177,8 +177,7 @@ enum MHD_Result answer_base(struct mirror_request *r)
     return MHD_NO;
 }
 
-/* ---- cached responses -------------------------------------------------------------------------
- */
+/* ---- cached responses ------------------------------------------------------------------------ */
 
 static void free_cached(struct refcounted *item)
 {
