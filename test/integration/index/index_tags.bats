@@ -85,7 +85,7 @@ setup()
         "cuda_version_lower_bound :: 13.0 cuda_version_lower_bound :: 12.8" ]
     push_layout "$STATE/images:silent" "$R/open/app:1.0-gpu"
     run -0 --separate-stderr "$VARIANTCTL" index create --from-tags '1.0-*' "$R/open/app:1.0"
-    [[ $stderr == *"warning: 1.0-gpu is left out: which CUDA version it needs is not said"* ]]
+    [[ $stderr == *"warning: 1.0-gpu is left out: which CUDA version it needs is not stated"* ]]
 }
 
 @test "nobody else's tags are read so: they are pulled as they are, and a plan says it in one line" {
@@ -116,8 +116,8 @@ setup()
     for tag in 1.0-hpu 1.0-dcpu; do push_layout "$STATE/images:gfx942" "$R/left/app:$tag"; done
     for option in --dry-run --quiet; do
         run -0 --separate-stderr "$VARIANTCTL" index create "$option" --from-tags '1.0-*' "$R/left/app:1.0"
-        [ "${stderr_lines[0]}" = "variantctl: warning: 1.0-dcpu is left out: nothing in it says which build it is, and 'dcpu' is not known" ]
-        [ "${stderr_lines[1]}" = "variantctl: warning: 1.0-hpu is left out: which Gaudi it is for is not said" ]
+        [ "${stderr_lines[0]}" = "variantctl: warning: 1.0-dcpu is left out: it does not say which build it is, and 'dcpu' is not known" ]
+        [ "${stderr_lines[1]}" = "variantctl: warning: 1.0-hpu is left out: which Gaudi it is for is not stated" ]
         [ "${stderr_lines[2]}" = "hint: name such a build itself ('LABEL=$R/left/app:1.0-dcpu,PROPERTY'), add tag rules (--rules), or narrow the pattern" ]
     done
     # what an argument names is in; the tag that is written is no build; another set is another index

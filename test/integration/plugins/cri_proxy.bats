@@ -111,7 +111,7 @@ private_pull()
     stop_daemon proxy
     start_proxy mi300x --config "$STATE/require.yaml"
     run ! proxied pull "$PINNED"
-    [[ $output == *FailedPrecondition*"$PINNED: nothing in it fits this node and uses nvidia, which is required"* ]]
+    [[ $output == *FailedPrecondition*"$PINNED: no entry that fits this node uses nvidia, which is required"* ]]
     run -0 cri images
     [ -z "$output" ]
     # under `warn` it goes on
@@ -366,7 +366,7 @@ asked()
     run proxied pull "$only"
     [ "$status $output" = "$direct" ]
     [ -z "$(ls "$PROXY_STATE")" ]
-    grep -q "passes unchanged: nothing in it fits this node" "$STATE/log/proxy"
+    grep -q "passes unchanged: no entry fits this node" "$STATE/log/proxy"
 }
 
 @test "when the node changes, the same reference is another image" {

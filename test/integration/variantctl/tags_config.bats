@@ -122,11 +122,11 @@ chooses()
 
 @test "tags parse and tags plan say what is left to the configuration" {
     run -0 "$VARIANTCTL" tags parse "docker.io/$VLLM:v0.11.0"
-    [ "$(jq -c '[.asks, .refused]' <<<"$output")" = '[["cuda"],"which CUDA version it needs is not said"]' ]
+    [ "$(jq -c '[.asks, .refused]' <<<"$output")" = '[["cuda"],"which CUDA version it needs is not stated"]' ]
     run -0 "$VARIANTCTL" tags parse "docker.io/$VLLM:v0.11.0-cu130"
     [ "$(jq -c '.asks' <<<"$output")" = null ]
     run -0 "$VARIANTCTL" tags parse --format text "docker.io/$VLLM:v0.11.0"
-    [[ $output == *"asks its configuration: cuda"*"no variant else: which CUDA version it needs is not said"* ]]
+    [[ $output == *"asks its configuration: cuda"*"no variant else: which CUDA version it needs is not stated"* ]]
     printf 'v0.11.0\nv0.11.0-cu130\n' >"$BATS_TEST_TMPDIR/tags"
     run -0 "$VARIANTCTL" tags plan --format text --tags-file "$BATS_TEST_TMPDIR/tags" "docker.io/$VLLM"
     [[ $output == *"v0.11.0 "*"(its configuration says: cuda)"*"v0.11.0-cu130"* ]]

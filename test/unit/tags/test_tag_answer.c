@@ -18,7 +18,7 @@ static const char rules_text[] =
     "cuda_version_lower_bound :: \\1.\\2']}\n"
     "  - {match: 'rocm([0-9]+)\\.([0-9]+)', kind: device, gives: ['amd :: rocm_user_space :: "
     "\\1.\\2'], assumes: ['amd :: gfx_arch :: gfx942']}\n"
-    "  - {match: 'rocm', kind: any_rocm, config: rocm, refuse: 'which ROCm it has is not said'}\n"
+    "  - {match: 'rocm', kind: any_rocm, config: rocm, refuse: 'which ROCm it has is not stated'}\n"
     "  - {match: 'cpu', kind: device}\n"
     "  - {match: 'driver', kind: device, refuse: 'a driver'}\n"
     "  - {match: 'arm64', platform: linux/arm64}\n"
@@ -26,7 +26,7 @@ static const char rules_text[] =
     "defaults:\n"
     "  - {missing: [device, any_rocm], where: {version: '1\\.0'}, gives: ['nvidia :: "
     "cuda_version_lower_bound :: 11.8']}\n"
-    "  - {missing: [device, any_rocm], config: cuda, refuse: 'which CUDA it needs is not said'}\n"
+    "  - {missing: [device, any_rocm], config: cuda, refuse: 'which CUDA it needs is not stated'}\n"
     "cuda: minor\n"
     "group_tags: ['{version}']\n"
     "prefer: {tag: shortest}\n";
@@ -168,7 +168,7 @@ static const struct {
     const char *tag, *environment, *properties, *heard, *refused, *contradiction;
 } answers[] = {
     {"2.0", "'CUDA_VERSION=12.8.1'", "12.8", "CUDA_VERSION=12.8.1", NULL, NULL},
-    {"2.0", "", NULL, NULL, "which CUDA it needs is not said", NULL},
+    {"2.0", "", NULL, NULL, "which CUDA it needs is not stated", NULL},
     {"2.0-cuda12", "'CUDA_VERSION=12.8.1'", "12.8", "CUDA_VERSION=12.8.1", NULL, NULL},
     {"2.0-cuda12", "", "12.0", NULL, NULL, NULL},
     {"2.0-cuda12", "'CUDA_VERSION=13.0'", "13.0", "CUDA_VERSION=13.0", NULL,
@@ -186,7 +186,7 @@ static const struct {
     /* of what the tag does not speak, nothing is taken */
     {"2.0-cpu", "'CUDA_VERSION=12.8.1'", "", NULL, NULL, NULL},
     {"2.0-driver", "'CUDA_VERSION=12.8.1'", NULL, NULL, "a driver", NULL},
-    {"2.0-rocm", "'CUDA_VERSION=12.8.1'", NULL, NULL, "which ROCm it has is not said", NULL},
+    {"2.0-rocm", "'CUDA_VERSION=12.8.1'", NULL, NULL, "which ROCm it has is not stated", NULL},
 };
 
 static const char *value_of(const struct ocv_tag *tag, const char *feature, size_t skip)

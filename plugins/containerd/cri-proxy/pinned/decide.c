@@ -64,7 +64,7 @@ int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_er
     if (status < 0)
         return status;
     q->entry = ocv_decision_selected(q->decision);
-    return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
+    return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "no entry fits this node");
 }
 
 /* ---- storing the choice ---------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void refuse_pin(const struct pinned_choice *q, const char *text,
     if (!q->decide->enforce || !ocv_config_list(config, "require", &required))
         return;
     snprintf(refused, DECIDE_REASON_MAX,
-             "ocivariant: %.200s: nothing in it fits this node and uses %.100s, which is required",
+             "ocivariant: %.200s: no entry that fits this node uses %.100s, which is required",
              text, required[0]);
     log_line("%s: %s",
              q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be refused" : "refused",

@@ -148,8 +148,7 @@ static int explain_refusal(const struct choose_question *q, const struct ocv_dec
     if (status < 0)
         return status;
     if (!*q->wishes->text || (!*label && !ocv_decision_selected(without)))
-        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: nothing in it fits this node",
-                             q->name);
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: no entry fits this node", q->name);
     if (*label && !has_label(q->index, label))
         return refuse_pull(q, "there is no such variant", err);
     ocv_auto_buffer why;
