@@ -11,6 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define ENTRIES_MAX 1024u
 #define NAME_MAX_LEN 256u
@@ -125,41 +126,43 @@ int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last, st
     return status < 0 ? status : OCV_STEP_DONE;
 }
 
-/* Inflate the beginning; bytes written to r->header, 0 if it is malformed. */
-static size_t inflate_zlib(struct ocv_content_reader *r, const unsigned char *p, size_t len)
+/* Inflate the beginning; bytes written to r->header, 0 if it is malformed, -1 without memory. */
+static ssize_t inflate_zlib(struct ocv_content_reader *r, const unsigned char *p, size_t len)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)p,
                   .avail_in = (unsigned)len,
                   .next_out = r->header,
                   .avail_out = (unsigned)OCV_HEADER_MAX};
-    if (inflateInit(&z) != Z_OK)
-        return 0;
-    inflate(&z, Z_SYNC_FLUSH);
+    int status = inflateInit(&z);
+    if (status == Z_OK)
+        status = inflate(&z, Z_SYNC_FLUSH);
     inflateEnd(&z);
-    return OCV_HEADER_MAX - z.avail_out;
+    return status == Z_MEM_ERROR ? -1 : (ssize_t)(OCV_HEADER_MAX - z.avail_out);
 }
 
 /* Compilers write frames of zstd 1.0 (RFC 8878). libzstd may read older formats, too, whose
  * decoders take what an earlier frame left for a part of this one. */
 #define ZSTD_FRAME 0xFD2FB528u
-static size_t inflate_zstd(struct ocv_content_reader *r, const unsigned char *p, size_t len)
+static ssize_t inflate_zstd(struct ocv_content_reader *r, const unsigned char *p, size_t len)
 {
     if (len < 4 || ocv_le32(p) != ZSTD_FRAME)
         return 0;
     if (!r->zstd)
         r->zstd = ZSTD_createDCtx();
     if (!r->zstd)
-        return 0;
+        return -1;
     ZSTD_DCtx_reset(r->zstd, ZSTD_reset_session_only);
     ZSTD_inBuffer in = {p, len, 0};
     ZSTD_outBuffer out = {r->header, OCV_HEADER_MAX, 0};
     while (out.pos < out.size && in.pos < in.size) {
         size_t before = in.pos + out.pos;
         size_t status = ZSTD_decompressStream(r->zstd, &out, &in);
+        if (ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation)
+            return -1;
         if (ZSTD_isError(status) || !status || in.pos + out.pos == before)
             break;
     }
-    return out.pos;
+    return (ssize_t)out.pos;
 }
 
 struct ccob {
@@ -198,7 +201,10 @@ static int read_compressed(struct ocv_content_reader *r, struct bundle *b, const
 {
     if (!r->header && !(r->header = malloc(OCV_HEADER_MAX)))
         return ocv_error_nomem(err);
-    size_t n = c->method == METHOD_ZSTD ? inflate_zstd(r, p, len) : inflate_zlib(r, p, len);
+    ssize_t got = c->method == METHOD_ZSTD ? inflate_zstd(r, p, len) : inflate_zlib(r, p, len);
+    if (got < 0)
+        return ocv_error_nomem(err);
+    size_t n = (size_t)got;
     b->part = c->total && c->inflated ? ((uint64_t)c->total << 20) / c->inflated : 0;
     if (n < OCV_BUNDLE_MAGIC_LEN || memcmp(r->header, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN) != 0)
         return LIST_BAD;
