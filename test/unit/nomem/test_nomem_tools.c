@@ -2,6 +2,9 @@
 /* Without memory: probes, editing and linting of indexes, records. */
 #include "test/unit/nomem/nomem_util.h"
 
+#include "lib/base/file.h"
+#include "lib/content/claims.h"
+#include "lib/content/content.h"
 #include "lib/edit/edit.h"
 #include "lib/lint/lint.h"
 #include "lib/probe/executable/executable.h"
@@ -232,8 +235,81 @@ static int call_records(struct ocv_buffer *out, struct ocv_error *err)
     return status;
 }
 
+/* Two layers of one file each: read, kept, stacked, and what they mean. */
+static const char layer_text[] =
+    "{\"schema\": \"dev.ocivariant.content/v1\", \"files\": [{\"path\": \"a\", \"size\": 9, "
+    "\"facts\": [{\"fact\": \"cuda-code\", \"value\": \"90\", \"bytes\": 5}, "
+    "{\"fact\": \"cuda-ptx\", \"value\": \"100\", \"bytes\": 5}, "
+    "{\"fact\": \"ptx-version\", \"value\": \"8.7\"}, "
+    "{\"fact\": \"needed\", \"value\": \"libcudart.so.12\"}]}]}";
+
+/* Files with compressed code, by one reader; what is kept of them. */
+static int call_content_reader(struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const names[] = {"cuda.so", "zlib2.bundle", "zstd3.bundle"};
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_content_report report = {0};
+    int status = reader ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = 0; i < 3 && status == OCV_OK; i++) {
+        char path[64];
+        struct ocv_content_facts facts = {0};
+        ocv_auto_buffer bytes;
+        snprintf(path, sizeof(path), "test/data/fuzz/content/%s", names[i]);
+        ocv_buffer_init(&bytes, 1u << 20);
+        status = ocv_file_read(path, OCV_FILE_REGULAR, &bytes, err);
+        if (status == OCV_OK)
+            status = ocv_content_feed(reader, bytes.data, bytes.len, err);
+        if (status == OCV_OK)
+            status = ocv_content_end(reader, &facts, err);
+        if (status == OCV_OK)
+            status = ocv_content_report_file(&report, names[i], (int64_t)bytes.len, &facts, err);
+        ocv_content_facts_free(&facts);
+    }
+    if (status == OCV_OK)
+        status = ocv_content_report_write(&report, out, err);
+    ocv_content_report_free(&report);
+    ocv_content_reader_free(reader);
+    return status;
+}
+
+static int write_list(char *const *list, size_t n, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%s;", list[i]);
+    return status;
+}
+
+static int call_content(struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const struct ocv_property given = {"x86_64", "level", "v2"};
+    const struct ocv_content_told told = {.cuda = "12.8", .given = &given, .n_given = 1};
+    struct ocv_content_report layer = {0};
+    struct ocv_content content = {0};
+    int status = OCV_OK;
+    for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
+        status = ocv_content_report_read(layer_text, sizeof(layer_text) - 1, &layer, err);
+        if (status == OCV_OK)
+            status = ocv_content_report_stack(&content.report, &layer, err);
+        ocv_content_report_free(&layer);
+        layer = (struct ocv_content_report){0};
+    }
+    if (status == OCV_OK)
+        status = ocv_content_derive(&content.report, &told, &content.derived, err);
+    if (status == OCV_OK)
+        status = write_list(content.derived.properties, content.derived.n_properties, out, err);
+    if (status == OCV_OK)
+        status = write_list(content.derived.base, content.derived.n_base, out, err);
+    if (status == OCV_OK)
+        status = ocv_content_report_write(&content.report, out, err);
+    ocv_content_free(&content);
+    return status;
+}
+
 static const struct torture_call calls[] = {
     {"declaration", call_declaration, 2},
+    {"content", call_content, 0},
+    {"content reader", call_content_reader, 0},
     {"executable", call_executable, 0},
     {"nvidia", call_nvidia, 0},
     {"nvml-query", call_nvml, 0},
