@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# docs/configuration.md -> /etc/ocivariant/config.yaml as packages install it: its list of all keys, each
-# line commented.
+# Makes /etc/ocivariant/config.yaml for packages from docs/configuration.md: the list of all keys,
+# each line commented out.
 BEGIN {
     print "# The configuration of vpull, variantctl, variantd and the hooks: /usr/share/doc/ocivariant-data/configuration.md"
     print "# Every key has a default, so this file may stay as it is. Here are all of them, with values as a node"

@@ -17,7 +17,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-# What vpull records on a node must not touch this one.
+# Keep vpull from recording its choices on this node.
 export OCV_STATE_DIR="$work/state"
 
 title() { printf '\n== %s\n' "$*"; }

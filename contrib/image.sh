@@ -44,16 +44,17 @@ unpack()
         dpkg-deb -x "$file" "$root"
         dpkg-deb -f "$file" >"$root/var/lib/dpkg/status.d/$package"
     done
-    # what a node has no use for; content-scan would bring libarchive's libraries, which are larger than the rest
+    # not needed on a node; content-scan would add libarchive's libraries, which are larger than the
+    # rest
     rm "$root/usr/libexec/ocivariant/content-scan"
     rm -rf "$root"/usr/share/{man,bash-completion,lintian} "$root"/{usr/,}lib/{systemd,sysusers.d,tmpfiles.d}
     find "$root/usr/share/doc" -type f ! -name copyright -delete
     find "$root" -mindepth 1 -type d -empty -delete
 }
 
-# ---- what they load --------------------------------------------------------------------------------
+# ---- libraries --------------------------------------------------------------------------------
 
-# the path that dpkg knows: of a library found as /lib/..., where /lib is a link
+# the path that dpkg knows for a library found as /lib/..., where /lib is a link
 owner_of()
 {
     local file
@@ -74,7 +75,8 @@ take_package() # NAME
     install -D -m 644 "/usr/share/doc/$1/copyright" "$root/usr/share/doc/$1/copyright"
 }
 
-# every library that the loader finds for our programs and libraries, and libpci, which is opened by name
+# every library that the loader finds for our programs and libraries, and libpci, which is opened by
+# name
 libraries()
 {
     local own
@@ -104,18 +106,18 @@ take_libraries()
     [ ! -d "$root/usr/lib64" ] || ln -s usr/lib64 "$root/lib64"
 }
 
-# of the package's files alone: what the machine that builds trusts beside them is its own business
+# only the package's own files, not those that this machine trusts in addition
 take_authorities()
 {
     take_package ca-certificates
     install -d "$root/etc/ssl/certs"
     find /usr/share/ca-certificates/mozilla -name '*.crt' | sort | while read -r file; do
-        awk 1 "$file" # with a final newline
+        awk 1 "$file" # ensures a final newline
     done >"$root/etc/ssl/certs/ca-certificates.crt"
     [ -s "$root/etc/ssl/certs/ca-certificates.crt" ] || fail "ca-certificates is not installed"
 }
 
-# ---- the rest of a root ----------------------------------------------------------------------------
+# ---- other files ----------------------------------------------------------------------------
 
 furnish()
 {
@@ -134,7 +136,7 @@ furnish()
 
 # ---- the image -------------------------------------------------------------------------------------
 
-# A store of its own, so that nothing of the machine's is touched.
+# With a store of its own, so that the machine's is not touched.
 make_image()
 {
     local container mounted
@@ -147,7 +149,7 @@ TOML
     export CONTAINERS_STORAGE_CONF=$work/storage.conf BUILDAH_ISOLATION=chroot
     echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$work/policy.json"
     container=$(buildah from --signature-policy "$work/policy.json" scratch)
-    mounted=$(buildah mount "$container") # buildah copy would make all of it root's
+    mounted=$(buildah mount "$container") # buildah copy would make root the owner of everything
     cp -a "$root/." "$mounted/"
     buildah umount "$container" >/dev/null
     buildah config --user $user:$user --entrypoint '["/usr/bin/variantd"]' --cmd '' \
@@ -163,7 +165,7 @@ TOML
     buildah rm "$container" >/dev/null
 }
 
-# ---- what is in it ---------------------------------------------------------------------------------
+# ---- SPDX document ---------------------------------------------------------------------------------
 
 put_blob() # FILE: its digest and size
 {

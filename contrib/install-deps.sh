@@ -106,7 +106,7 @@ hwloc-nox lstopo-no-graphics
 nginx-light nginx
 '
 
-# The commands of daemons live here, and a plain user's PATH often lacks them.
+# Daemons are here, and often not in a plain user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
 header_present()
@@ -118,13 +118,13 @@ header_present()
     return 1
 }
 
-# all of them in the first python3, or in the distribution's where another stands before it
+# all modules in the first python3, or in the distribution's if another one precedes it
 module_present()
 {
     python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
 }
 
-# clang's sanitizer and fuzzer runtimes are a package of their own on newer releases
+# clang's sanitizer and fuzzer runtimes are a separate package on newer releases
 clang_runtime_present()
 {
     local lib
@@ -161,7 +161,7 @@ package_known()
     [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
 }
 
-# The names above are today's; older and newer releases split packages differently.
+# The names above are current; older and newer releases split packages differently.
 real_name()
 {
     local version
@@ -223,8 +223,8 @@ if [ "$(id -u)" != 0 ]; then
     as_root=(sudo)
 fi
 
-# The container engines' packages would start their services, change the firewall and hold the
-# default sockets; tests start their own, so none is started while this runs.
+# The packages of container engines would start their services, change the firewall and use the
+# default sockets. Tests start their own, so none is started during the installation.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
@@ -232,7 +232,7 @@ if [ ! -e $policy ]; then
     trap '"${as_root[@]}" rm -f $policy' EXIT
 fi
 
-# promtool alone, of the package prometheus: the rest of it is a server that would start with the machine
+# promtool only, from the package prometheus: its server would start with the machine
 install_promtool()
 {
     local directory

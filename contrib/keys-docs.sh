@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# contrib/keys-docs.sh: docs/configuration.md on standard output, with the tables of keys that
-# schema/config.schema.json gives.
+# contrib/keys-docs.sh: prints docs/configuration.md with the tables of keys from
+# schema/config.schema.json.
 set -eu
 
 cd "$(dirname "$0")/.."

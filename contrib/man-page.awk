@@ -18,7 +18,8 @@ function guard(text)
 {
     return text ~ /^[.']/ ? "\\&" text : text
 }
-# a link's target: the manual page of that source, an address as it is, nothing for other files
+# a link's target: the manual page made from that source, an address unchanged, nothing for other
+# files
 function target(path)
 {
     sub(/#.*/, "", path)
@@ -27,7 +28,7 @@ function target(path)
     sub(/^(\.\.\/)+/, "", path)
     return path in page_of ? page_of[path] : "docs/" path in page_of ? page_of["docs/" path] : ""
 }
-# `code`, **bold**, *italic*, [text](link), in this order of what comes first
+# `code`, **bold**, *italic*, [text](link), whichever comes first
 function inline(text,    out, at, len, part, link, where)
 {
     out = ""
@@ -61,14 +62,14 @@ function inline(text,    out, at, len, part, link, where)
     return out plain(text)
 }
 function inline_code(text) { gsub(/`/, "", text); return plain(text) }
-# bold text may hold `code`
+# bold text may contain `code`
 function bold(text) { gsub(/`/, "", text); return "\\fB" plain(text) "\\fR" }
 function manual(page,    at)
 {
     at = index(page, "(")
     return "\\fB" plain(substr(page, 1, at - 1)) "\\fR" substr(page, at)
 }
-# one paragraph's text, a line for each sentence or so
+# a paragraph's text, about one line per sentence
 function flow(text,    at, out)
 {
     while (length(text) > 72) {
@@ -94,7 +95,7 @@ function flush_text()
     text = ""
 }
 function end_table() { if (in_table) { in_table = 0; fresh = 0 } }
-# leave lists whose text began right of `column`
+# end lists whose text begins right of `column`
 function outdent(column)
 {
     while (depth && indent[depth] > column) {
@@ -112,7 +113,7 @@ function head(macro, what)
     end_table()
     gsub(/`/, "", what)
     what = plain(macro == ".SH" ? toupper(what) : what)
-    gsub(/\\\(AQ/, "\\(aq", what) # the name of a character, not text
+    gsub(/\\\(AQ/, "\\(aq", what) # a character's name, not text
     print macro " " what
     fresh = 1
 }
@@ -134,7 +135,7 @@ function row(line,    n, i, cell, said)
     flush_text()
     gsub(/^\| *| *\|$/, "", line)
     gsub(/\\\|/, "\001", line)
-    # a bar within code separates no cells
+    # a bar inside code does not separate cells
     n = split(line, cells, / +\| +| +\|$|^\| +|\| +/)
     for (i = 1; i <= n; i++)
         gsub(/\001/, "|", cells[i])

@@ -9,7 +9,7 @@ function escape(text)
     sub(/^['.]/, "\\\\\\&&", text)
     return text
 }
-# a paragraph's line, in lines that mandoc(1) finds short enough
+# a paragraph's line, split into lines that mandoc(1) accepts
 function say(text,    at)
 {
     while (length(text) > 78) {
@@ -24,7 +24,7 @@ function say(text,    at)
 }
 function leave() { if (literal) print ".EE"; literal = 0 }
 function heading(text) { leave(); print ".SH " toupper(text); part = text; open = 0 }
-# the page's first lines wait until the first sentence of the description is known
+# the page's first lines are printed once the first sentence of the description is known
 function begin(what,    i)
 {
     if (begun)
@@ -83,7 +83,7 @@ literal {
 }
 /^ ? ? ?[^ ]/ || /^  [^ ]/ {
     blank = 0
-    # a term that fills its column has one blank behind it
+    # a term that fills its column is followed by one blank
     if (/^  -/ && substr($0, 27, 2) ~ /^ [^ ]/ && substr($0, 28) !~ /^-/)
         $0 = substr($0, 1, 27) " " substr($0, 28)
     sub(/^ +/, "")

@@ -19,7 +19,7 @@ if [ -e images ] && ! [ -f images/oci-layout ]; then
     exit 1
 fi
 variantctl lint "$source" >&2
-buildah manifest rm "$list" >/dev/null 2>&1 || true # of an earlier run
+buildah manifest rm "$list" >/dev/null 2>&1 || true # from an earlier run
 buildah build --manifest "$list" --platform "$PLATFORMS" "${CONTEXT:-.}" >&2
 rm -rf images
 buildah manifest push --all "$list" oci:images:app >&2

@@ -8,14 +8,14 @@ _ocivariant()
     local -a words=()
     local rest=${COMP_LINE:0:COMP_POINT} word answer how candidate begun i
     COMPREPLY=()
-    # bash splits words at ":" and "="; what no blank parts is one word
+    # bash splits words at ":" and "="; join parts that have no blank between them
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         if ((i == 0)) || [[ $rest == [[:space:]]* ]]; then
             words+=('')
         fi
         rest=${rest#"${rest%%[![:space:]]*}"}
-        [[ $rest == "$word"* ]] || word=$rest # the cursor is within it
+        [[ $rest == "$word"* ]] || word=$rest # the cursor is inside it
         words[${#words[@]} - 1]+=$word
         rest=${rest#"$word"}
     done
@@ -24,12 +24,12 @@ _ocivariant()
     answer=${answer%:*}
     word=${words[${#words[@]} - 1]}
     begun=''
-    # behind "--name=" candidates are values
+    # after "--name=" the candidates are values
     if [[ $word == --*=* ]]; then
         [[ $COMP_WORDBREAKS == *=* ]] || begun=${word%%=*}=
         word=${word#*=}
     fi
-    # bash has what stands before its last break already
+    # bash already has the text before its last break
     while [[ $word == *[:=]* && $COMP_WORDBREAKS == *"$(printf '%s' "$word" | tr -dc ':=' | tail -c 1)"* ]]; do
         word=${word%"${word##*[:=]}"}
         break

@@ -11,7 +11,7 @@ here=$(dirname "$(realpath "$0")")
 debian=$here/../debian
 root=$1 libdir=${2#/}
 
-# one line of a list, as paths in ROOT: patterns of directories are Debian's
+# expands a line of a list to paths in ROOT; directory patterns are Debian's
 expand()
 {
     local pattern=$1
@@ -24,17 +24,17 @@ expand()
     }
 }
 
-# what %files says of a path
+# the %files entry for a path
 entry()
 {
     case /$1 in
     /etc/*) echo "%config(noreplace) /$1" ;;
-    */man/man*/*) echo "/$1*" ;; # rpm compresses them afterwards
+    */man/man*/*) echo "/$1*" ;; # rpm compresses them later
     *) echo "/$1" ;;
     esac
 }
 
-# with the directories that are ours, and no others
+# includes our own directories, but no others
 list()
 {
     local path
@@ -47,7 +47,7 @@ list()
     done
 }
 
-# every path and the directories above it
+# every path, and the directories above it
 above()
 {
     local path

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What programs without shared libraries do without (link.sh). The loader: a library of the system
- * they run on would bring that system's libc into the process, so there is none to be had, and
- * names of hosts and users come from files and DNS alone. libpci's names of devices are missed, and
- * nothing else. The registry client is part of the program. */
+/* Replacements for functions that programs without shared libraries lack (link.sh). The loader: a
+ * system library would bring that system's libc into the process, so none can be loaded, and names
+ * of hosts and users come only from files and DNS. As a result only libpci's device names are
+ * missing. The registry client is part of the program. */
 #include "cmd/common/lazy/registry_load.h"
 
 #include <dlfcn.h>

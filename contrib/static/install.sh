@@ -7,7 +7,7 @@
 # A newer version may be installed over an older one. /opt/ocivariant/uninstall.sh removes all of it.
 # --root: into a tree, such as that of an image; nothing is started.
 set -eu
-umask 022 # what is here is for all users
+umask 022 # files are for all users
 
 root=
 case ${1:-} in
@@ -33,7 +33,7 @@ new=$root/opt/.ocivariant.new
 rm -rf "$new"
 cp -R "$here/opt/ocivariant" "$new"
 cp "$here/uninstall.sh" "$new"
-# what earlier versions have written beside it is ours still
+# files of earlier versions are still ours
 if [ -e "$to/installed" ]; then cat "$to/installed"; fi >"$new/installed"
 [ ! -e "$to" ] || mv "$to" "$to.old"
 mv "$new" "$to"

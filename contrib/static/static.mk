@@ -12,7 +12,7 @@ $(STATIC): $(PROGRAM_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A) contrib/static/link.s
 	@mkdir -p $(@D)
 	contrib/static/link.sh $@ $(CC) -static-pie $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDFLAGS_ALL) $(STATIC_LIBS)
 
-# its library is opened by the vendor's: the C library alone is the host's
+# the vendor's library is loaded at run time, so the C library must be the host's
 $(BUILD)/static/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -l:libjansson.a -ldl -lpthread

@@ -37,7 +37,7 @@ while read -r path; do
         esac
         ;;
     esac
-    # directories that were made for it; others have something in them
+    # remove the directories that were created for it; others are not empty
     case $path in
     /opt/containerd/*) rmdir -p "$root${path%/*}" 2>/dev/null || true ;;
     /etc/ocivariant/*) rmdir "$root/etc/ocivariant" 2>/dev/null || true ;;

@@ -17,7 +17,7 @@ from .library import Entry, Fleet, Index, Library, Match, OcvError, Policy, Prof
 
 log = logging.getLogger(__name__)
 
-MATCHES_MAX = 256  # indexes whose matches are kept
+MATCHES_MAX = 256  # indexes whose matches are cached
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Source(Protocol):
 class Decision:
     """What was decided for the members of a session that share an architecture."""
 
-    agents: Mapping[str, int]  # agent id: place of its class
-    ranks: Mapping[int, int]  # place of a class: preference, lower first; no other class may host a member
-    build: Entry | None = None  # that all members get
-    pin: str | None = None  # the image's name by digest, where some agents would take another build by themselves
-    waits: bool = False  # it has room only when agents get free
-    reason: str = ""  # why there are no ranks
+    agents: Mapping[str, int]  # agent id: number of its class
+    ranks: Mapping[int, int]  # number of a class: preference, lower first; other classes may not host a member
+    build: Entry | None = None  # for all members
+    pin: str | None = None  # the image by digest, if some agents would choose another build by themselves
+    waits: bool = False  # it has room only after agents are freed
+    reason: str = ""  # why ranks is empty
 
 
 class _Kept:
@@ -112,11 +112,11 @@ class Decider:
         self._fleet = Fleet(self._library)
         self._seen: Agents | None = None
         self._matches: dict[bytes, Match | None] = {}
-        self._tiers: dict[Match, tuple[int, dict[int, int]]] = {}  # how many classes, and their ranks
+        self._tiers: dict[Match, tuple[int, dict[int, int]]] = {}  # number of classes, and their ranks
         self._decisions: dict[str, _Kept] = {}
-        self.criteria: object = None  # what was decided for last
-        self.agents: dict[str, int] = {}  # agent id: place of its class
-        self.ranks: dict[int, int] = {}  # by place of a class, of all decisions for the criteria
+        self.criteria: object = None  # criteria of the last decision
+        self.agents: dict[str, int] = {}  # agent id: number of its class
+        self.ranks: dict[int, int] = {}  # by number of the class, from all decisions for the criteria
         self.decided = 0  # decisions made
 
     # ---- what is known ----
@@ -145,7 +145,7 @@ class Decider:
                 old = self._matches.pop(next(iter(self._matches)))
                 if old is not None:
                     self._tiers.pop(old, None)
-            self._matches[image.index] = None  # also of one that cannot be read
+            self._matches[image.index] = None  # also if it cannot be read
             index = Index(self._library, image.index)
             if index.has_variants():
                 self._matches[image.index] = Match(self._fleet, index)
@@ -239,7 +239,7 @@ class Decider:
             place = agents.get(agent.agent_id)
             if place is None or rooms[place] >= count:
                 continue
-            if scarce is not None:  # what a busy agent lacks, without a call: there are thousands
+            if scarce is not None:  # skip busy agents without a call: there are thousands
                 slot = agent.resources.slots.get(scarce)
                 if slot is None:
                     continue
@@ -247,7 +247,7 @@ class Decider:
                 if not ever and used >= capacity and not tracker.reclaimed_slots or capacity < least:
                     continue
                 if not ever and used and capacity - used < least and not tracker.reclaimed_slots:
-                    continue  # a difference takes longer than all comparisons
+                    continue  # a set difference takes longer than all comparisons
             rooms[place] += room_of(tracker, wanted, most, ever)
             if rooms[place] >= count:
                 wanting -= 1

@@ -25,9 +25,9 @@ class OcvError(Exception):
 class Policy(IntEnum):
     """enum ocv_match_policy"""
 
-    HOMOGENEOUS = 0  # one entry for all; nodes that would take another need a pin
-    BEST = 1  # each node its own
-    UNPINNED = 3  # one entry for all, on nodes that take it by themselves
+    HOMOGENEOUS = 0  # one entry for all; nodes that would choose another need a pin
+    BEST = 1  # the best entry for each node
+    UNPINNED = 3  # one entry for all, on nodes that choose it by themselves
 
 
 class _Error(c.Structure):
@@ -96,7 +96,7 @@ class _Lack(c.Structure):
 
 
 _OUT, _BYTES, _SIZE, _ERR = c.POINTER(c.c_void_p), c.c_char_p, c.c_size_t, c.POINTER(_Error)
-# name: result, arguments; a result of None in the first place: a status, with an error last
+# name: result, arguments; a result of None: returns a status, with an error as last argument
 _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "version": (_BYTES, []),
     "profile_parse": (None, [_BYTES, _SIZE, _OUT]),
@@ -131,7 +131,7 @@ class Entry:
     """An entry of an index."""
 
     position: int
-    label: str  # "default" for one without
+    label: str  # "default" if it has none
     digest: str
 
 
@@ -141,7 +141,7 @@ class Lack:
 
     entry: Entry | None
     room: int
-    property: str | None  # "ns :: feature" that most others lack
+    property: str | None  # "ns :: feature" that most of the others lack
 
 
 def _text(raw: bytes | None) -> str:

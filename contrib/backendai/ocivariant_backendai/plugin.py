@@ -29,7 +29,7 @@ class VariantPlugin(AbstractComputePlugin):
         self._busy = asyncio.Lock()
 
     async def init(self, context: Any = None) -> None:
-        await self.extra_info()  # so that the first heartbeat is not late
+        await self.extra_info()  # so that the first heartbeat is not delayed
 
     async def cleanup(self) -> None:
         pass
@@ -40,7 +40,7 @@ class VariantPlugin(AbstractComputePlugin):
     def get_version(self) -> str:
         try:
             return version("ocivariant-backendai")
-        except PackageNotFoundError:  # not installed, but found by PYTHONPATH
+        except PackageNotFoundError:  # not installed, but found through PYTHONPATH
             return "unknown"
 
     async def extra_info(self) -> Mapping[str, Any]:

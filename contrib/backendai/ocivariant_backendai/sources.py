@@ -24,12 +24,12 @@ from .decide import Agents, Image
 
 log = logging.getLogger(__name__)
 
-AGENTS_S = 5.0  # how old what agents say may be
-INDEX_S = 60.0  # how old an index may be before it is read again, in the background
+AGENTS_S = 5.0  # maximum age of the agents' reports
+INDEX_S = 60.0  # age at which an index is read again, in the background
 DEADLINE_S = 2.0  # for a session
 COMMAND_S = 30.0  # for variantctl
 INDEX_MAX = 4 * 1024 * 1024
-IMAGES_MAX = 4096  # names of images that are kept
+IMAGES_MAX = 4096  # names of images that are cached
 
 CLASSES = "SELECT id, compute_plugins->'ocivariant'->>'class' FROM agents WHERE compute_plugins->'ocivariant' ? 'class'"
 PROFILE = """SELECT (compute_plugins->'ocivariant'->'profile')::text FROM agents
@@ -71,7 +71,7 @@ class Database:
     @classmethod
     def of_environment(cls) -> Database:
         """OCIVARIANT_DATABASE, or what libpq's variables say (PGHOST, PGUSER, PGPASSFILE...)."""
-        import asyncpg  # the manager has it
+        import asyncpg  # the manager has this package
 
         address = os.environ.get("OCIVARIANT_DATABASE")
         return cls(
@@ -89,7 +89,7 @@ class Database:
         asked = asyncio.run_coroutine_threadsafe(self._image(session_id), self._loop)
         try:
             return asked.result(DEADLINE_S)
-        except Exception as e:  # whatever is wrong with the database, sessions are placed
+        except Exception as e:  # sessions are placed whatever fails in the database
             asked.cancel()
             log.warning("session %s: its image is not known: %s", session_id, str(e) or type(e).__name__)
             return None
@@ -136,7 +136,7 @@ class Database:
         reference = rows[0][0]
         known = self._images.get(reference)
         if known is None:
-            await asyncio.shield(self._start_reading(reference))  # which goes on when this is given up
+            await asyncio.shield(self._start_reading(reference))  # reading goes on if this times out
             known = self._images[reference]
         elif time.monotonic() - known.at > INDEX_S:
             self._start_reading(reference)
@@ -160,5 +160,5 @@ class Database:
             while len(self._images) >= IMAGES_MAX:
                 self._images.pop(next(iter(self._images)))
         elif index == old.index:
-            index = old.index  # the same object: what was checked of it is found by it
+            index = old.index  # the same object, by which cached matches are found
         self._images[reference] = Known(index, time.monotonic())
