@@ -68,7 +68,8 @@ static const struct cli_command command = {
     .options = options,
     .end = ""};
 
-/* "UID:DIR": the directory itself, not a link in its place, and nothing below it. */
+/* "UID:DIR": changes the owner of the directory itself, not of a link's target or of its content.
+ */
 static int give_directory(const char *text, struct ocv_error *err)
 {
     char *end;
@@ -97,7 +98,7 @@ static int find_registries(struct node_setup *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* A line for people, where it is not as it should be; then for variantd and for Kubernetes. */
+/* Log failures for the user; then report to variantd and Kubernetes. */
 static void report_state(const struct node_setup *s, enum node_state state, const char *reason)
 {
     static const char *const what[] = {"configured", "not configured", "failed"};
@@ -138,7 +139,7 @@ static int set_up_node(struct node_setup *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* As process 1, which no signal ends that it does not ask for. */
+/* For process 1, which ignores signals without a handler. */
 static void wait_for_end(void)
 {
     sigset_t signals;

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVENT_MS 10000u   /* the API server has so long: the daemon waits for us */
-#define MESSAGE_MAX 1024u /* bytes that Kubernetes takes of an event's message */
+#define EVENT_MS 10000u   /* limit for the API server, because the daemon waits for us */
+#define MESSAGE_MAX 1024u /* limit of Kubernetes for an event's message */
 
 int report_write(const char *path, enum node_state state, const char *reason, struct ocv_error *err)
 {

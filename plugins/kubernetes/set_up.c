@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PROGRAM "variantctl"
-#define ANSWER_MAX (256u * 1024) /* bytes of what it prints: a line for each file */
+#define ANSWER_MAX (256u * 1024) /* limit of its output: a line per file */
 #define ARGUMENTS_MAX (2 * ENGINE_REGISTRIES_MAX + 16)
 
 static void fill_arguments(const struct engine_setup *setup, const char *argv[ARGUMENTS_MAX])
@@ -42,7 +42,7 @@ static void fill_arguments(const struct engine_setup *setup, const char *argv[AR
     argv[n] = NULL;
 }
 
-/* Its exit status, or -1, where what it would have said is why. */
+/* Returns the exit status; -1 if it did not run, and then `answer` has the reason. */
 static int run_command(const char *const *argv, struct ocv_buffer *answer)
 {
     int ends[2], result = 0;
@@ -53,13 +53,13 @@ static int run_command(const char *const *argv, struct ocv_buffer *answer)
     close(ends[1]);
     int status = why ? ocv_buffer_printf(answer, NULL, PROGRAM ": %s\n", strerror(why))
                      : ocv_fd_read(ends[0], PROGRAM, answer, NULL);
-    close(ends[0]); /* what says more than there is room for ends by SIGPIPE */
+    close(ends[0]); /* a program that prints more ends by SIGPIPE */
     while (!why && waitpid(pid, &result, 0) < 0 && errno == EINTR)
         continue;
     return why || status < 0 || !WIFEXITED(result) ? -1 : WEXITSTATUS(result);
 }
 
-/* What it said last by its name is why it failed. */
+/* The reason of a failure is the last line that begins with the program's name. */
 static void find_reason(const char *answer, char reason[static REASON_MAX])
 {
     static const char name[] = PROGRAM ": ";

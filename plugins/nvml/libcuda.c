@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The questions to CUDA's own library, where NVML is missing or does not know the GPU: Jetson, WSL2
- * with only a part of the driver. cuInit makes no context. Declarations after the documentation of
- * the CUDA driver API. */
+/* Queries to CUDA's own library, for systems where NVML is missing or does not know the GPU:
+ * Jetson, WSL2 with only part of the driver. cuInit creates no context. Declarations follow the
+ * documentation of the CUDA driver API. */
 #include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ struct libcuda {
     void *library;
 };
 
-/* CUresult; the library's own function for it needs no initialisation, but may be missing. */
+/* A CUresult; the library's function for its name needs no initialisation, but may be missing. */
 static bool check_call(struct libcuda *cuda, json_t *object, const char *call, int code)
 {
     const char *name = NULL;
@@ -116,7 +116,7 @@ void libcuda_ask(struct query *query)
         return;
     query_set(query, root, "library", json_string("libcuda"));
     query_set(query, root, "count", json_integer(n));
-    query_set(query, root, "devices", json_array()); /* NVML's knew no capability */
+    query_set(query, root, "devices", json_array()); /* NVML knew no capability of its devices */
     for (int i = 0; i < n && i < (int)QUERY_DEVICES_MAX; i++) {
         json_t *object = query_append(query, root, "devices");
         query_set(query, object, "index", json_integer(i));

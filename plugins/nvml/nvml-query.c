@@ -24,7 +24,7 @@
 #define TIME_DEFAULT_MS 1500
 #define TIME_MAX_MS 600000
 
-/* Where the loader does not look on its own. */
+/* Directories that the loader does not search. */
 static const char *const directories[] = {
     "/usr/lib/wsl/lib",                         /* WSL2 */
     "/usr/lib/x86_64-linux-gnu/nvidia/current", /* Debian */
@@ -106,7 +106,7 @@ static void *ask_library(void *data)
     return NULL;
 }
 
-/* False if the time is over. The lock is held afterwards in any case. */
+/* False if the time is over. The lock is held afterwards in both cases. */
 static bool wait_for(struct query *query, long milliseconds)
 {
     struct timespec until;
@@ -141,7 +141,7 @@ static int run_query(struct query *query, long milliseconds)
         json_dumpf(query->root, stdout, JSON_COMPACT) == 0 && puts("") != EOF && fflush(stdout) == 0
             ? 0
             : 1;
-    _exit(status); /* exit would run the vendor's destructors, which may hang, too */
+    _exit(status); /* exit would run the vendor's destructors, which may hang too */
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The queries to NVML. Declarations are written after NVIDIA's documentation of NVML's interface,
- * which keeps old entry points; a missing one is reported as FUNCTION_NOT_FOUND. What every GPU
- * must answer is asked first, for all of them: if a later call hangs, only the rest is lost. */
+/* Queries to NVML. Declarations follow NVIDIA's documentation of NVML's interface, which keeps old
+ * entry points; a missing one is reported as FUNCTION_NOT_FOUND. The essential facts of all GPUs
+ * are queried first: if a later call hangs, only the rest is lost. */
 #include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
@@ -77,7 +77,7 @@ static bool check_call(struct nvml *nvml, json_t *object, const char *name, int 
     return false;
 }
 
-/* The function, which counts as entered; NULL, noted, if the library has none. */
+/* Look up a function, and mark it as entered; NULL, noted as an error, if the library lacks it. */
 static void *find_function(struct nvml *nvml, json_t *object, const char *name)
 {
     void *function = dlsym(nvml->library, name);
@@ -154,7 +154,7 @@ static bool get_instance(struct nvml *nvml, json_t *object, device_handle handle
     if (!function)
         return false;
     int code = function(handle, index, &instance);
-    if (code == 6) { /* NOT_FOUND: this place is free */
+    if (code == 6) { /* NOT_FOUND: this slot is empty */
         query_call(nvml->query, NULL);
         return true;
     }
@@ -267,5 +267,5 @@ bool nvml_ask(struct query *query)
     if (!initialise_library(&nvml))
         return false;
     ask_versions(&nvml);
-    return ask_devices(&nvml); /* no shutdown: the process ends, and it is one more call to hang */
+    return ask_devices(&nvml); /* no shutdown: the process ends, and one more call could hang */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside of nvml-query: the facts that were gathered so far, shared by the thread that asks the
- * vendor's library and the one that waits for it. */
+/* Internals of nvml-query: the facts gathered so far, shared by the thread that calls the vendor's
+ * library and the one that waits for it. */
 #ifndef NVML_QUERY_H
 #define NVML_QUERY_H
 
@@ -8,37 +8,38 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#define QUERY_DEVICES_MAX 256u /* GPUs that are asked; more are not looked at */
-#define QUERY_MIG_MAX 16u      /* instances of a GPU; NVIDIA's limit is 7 */
-#define QUERY_TEXT_MAX 96u     /* NVML's and CUDA's longest name or UUID, with its NUL */
+#define QUERY_DEVICES_MAX 256u /* GPUs queried; further ones are ignored */
+#define QUERY_MIG_MAX 16u      /* instances per GPU; NVIDIA's limit is 7 */
+#define QUERY_TEXT_MAX 96u     /* longest name or UUID of NVML and CUDA, with NUL */
 
 struct query {
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* for all members below */
     pthread_cond_t changed;
     json_t *root;     /* the answer */
-    const char *call; /* the vendor's function that has not returned, or NULL */
+    const char *call; /* the vendor's function that is running, or NULL */
     bool done;
 };
 
-/* Says which function is entered now, NULL for none. */
+/* Records the function being entered, NULL for none. */
 void query_call(struct query *query, const char *name);
-/* Adds to an object of the answer and takes the value over. */
+/* Adds to an object of the answer; takes over the value. */
 void query_set(struct query *query, json_t *object, const char *key, json_t *value);
-/* A text as long as it is plain ASCII. */
+/* Adds a text if it is plain ASCII. */
 void query_text(struct query *query, json_t *object, const char *key, const char *text);
-/* A new object at the end of the list `key` of `owner`; NULL without memory. */
+/* Appends a new object to the list `key` of `owner`; NULL without memory. */
 json_t *query_append(struct query *query, json_t *owner, const char *key);
-/* Notes a failed call with the code and, where it has one, its name. */
+/* Records a failed call with its code and, if known, the code's name. */
 void query_error(struct query *query, json_t *object, const char *call, long code,
                  const char *name);
-/* Opens a library of the driver, where the loader or the systems below have it; NULL: none. */
+/* Opens a library of the driver, from the loader's path or the directories of known systems; NULL
+ * if it is not installed. */
 void *query_open(struct query *query, const char *name);
 
-/* nvml.c: true if the library is there and at least one GPU told its capability. */
+/* nvml.c: true if the library exists and at least one GPU reported its capability. */
 bool nvml_ask(struct query *query);
-/* libcuda.c: devices and version by CUDA's own library, for systems without NVML. */
+/* libcuda.c: devices and version from CUDA's own library, for systems without NVML. */
 void libcuda_ask(struct query *query);
-/* libcuda.c: which file answers for CUDA, as programs would find it. */
+/* libcuda.c: the file that programs would load as CUDA's library. */
 void libcuda_locate(struct query *query);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Images inherit NVIDIA_VISIBLE_DEVICES and NVIDIA_REQUIRE_* from what they were built on, so
- * neither makes a container one for GPUs. It is one where a runtime or an engine has given it a
- * device. */
+/* Images inherit NVIDIA_VISIBLE_DEVICES and NVIDIA_REQUIRE_* from their base images, so neither
+ * shows that a container uses GPUs. It does if a runtime or an engine has given it a device. */
 #include "plugins/oci-hook/container.h"
 
 #include "lib/content/image_config.h"
@@ -16,7 +15,7 @@
 #define CDI_KEYS "cdi.k8s.io/"
 #define CDI_KIND "nvidia.com/gpu="
 
-/* "/dev/nvidia0", not "/dev/nvidiactl", which tools of a cluster mount, too. */
+/* "/dev/nvidia0", but not "/dev/nvidiactl", which cluster tools mount too. */
 static bool is_gpu(const char *path)
 {
     static const char device[] = "/dev/nvidia";
@@ -51,7 +50,7 @@ static const char *get_variable(const json_t *config, const char *name)
     return found;
 }
 
-/* The hook of the toolkit's older modes, and those of the newer ones. */
+/* The hook of the toolkit's older modes, or those of its newer modes. */
 static bool has_toolkit_hook(const json_t *config)
 {
     static const char *const stages[] = {"prestart", "createRuntime", "createContainer"};
@@ -72,7 +71,7 @@ static bool has_toolkit_hook(const json_t *config)
     return false;
 }
 
-/* "nvidia.com/gpu=0,nvidia.com/gpu=1" of annotations, or NULL. */
+/* "nvidia.com/gpu=0,nvidia.com/gpu=1" from annotations, or NULL. */
 static const char *cdi_devices(const json_t *config)
 {
     const char *key;

@@ -29,7 +29,7 @@ static int check_image(const struct verdict_policy *policy)
     if (verdict_is_off(policy, true))
         return 0;
     ocv_auto_json *json = state_parse(STDIN_FILENO);
-    if (!json_is_object(json)) /* no runtime sends this: do not trust any of it */
+    if (!json_is_object(json)) /* no runtime sends this: trust none of it */
         return report_action(verdict_decide(policy, OCV_VERDICT_MISFIT, NULL),
                              "the container's state on standard input is not JSON");
     int code = 0;
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
         return code;
     if (verdict_policy_read(config, &policy, &err) < 0) {
         fprintf(stderr, "ocivariant: %s\n", err.message);
-        return REFUSED; /* an administrator's file that cannot be read allows nothing */
+        return REFUSED; /* if the administrator's file cannot be read, nothing is allowed */
     }
     code = check_image(&policy);
     verdict_policy_free(&policy);

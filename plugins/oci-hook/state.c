@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds out which image a container was made of: by the container's annotations
- * (dev.ocivariant.properties and .label, where they were copied), else by the manifest digest
- * in the engine's storage, else by the engine's own annotations. */
+/* Finds a container's image: by the container's annotations (dev.ocivariant.properties and .label,
+ * if they were copied), else by the manifest digest in the engine's storage, else by the engine's
+ * own annotations. */
 #include "plugins/oci-hook/state.h"
 
 #include "lib/base/file.h"
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where engines write the name of a container's image. org.opencontainers.image.base.*, which
- * podman copies, are not among them: they name the base image. */
+/* Annotations in which engines write the image's name. org.opencontainers.image.base.*, which
+ * podman copies, do not qualify: they name the base image. */
 static const char *const name_keys[] = {
     "io.kubernetes.cri-o.ImageName", "io.kubernetes.cri.image-name",
     "io.podman.annotations.image-name", "org.opencontainers.image.ref.name"};
@@ -43,8 +43,8 @@ json_t *state_parse(int fd)
     return json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* podman keeps annotations in the bundle's config.json; the state has only some of them.
- * `*unread`: the file exists and cannot be read. */
+/* podman keeps annotations in the bundle's config.json; the state has only some of them. `*unread`:
+ * the file exists but cannot be read. */
 static json_t *read_bundle(const json_t *state, bool *unread)
 {
     char path[4096];
@@ -65,7 +65,7 @@ static json_t *read_bundle(const json_t *state, bool *unread)
     return config;
 }
 
-/* The state's annotations win over the bundle's. */
+/* The state's annotations take precedence over the bundle's. */
 static json_t *merge_annotations(const json_t *state, const json_t *bundle)
 {
     json_t *own = json_object_get(state, "annotations"), *all = json_object();
@@ -77,7 +77,7 @@ static json_t *merge_annotations(const json_t *state, const json_t *bundle)
     return all;
 }
 
-/* What the container's own configuration says of devices. */
+/* The devices in the container's own configuration. */
 static void read_container(struct container_state *out, const json_t *bundle)
 {
     out->config = container_config(bundle);
@@ -87,7 +87,7 @@ static void read_container(struct container_state *out, const json_t *bundle)
     out->question.given = out->given = container_given(bundle);
 }
 
-/* CRI-O's bundles are in its run root. The directory of its images is ROOT in the container's mount
+/* CRI-O's bundles are in its run root. Its image directory is the ROOT in the container's mount
  * point, "ROOT/DRIVER/LAYER/merged". */
 static bool find_graph_root(const json_t *annotations, char *out, size_t size)
 {
@@ -103,7 +103,7 @@ static bool find_graph_root(const json_t *annotations, char *out, size_t size)
     return true;
 }
 
-/* The digest of "REPO@DIGEST" or "DIGEST"; NULL for anything else, as an image id. */
+/* The digest of "REPO@DIGEST" or "DIGEST"; NULL for anything else, such as an image id. */
 static const char *find_digest(const char *text)
 {
     const char *at = text ? strrchr(text, '@') : NULL;
@@ -131,12 +131,12 @@ bool state_read(const json_t *json, struct container_state *out)
     bool other = find_graph_root(annotations, root, sizeof(root));
     if (bundle && storage_find(bundle, other ? root : NULL, &out->image))
         q->digest = out->image.digest;
-    else /* the digest that was asked for; it may be of an index */
+    else /* the requested digest, which may be an index's */
         q->digest = find_digest(get_text(annotations, "io.kubernetes.cri-o.ImageRef"));
     if (!q->digest && q->reference && strchr(q->reference, '@'))
         q->digest = find_digest(q->reference);
     if (!q->digest)
-        return q->config && !out->image.lost; /* else there is nothing to ask about */
+        return q->config && !out->image.lost; /* otherwise there is nothing to ask about */
     if (!q->reference && out->image.name[0])
         q->reference = out->image.name;
     return true;

@@ -15,7 +15,7 @@
 #define FILE_MAX (32u * 1024 * 1024) /* tens of thousands of images */
 #define SUFFIX "-containers"
 
-/* `*lost`: the file exists and cannot be read. */
+/* `*lost`: the file exists but cannot be read. */
 static json_t *read_list(const char *path, bool *lost)
 {
     ocv_auto_buffer text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* providers-index FILE.yaml...: gen/providers.h on standard output: each file's text and what a
- * machine must have for it to say anything. A probe passes over a file that the build knew where
- * its machine has none of that (lib/probe/declarative/prefilter.c). Run by the build. */
+/* providers-index FILE.yaml...: prints gen/providers.h: each file's text, and the hardware that it
+ * needs to find anything. A probe skips a file known to the build if the machine lacks that
+ * hardware (lib/probe/declarative/prefilter.c). Run by the build. */
 #include "lib/base/file.h"
 #include "lib/base/format/yaml_tree.h"
 #include "ocivariant/buffer.h"
@@ -13,7 +13,7 @@
 #define FILE_MAX (64u * 1024)
 #define WORDS_MAX 4096u
 
-/* Add what KEY of a rule's part says to a list of words. */
+/* Add the value of KEY in a part of a rule to a list of words. */
 static int add_word(struct ocv_buffer *list, const struct ocv_yaml *rule, const char *part,
                     const char *key, struct ocv_error *err)
 {
@@ -40,7 +40,7 @@ static void print_string(const char *text)
     putchar('"');
 }
 
-/* One member of the table. A size that no file has: it is always parsed. */
+/* One entry of the table. With a size that no file has, the file is always parsed. */
 static int print_file(const struct ocv_buffer *text, const struct ocv_yaml *tree,
                       struct ocv_error *err)
 {

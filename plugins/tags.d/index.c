@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* tags-index FILE.yaml...: the table of these rule files (lib/tags/rules/table.h) on standard
- * output. Run by the build; only for files of one directory. */
+/* tags-index FILE.yaml...: prints the table of these rule files (lib/tags/rules/table.h). Run by
+ * the build, only for files of one directory. */
 #include "lib/tags/rules/table.h"
 #include "lib/tags/tags_internal.h"
 
