@@ -26,7 +26,8 @@ status=0
 for name in libocivariant libocivariant-registry libocivariant-probe; do
     describe "$name" "$new" || exit 2
     [ "$new" != contrib/abi ] || continue
-    # descriptions, not the library: without locations abidiff takes a description's types for private ones
+    # compare descriptions, not the library: without locations abidiff treats a description's types
+    # as private
     if ! abidiff --harmless "contrib/abi/$name.abi" "$new/$name.abi"; then
         echo "$name: not as contrib/abi describes it; see \"ABI\" in CONTRIBUTING.md"
         status=1

@@ -28,7 +28,7 @@ def room(path):
     return OWNER[public[1]] if public else os.path.dirname(path)
 
 
-# What each directory of lib may include beside itself. Directories below one follow it.
+# What each directory of lib may include besides itself; also applies to its subdirectories.
 ALLOWED = {
     "lib/base": "",
     "lib/core": "lib/base",
@@ -130,7 +130,7 @@ def main():
             print(f"{path}: libcurl is lib/registry's")
         if re.search(r"#include <pci/", text) and not path.startswith("lib/probe/"):
             print(f"{path}: libpci is lib/probe's (its licence)")
-        # a header's sections name the files that define what they declare
+        # a header's sections name the files that define their declarations
         for name in re.findall(r"/\* ----.*?\b(\w+\.c)\b", text):
             if not any(f.startswith(os.path.dirname(path)) and f.endswith("/" + name) for f in files):
                 print(f"{path}: there is no {name} here")
@@ -146,7 +146,7 @@ def main():
                 print(f"{path}: \"{target}\": {why}")
             if path.startswith(ACYCLIC) and os.path.exists(target):
                 includes[path][target] = True
-            # a public header includes nothing of its directory, so it closes no cycle
+            # a public header includes nothing from its directory, so it cannot close a cycle
             if path.startswith(ACYCLIC) and source != os.path.dirname(target):
                 if os.path.exists(target):
                     arrows[source].setdefault(os.path.dirname(target), path)

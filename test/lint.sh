@@ -21,7 +21,7 @@ files() # PATTERN...
     done
 }
 
-# Lines found are faults.
+# Fails with a message if there are lines on standard input.
 none()
 {
     local found
@@ -31,7 +31,7 @@ none()
     return 1
 }
 
-# Source lines without comments and with the place in front, strings kept or emptied.
+# Source lines prefixed with their place, without comments; strings are kept or emptied.
 code() # keep|empty FILE...
 {
     awk -v strings="$1" '
@@ -102,7 +102,7 @@ lint_shellcheck()
     return "$status"
 }
 
-# Every file says its licence in its first lines, and the one that its directory has.
+# Every file states its licence in its first lines, and it is the licence of its directory.
 lint_spdx()
 {
     local file want
@@ -113,12 +113,12 @@ lint_spdx()
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;
         esac
-        # a licence with fewer conditions than its directory's is fine
+        # a more permissive licence than the directory's is accepted
         head -n 5 "$file" | grep -qE "SPDX-License-Identifier: ($want|LGPL-3.0-or-later)" || echo "$file: $want"
     done | none "no SPDX line, or another licence than its directory's:"
 }
 
-# Words of the vocabulary belong to providers, data and generated code, never to the logic.
+# Words of the vocabulary belong in providers, data and generated code, not in the logic.
 lint_vocabulary()
 {
     local words
@@ -148,7 +148,7 @@ lint_quiet_library()
     mapfile -t sources < <(files 'lib/*.c' 'lib/*.h')
     code empty "${sources[@]}" |
         grep -E '(^|[^A-Za-z0-9_>.])((v?printf|puts|putchar|perror|abort|exit|assert|signal|sigaction)[[:space:]]*\(|std(out|err)[^A-Za-z0-9_])' |
-        grep -v 'sigaction([a-z]*, NULL, ' | # which only asks
+        grep -v 'sigaction([a-z]*, NULL, ' | # only queries the handler
         none "printing, ending the process or signal handling in lib/:"
 }
 
@@ -167,7 +167,7 @@ lint_sizes()
             xargs wc -l | awk -v max="$lines_max" '$2 != "total" && $1 > max { print $2 ": " $1 " lines, at most " max }'
         files 'lib/*.[ch]' 'cmd/*.[ch]' 'plugins/*.[ch]' 'test/*.'{c,h,cc,sh,bash,bats,py} | grep -v '^test/data/' | sed 's,/[^/]*$,,' | sort | uniq -c |
             awk -v max="$files_max" '$1 > max { print $2 ": " $1 " files, at most " max }'
-        # which nothing would run
+        # tests outside of an area, which would never run
         files ':(glob)test/unit/test_*' ':(glob)test/fuzz/fuzz_*' ':(glob)test/integration/*.bats' | sed 's/$/: outside an area/'
     } | none "too long, or too many in one directory:"
 }

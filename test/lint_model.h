@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For clang-tidy only, which sees one file at a time: what it cannot know about the error functions
- * is that they return a negative status. Without it every path goes on after a failure. */
+/* For clang-tidy only, which analyses one file at a time and does not know that the error functions
+ * return a negative status. Without it, every path would continue after a failure. */
 #ifndef OCV_LINT_MODEL_H
 #define OCV_LINT_MODEL_H
 

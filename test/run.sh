@@ -22,8 +22,8 @@ build=${OCV_BUILD:-build}
 jobs=$(nproc)
 fixtures=${OCV_FIXTURES:-../shared/fixtures}
 case $fixtures in /*) ;; *) fixtures=$top/$fixtures ;; esac
-export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, not wrong
-# what the developer has set must not reach the programs under test; make's own variables neither
+export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, not broken
+# the developer's settings and make's variables must not reach the programs under test
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
     case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE) ;; *) unset "$name" ;; esac
@@ -34,7 +34,7 @@ passed=0
 failed=0
 skipped=0
 
-# report NAME PASSED FAILED SKIPPED [LOG]: add up, one line, and the log where something failed
+# report NAME PASSED FAILED SKIPPED [LOG]: adds up, prints a line, and on failure the log
 report()
 {
     passed=$((passed + $2))
@@ -53,7 +53,7 @@ report()
     fi
 }
 
-# step NAME COMMAND...: a command that is one check
+# step NAME COMMAND...: a command that counts as one check
 step()
 {
     local log=$logs/${1//[ \/]/-}.log name=$1
@@ -73,13 +73,13 @@ build_in() # DIRECTORY MAKE-ARGUMENT...
     make -s -j"$jobs" BUILD="$directory" "$@"
 }
 
-# slot [MORE]: wait until one more job may run beside the others, MORE than there are processors
+# slot [MORE]: wait until another job may run; MORE jobs than there are processors
 slot()
 {
     while [ "$(jobs -rp | wc -l)" -ge $((jobs + ${1:-0})) ]; do wait -n; done
 }
 
-# One program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
+# A program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
 unit_program() # LOG COMMAND...
 {
     local log=$1
@@ -97,7 +97,7 @@ unit_report() # NAME LOG
     skip=$(grep -c '^skipped:' "$log")
     bad=$fails
     ok=$((checks - fails))
-    # what ended badly without saying why, or says that it ran nothing, has failed
+    # a program that failed without a message, or that ran nothing, counts as failed
     if [ "$bad" = 0 ] && ! grep -q '^exit status 0$' "$log"; then
         bad=1
     elif [ "$checks" = 0 ] && [ "$skip" = 0 ]; then
@@ -107,7 +107,7 @@ unit_report() # NAME LOG
     report "$name" "$ok" "$bad" "$skip" "$log"
 }
 
-# Unit tests of a build directory, several at once. The launcher may wrap the program.
+# Unit tests of a build directory, several at the same time. The launcher may wrap the program.
 unit_programs() # TITLE DIRECTORY SOURCE-LIST [LAUNCHER...]
 {
     local title=$1 directory=$2 sources=$3 source name
@@ -146,8 +146,8 @@ section_asan()
         unit_programs asan "$build-asan" "$(echo test/unit/*/test_*.c)"
 }
 
-# Only tests of what uses threads. Without address randomisation: older runtimes of TSan cannot map their
-# shadow memory under the kernels that randomise more bits.
+# Only tests that use threads. Without address randomisation: older TSan runtimes cannot map their
+# shadow memory on kernels that randomise more bits.
 section_tsan()
 {
     local sources=() targets=() source
@@ -196,7 +196,7 @@ bats_report() # NAME LOG
     ok=$(grep '^ok ' "$2" | grep -vc '# skip')
     skip=$(grep -c '^ok .*# skip' "$2")
     bad=$(grep -c '^not ok ' "$2")
-    # tests that were announced and never reported, or a file that bats could not read
+    # planned tests that were never reported, or a file that bats could not read
     if [ $((ok + skip + bad)) -lt "${plan:-1}" ]; then
         bad=$((${plan:-1} - ok - skip))
     elif [ "$bad" = 0 ] && ! grep -q '^exit status 0$' "$2"; then
@@ -223,7 +223,7 @@ section_integration()
     for file in test/integration/*/*.bats; do
         name=$(basename "$file" .bats)
         [[ $name == *${TESTS:-}* ]] || continue
-        slot 1 # they wait for daemons at times
+        slot 1 # they sometimes wait for daemons
         bats_file "$file" "$logs/integration/$name.log" &
     done
     wait
@@ -243,7 +243,7 @@ section_lint()
     done
 }
 
-# The directory that the tests run from, where gcc is the compiler anyway.
+# The directory that tests run from, if gcc is the compiler anyway.
 section_gcc()
 {
     step "build with gcc" build_in "$build" CC=gcc all tests tools &&
@@ -288,7 +288,7 @@ section_fuzz()
     done
 }
 
-# Debian and RPM packages and the archive of static programs, and the installed files at work on this machine.
+# Debian and RPM packages and the static archive, and the installed files on this machine.
 section_packages()
 {
     local log=$logs/packages.log

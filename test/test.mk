@@ -26,7 +26,7 @@ ALL_A     := $(SLURM_A) $(CLAIM_A) $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(
 OUR_LIBS  := -lzstd -lz -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
-# the object of a unit test or a fuzz target, from the program's name
+# the object of a unit test or a fuzz target, by the program's name
 .SECONDEXPANSION:
 test_obj = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC) $(FUZZ_SRC)))
 
@@ -39,11 +39,12 @@ $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(CORE_A)
 $(BUILD)/test/tools/cpuprobe: $(BUILD)/test/tools/cpuprobe.o $(PROBE_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 
-# a stand-in for NVIDIA's libraries, linked as both by the tests
+# a stand-in for NVIDIA's libraries, linked under both names by the tests
 $(BUILD)/test/tools/fake_nvml: $(BUILD)/test/tools/fake_nvml.o
 	$(CC) -shared -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl
 
-# a CRI client: messages described by a file of its own; "linux" is a field's name, and gnu11's macro
+# a CRI client; its messages are in a .proto file of its own; "linux" is a field's name, and a macro
+# in gnu11
 $(BUILD)/test/tools/cri.pb-c.c: test/tools/cri.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(<D) --c_out=$(@D) $<
@@ -97,7 +98,7 @@ $(BUILD)/test/unit/test_snapshotter_%: $$(call test_obj,$$(@F)) $(SNAP_A) $(VERD
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(TEST_LIBS)
 $(BUILD)/test/fuzz/fuzz_snapshot_%: $$(call test_obj,$$(@F)) $(SNAP_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(OUR_LIBS)
-# and one that can be told where to die (OCV_CRASH_AT)
+# and a build that exits at a given point (OCV_CRASH_AT)
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
@@ -106,7 +107,7 @@ $(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
 
-# needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
+# needs CC=clang SAN=fuzz: -fsanitize=fuzzer provides main
 $(BUILD)/test/fuzz/fuzz_%: $$(call test_obj,$$(@F)) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 $(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $$(call test_obj,$$(@F)) $(VARIANTD_A) $(ALL_A)
@@ -118,7 +119,7 @@ $(BUILD)/test/bench/bench_cri: $(BUILD)/test/bench/bench_cri.o $(GRPC_A) $(CORE_
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
 $(BUILD)/test/bench/bench_inflate: $(BUILD)/test/bench/bench_inflate.o
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lzstd -lz
-# static: a child's peak RSS starts as its parent's, and starting it costs the least
+# static: a child's peak RSS starts at its parent's, and starting it costs least
 $(filter-out $(BUILD)/test/bench/bench_%,$(BENCH_BIN)): $(BUILD)/test/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
@@ -177,7 +178,7 @@ check-kernel: $(KERNEL_TESTS:%=$(BUILD)/test/unit/%)
 bench-deps:
 	@contrib/install-deps.sh --bench
 
-# run.sh builds what each section needs, in a directory of its own
+# run.sh builds what each section needs, in a directory per section
 check: deps
 	@OCV_BUILD=$(BUILD) OCV_FIXTURES=$(OCV_FIXTURES) test/run.sh $(or $(SECTIONS),check)
 

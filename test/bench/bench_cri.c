@@ -39,7 +39,7 @@ static void *need(void *thing)
     return thing;
 }
 
-/* Two columns of times: the table. */
+/* Print two columns of times. */
 static void print(const char *what, const char *direct, double *times, unsigned rounds)
 {
     double median[2], high[2];
@@ -92,9 +92,9 @@ static void measure_calls(struct grpc_client *const clients[2], const char *ref,
 
 /* ---- the time of a cancel -------------------------------------------------------------------- */
 
-static int learned[2]; /* a pipe: when a call was found cancelled */
+static int learned[2]; /* a pipe: the moments at which a call was found cancelled */
 
-/* One message, then nothing until the caller goes. */
+/* Send one message, then nothing until the caller goes. */
 static void never_end(void *data, struct grpc_call *call)
 {
     struct pollfd gone = {.fd = grpc_call_gone_fd(call), .events = POLLIN};
@@ -126,11 +126,11 @@ static struct grpc_server *start_engine(const char *path, pthread_t *thread)
     return server;
 }
 
-/* The call is answered: enough. */
+/* Called with the answer: that is enough. */
 static int go(void *data, const uint8_t *message, size_t len)
 {
     (void)message, (void)len;
-    poll(NULL, 0, 2); /* all have gone to rest */
+    poll(NULL, 0, 2); /* let all threads become idle */
     *(double *)data = now_us();
     return 1;
 }

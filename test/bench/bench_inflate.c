@@ -33,7 +33,7 @@ static uint64_t read_gzip(const char *name, FILE *file)
             int status = inflate(&z, Z_NO_FLUSH);
             bytes += CHUNK - z.avail_out;
             if (status == Z_STREAM_END)
-                inflateReset(&z); /* another member */
+                inflateReset(&z); /* the next member */
             else if (status != Z_OK && status != Z_BUF_ERROR)
                 die(name, "malformed");
         } while (z.avail_in || !z.avail_out);

@@ -90,7 +90,7 @@ static void make_index(struct ocv_buffer *out)
     put(out, "]}");
 }
 
-/* The packed fleet, each node under several names. */
+/* The packed fleet, with each node under several names. */
 static void multiply(const struct ocv_fleet *fleet, struct ocv_buffer *out)
 {
     const char *end, *at = packed.data;
@@ -123,11 +123,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `step` does the work and returns how long what counts of it took. */
+/* `step` does the work and returns the time of its measured part. */
 static void measure(const char *name, double (*step)(void))
 {
     double times[REPETITIONS];
-    step(); /* warm */
+    step(); /* warm-up */
     for (size_t i = 0; i < REPETITIONS; i++)
         times[i] = step();
     qsort(times, REPETITIONS, sizeof(*times), by_value);
@@ -247,7 +247,7 @@ static double gang(void)
     return took;
 }
 
-/* A node whose profile becomes another one's, bytes to decision. */
+/* Time from the bytes of a changed profile to a decision. */
 static double change(void)
 {
     static size_t turn;

@@ -61,7 +61,7 @@ static void make_profile(struct ocv_buffer *out)
 
 static void make_entry(struct ocv_buffer *out, unsigned i, unsigned *seed)
 {
-    /* one in three asks for values that this host has; the others fail in one feature or another */
+    /* one in three asks for values that this host has; the others fail in one or more features */
     unsigned beyond = i % 3 == 0 ? 0 : 1 + pseudo_random(seed) % 2;
     unsigned arch = pseudo_random(seed) % 50 + (beyond == 1 ? 50 : 0);
     unsigned runtime = pseudo_random(seed) % 40 + (beyond == 2 ? 40 : 0);
@@ -107,7 +107,7 @@ static void show(const char *name, double *times)
     printf("%s %.1f %.1f %.1f\n", name, times[REPETITIONS / 2], times[0], times[REPETITIONS - 1]);
 }
 
-/* A result that nobody looks at would be a measurement of nothing. */
+/* Without a use of its result the compiler could drop the measured work. */
 static void must_choose(const struct ocv_decision *decision, size_t n)
 {
     size_t fits = ocv_decision_order_count(decision);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Latency that the CRI proxy adds to a call and to a cancellation: `cri_proxy`, called by run.sh,
+# whose variables it uses.
 # shellcheck shell=bash
-# What the CRI proxy adds to a call and to a cancel: `cri_proxy`, called by run.sh, whose variables it uses.
 # shellcheck disable=SC2154,SC2119
 
 cri_proxy()
@@ -38,8 +39,8 @@ cri_proxy()
     cri_pods
 }
 
-# ImageStatus of a pod's own build, where no registry is asked: 500 pods by the devices that kubelet gave
-# them, before an engine that is a table
+# ImageStatus of a pod's own build, without any registry request: 500 pods with devices from
+# kubelet, in front of an engine that is only a table
 cri_pods()
 {
     local pod=0 child dir=$STATE/cri-pods pods=500

@@ -17,7 +17,7 @@ derive_blob()
     mv "$1" "$STATE/wheels/blobs/sha256/$digest"
 }
 
-# derive_layout WHEEL...: an image with a layer for each wheel, as pip unpacks it
+# derive_layout WHEEL...: an image with a layer for each wheel, unpacked as by pip
 derive_layout()
 {
     local dir=$STATE/wheels wheel layers='[]' manifest
@@ -38,7 +38,7 @@ derive_layout()
     jq -nc --argjson m "$manifest" '{schemaVersion: 2, manifests: [$m]}' >"$dir/index.json"
 }
 
-# What is in the directory, until it is enough.
+# Picks images from the directory until there are enough.
 derive_pick()
 {
     local wheel most=5000000000 bytes=0
@@ -91,7 +91,7 @@ derive()
     [ -z "$quick" ] || rounds=1
     derive_pick
     derive_layout "${picked[@]}"
-    # in gzip, as registries have layers
+    # with gzip, as layers in registries have
     skopeo --insecure-policy copy -q --dest-tls-verify=false "oci:$STATE/wheels" "docker://$REGISTRY/bench/wheels:1"
     rm -r "$STATE/wheels"
     skopeo --insecure-policy copy -q --src-tls-verify=false "docker://$REGISTRY/bench/wheels:1" "dir:$STATE/layers"

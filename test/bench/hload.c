@@ -33,14 +33,14 @@
 #define HEAD_MAX 16384
 #define PIDS_MAX 32
 #define URLS_MAX 64
-#define RECEIVE_LIMITED (256 * 1024) /* a receive buffer that does not hide the limit */
+#define RECEIVE_LIMITED (256 * 1024) /* a receive buffer too small to hide the limit */
 
 struct connection {
     int fd;
     char head[HEAD_MAX + 1];
     size_t head_len;
     bool in_body, busy;
-    bool close; /* the server ends it after this answer */
+    bool close; /* the server closes it after this answer */
     bool bad;
     int64_t left; /* of the body */
     int64_t asked_ns;
@@ -97,7 +97,7 @@ static int64_t cpu_ns(void)
     return sum;
 }
 
-/* What was the largest until now is forgotten. */
+/* Forget the largest value so far. */
 static void reset_peaks(void)
 {
     for (size_t i = 0; i < options.n_pids; i++) {
@@ -156,7 +156,7 @@ static void ask(struct connection *c)
     c->asked_ns = now_ns();
     result.asked++;
     if (send(c->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len)
-        c->bad = true; /* the end of the connection will be seen */
+        c->bad = true; /* the end of the connection will be noticed */
 }
 
 static void keep_latency(int64_t ns)
@@ -203,7 +203,7 @@ static void read_head(struct connection *c)
     c->in_body = true;
 }
 
-/* Bytes of an answer; false: too many, or what is no answer. */
+/* Take bytes of an answer; false: too many, or not an answer. */
 static bool take(struct connection *c, const char *bytes, size_t len)
 {
     if (!c->busy)
@@ -254,7 +254,7 @@ static void serve(struct connection *c, int epoll)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* A slow link: wait until so many bytes may have come. */
+/* Simulate a slow link: wait until so many bytes may have arrived. */
 static void keep_to_rate(int64_t start)
 {
     if (options.rate <= 0)

@@ -109,7 +109,8 @@ pids()
     done
 }
 
-# load FILE OPTION... URL: one measurement, appended to $raw/FILE; a wrong answer ends the benchmark
+# load FILE OPTION... URL: one measurement, appended to $raw/FILE; a wrong answer stops the
+# benchmark
 load()
 {
     local file=$1
@@ -132,8 +133,8 @@ tag_path()
     echo "v2/bench/of-$1/manifests/1"
 }
 
-# Requests per second, CPU each, and what is asked for: 20 times the registry's rate at 16 and 64
-# connections, and nginx's rate.
+# Requests per second, CPU time per request, and the goals: 20 times the registry's rate at 16 and
+# 64 connections, and nginx's rate.
 remembered()
 {
     local n c round server
@@ -301,7 +302,7 @@ readiness()
     done
 }
 
-# One hundred thousand requests, each answer checked
+# One hundred thousand requests, with each answer checked
 many()
 {
     local digest
@@ -321,7 +322,7 @@ in_all()
     echo "|---|---|---|"
     echo "| resident, just started | $idle_start MiB | < 14 MiB |"
     echo "| resident, one request asked upstream | $idle_asked MiB | < 14 MiB |"
-    sleep 12 # threads that had to wait for registries end
+    sleep 12 # lets threads end that waited for registries
     echo "| resident, after all of the above and a pause | $(rss asking) MiB (upstream asked), $(rss remembering) MiB (remembered) | < 14 MiB |"
     echo "| resident, 64 blob streams | $(awk '{ if ($8 > m) m = $8 } END { printf "%.1f", m / 1024 }' "$raw"/blob-64-*-variantd) MiB | < 48 MiB |"
     echo "| wrong answers to 50,000 HEAD and 50,000 GET | $(awk '{ e += $2 } END { print e + 0 }' "$raw"/many-*) | 0 |"

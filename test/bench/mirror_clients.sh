@@ -22,7 +22,7 @@ publish_large()
     rm -r "$STATE/heavy"
 }
 
-# ctr_hosts NAME [MIRROR]: containerd's word about the registry
+# ctr_hosts NAME [MIRROR]: containerd's configuration for the registry
 ctr_hosts()
 {
     mkdir -p "$STATE/$1/$REGISTRY"
@@ -46,7 +46,7 @@ fresh_client()
     [ -z "${CONTAINERD_ADDRESS:-}" ] || ctr images rm --sync "$REGISTRY/bench/heavy:1" >>"$STATE/log/ctr" 2>&1 || true
 }
 
-# row NAME WHAT: DIRECT and through us, as medians and their ratio
+# client_row NAME WHAT: medians, direct and through the mirror, and their ratio
 client_row()
 {
     [ -e "$raw/$1-direct" ] || return 0

@@ -13,7 +13,8 @@ for run in 1 2 3; do
     runs+=("$OCV_BUILD/bench-$run.md")
 done
 out=$OCV_BUILD/bench.md
-# Lines of all runs side by side: where the cells of a table differ, the least and the greatest number.
+# Lines of all runs side by side: where the cells of a table differ, the smallest and the largest
+# number.
 paste -d $'\x1f' "${runs[@]}" | awk -F $'\x1f' '
     function merge(a, b, c,    i, n, left, right, last, low, high) {
         n = split(a, left, "|"); split(b, right, "|"); split(c, last, "|")

@@ -139,14 +139,14 @@ resolve()
     done
 }
 
-# 30 PCI devices, one of them a GPU: a recorded machine, or one made here
+# 30 PCI devices, including a GPU: a recorded machine, or one made here
 machine_of_30()
 {
     local recording=${OCV_FIXTURES:-../shared/fixtures}/pci/ghw-linux-amd64-accel-nvidia dir i file target
     if [ -d "$recording" ]; then
         cp -r "$recording" "$STATE/machine"
         chmod -R u+w "$STATE/machine"
-        # links may have become files that hold their target
+        # links may have become files that contain their target
         while IFS= read -r file; do
             target=$(<"$file")
             rm "$file"
@@ -171,7 +171,7 @@ machine_of_30()
     cp /proc/cpuinfo "$STATE/machine/proc"
 }
 
-# Absent peers are named, so that nobody takes a short table for a whole one.
+# Missing peers are named, so that a short table is not taken for a complete one.
 peer() # NAME TOOL COMMAND
 {
     if command -v "$2" >/dev/null; then
@@ -185,7 +185,7 @@ probe()
 {
     local -a peers=()
     local absent='' devices
-    # a plain sysfs entry is what everything below reads
+    # everything below also reads sysfs, so measure reading one plain entry
     devices=$(find /sys/bus/pci/devices -mindepth 1 2>/dev/null | wc -l)
     machine_of_30
     peer lspci-n lspci "lspci -n"
@@ -272,7 +272,7 @@ fresh_target()
     sync
 }
 
-# with_sync COMMAND: a peer that does not fsync, followed by what makes its result as safe
+# with_sync COMMAND: a peer that does not fsync, followed by a sync that makes its result as safe
 with_sync()
 {
     echo "sh -c '$1 && sync -f $STATE/target'"

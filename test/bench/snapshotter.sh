@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2119
 # it uses.
 
-# Every pull begins with nothing on the node.
+# Every pull starts without content on the node.
 forget_image()
 {
     ctr images rm --sync "$REGISTRY/bench/layers:1" >/dev/null 2>&1 || true

@@ -4,7 +4,7 @@
 # and functions it uses.
 # shellcheck disable=SC2154
 
-# verify_image POLICY DIGEST: the command, as containerd gives it
+# verify_image POLICY DIGEST: runs the command the way containerd does
 verify_image()
 {
     echo "env OCIVARIANT_CONFIG=$STATE/verifier-$1.yaml $installed/libexec/ocivariant/ocivariant-verifier" \
@@ -45,7 +45,7 @@ verifier()
     stop_daemon verifier
 }
 
-# digest_in TAG: of the layout's image with that tag
+# digest_in TAG: digest of the layout's image with that tag
 digest_in()
 {
     jq -r --arg name "$1" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $name) | .digest' \

@@ -26,7 +26,7 @@ corpus=$build/corpus/$name
 mkdir -p "$corpus" "$build/finds"
 seeds=()
 [ ! -d "test/data/fuzz/$name" ] || seeds=("test/data/fuzz/$name")
-# 1 MiB of input reaches every limit but those on whole documents, which have unit tests
+# 1 MiB of input reaches all limits except those on whole documents, which have unit tests
 seed=()
 [ -z "${FUZZ_SEED:-}" ] || seed=(-seed="$FUZZ_SEED")
 exec "$build/test/fuzz/fuzz_$name" -max_total_time="$seconds" "${seed[@]}" -max_len=1048576 -timeout=10 \

@@ -73,7 +73,7 @@ pull_as()
     ctr) pull --user "$@" ;;
     skopeo) pull --src-creds "$@" ;;
     podman | buildah) pull --creds "$@" ;;
-    cri) # as a kubelet does with a pull secret
+    cri) # like a kubelet with a pull secret
         forget_images
         cri PullImage "$(jq -n --arg image "$2" --arg user "${1%%:*}" --arg password "${1#*:}" \
             --arg host "${SCHEME:-http}://${2%%/*}" '{image: {image: $image},

@@ -200,7 +200,7 @@ through()
     if [ "$1" = none ]; then docker_asks; else docker_asks "$(machine "$1")"; fi
 }
 
-# into a file: of a container that ends at once, what it printed can be lost
+# into a file: the output of a container that ends immediately can get lost
 says()
 {
     rm -rf "$STATE/said"

@@ -33,7 +33,7 @@ start_publisher()
     for tag; do push_layout "$VARIANTS:$tag" "$R/app:1.0-$tag"; done
 }
 
-# empty_checkout: the test runs in a directory of its own, in which no settings are found
+# empty_checkout: the test runs in a directory without lint settings
 empty_checkout()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -175,7 +175,7 @@ restarts() { k get pod "$1" -o jsonpath='{.status.containerStatuses[0].restartCo
 
 restarted() { [ "$(restarts "$1")" -gt "$2" ] && is_ready "$1"; }
 
-# kills NAME...: their containers, and waits until kubelet has started them again
+# kills NAME...: kills their containers, and waits until kubelet has restarted them
 kills()
 {
     local pod id

@@ -75,7 +75,7 @@ slurm_idle()
     [ "$(timeout 5 sinfo -h -o %T 2>/dev/null | sort -u)" = idle ]
 }
 
-# newer ones have keys of their own
+# newer versions need other keys
 slurm_auth()
 {
     [ -n "${SLURM_TREE:-}" ] && printf 'AuthType=auth/slurm\nCredType=cred/slurm\n' ||
@@ -169,7 +169,7 @@ slurm_rest()
     done
 }
 
-# what ran a job's step outlives slurmd, if it is not let end before
+# processes of a job's step outlive slurmd unless they are ended first
 stop_slurm()
 {
     timeout 10 scancel --user root 2>/dev/null || true

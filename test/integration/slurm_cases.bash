@@ -169,7 +169,7 @@ slurm_longest_constraint()
 slurm_too_long_constraint()
 {
     local n dir=$BATS_TEST_TMPDIR
-    # so many kinds of nodes, each with a variant of its own
+    # as many kinds of nodes, each with its own variant
     for n in 30 70; do
         jq -n --argjson n $n '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
             annotations: {"dev.ocivariant.schema": "1", "dev.ocivariant.namespaces": "nvidia"},

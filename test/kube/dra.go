@@ -91,7 +91,7 @@ func (p *standIn) PrepareResourceClaims(_ context.Context, claims []*resource.Re
 	return prepared, nil
 }
 
-// describe writes what containerd reads of a device.
+// describe writes the file that containerd reads for a device.
 func (p *standIn) describe(name, request string) error {
 	text, err := json.Marshal(map[string]any{"cdiVersion": "0.6.0", "kind": p.driver + "/device", "devices": []any{map[string]any{
 		"name": name, "containerEdits": map[string]any{"env": []string{"DRA_REQUEST=" + request}}}}})

@@ -16,7 +16,7 @@ until_ok() # COMMAND...
 }
 inactive() { [ "$(systemctl is-active "$1")" = inactive ]; }
 ready() { curl -sf --unix-socket /run/ocivariant/variantd.sock http://localhost/v1/healthz; }
-# variantd reads its configuration beside systemctl's return, and people are slower than scripts
+# variantd reads its configuration while systemctl returns; a user is slower than this script
 systemctl()
 {
     local before
@@ -139,7 +139,7 @@ variantd --check && systemctl reload variantd ocivariant-snapshotter ocivariant-
 until_ok ready
 systemctl is-active variantd ocivariant-snapshotter ocivariant-cri-proxy
 systemctl enable --now ocivariant-verify.timer
-systemctl start ocivariant-verify.service # it fails where something does not fit
+systemctl start ocivariant-verify.service # it fails if an image does not fit
 systemctl --failed --no-legend | tee failed
 ! grep -E 'variant' failed
 
@@ -149,7 +149,7 @@ echo 'listen: 127.0.0.1:5050' >>/etc/ocivariant/config.yaml
 systemctl restart variantd
 until_ok answers
 variantctl setup containerd
-# another user, who tries without a pause
+# another user, who tries continuously
 systemd-run --quiet --unit=intruder --property=StandardOutput="file:$home/intruder" /build/test/tools/intruder 5050
 until_ok grep -qx tries intruder
 for _ in 1 2 3; do
@@ -162,12 +162,12 @@ for _ in 1 2 3; do
 done
 variantctl setup --status containerd | tee status
 grep -qx 'variantd: answers at 127.0.0.1:5050' status
-# it would have: a stopped unit leaves the port to anyone
+# the intruder would succeed: a stopped unit frees the port
 systemctl stop variantd.socket variantd.service
 until_ok grep -qx took intruder
 systemctl stop intruder
 sed -i '/^listen:/d' /etc/ocivariant/config.yaml
-sleep 10 # systemd's limit is five starts in ten seconds
+sleep 10 # systemd allows five starts in ten seconds
 systemctl start variantd.socket variantd.service
 until_ok ready
 variantctl setup containerd
@@ -181,7 +181,7 @@ still_there()
     variantctl setup --status containerd
     variantctl verify --from containerd | tee images
     grep -E '^1 image: 1 fits?,' images
-    until_ok ctr snapshots --snapshotter ocivariant ls # containerd tries again after a while
+    until_ok ctr snapshots --snapshotter ocivariant ls # containerd retries after a while
     # what it has unpacked is mounted; runc would want controllers of cgroups
     ctr snapshots --snapshotter ocivariant ls | awk 'NR > 1 { kind[$1] = $NF; parent[$2] = 1 }
         END { for (key in kind) if (kind[key] == "Committed" && !parent[key]) print key }' | head -n 1 >top
@@ -199,7 +199,7 @@ if [ -d /srv/old ]; then
     dpkg -i --force-confold /srv/old/*.deb
     [ "$(dpkg-query -W -f '${Version}' variantd)" = "$(dpkg-deb -f /srv/old/variantd_*.deb Version)" ]
     still_there
-    # a key of this version is refused by name, and the daemon does not start without it being seen
+    # a key of this version is refused by name, and the daemon visibly fails to start
     cp /etc/ocivariant/config.yaml kept.yaml
     echo 'image_credential_provider_bin_dir: /nowhere' >>/etc/ocivariant/config.yaml
     ! variantd --check 2>refused

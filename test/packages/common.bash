@@ -15,7 +15,7 @@ check()
 {
     local name=$1 status
     shift
-    set +e # a condition would switch it off in the function, too
+    set +e # inside a condition it would be off in the function too
     (set -e; "$@") >"$work/log" 2>&1 </dev/null
     status=$?
     set -e
@@ -30,7 +30,8 @@ check()
     return 0
 }
 
-# Ubuntu's archive is signed with keys that Debian does not have: they are in a package of known digest
+# Ubuntu's archive is signed with keys that Debian lacks; they come from a package with a known
+# digest
 UBUNTU_KEYRING=ubuntu-keyring_2023.11.28.1_all.deb
 UBUNTU_KEYRING_SHA256=36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8
 
@@ -57,7 +58,7 @@ bootstrap()
         ;;
     *) debootstrap --variant=minbase "$1" "$base" "$MIRROR" ;;
     esac || return
-    printf '#!/bin/sh\nexit 101\n' >"$base/usr/sbin/policy-rc.d" # no service starts
+    printf '#!/bin/sh\nexit 101\n' >"$base/usr/sbin/policy-rc.d" # starts no service
     chmod 755 "$base/usr/sbin/policy-rc.d"
     cp /etc/resolv.conf "$base/etc/resolv.conf"
     touch "$base/ready"

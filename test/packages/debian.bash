@@ -26,7 +26,7 @@ deb_lint()
     ! grep -E '^[EW]:' <<<"$found"
 }
 
-# the commands of a section of docs/quickstart.md
+# the commands in a section of docs/quickstart.md
 page_blocks()
 {
     awk -v section="## $1" '/^## / { inside = $0 == section } inside && /^```sh$/ { block = 1; next }
@@ -38,13 +38,13 @@ deb_installed()
     cp "$build"/deb/*.deb "$tree/srv"
     rm -f "$tree"/srv/*-dbgsym_*
     in_tree apt-get update -q
-    # "Install" of docs/quickstart.md, as it stands
+    # "Install" of docs/quickstart.md, unchanged
     page_blocks "Install" >"$tree/srv/install.sh"
     grep -q apt-get "$tree/srv/install.sh"
     in_tree sh -eu -c 'cd /srv && . ./install.sh'
 }
 
-# what users do first, with the files of the packages alone
+# a user's first steps, with only the packages' files
 used()
 {
     in_tree variantctl probe --format json | jq -e '.schema == "dev.ocivariant.profile/v1"'
@@ -90,7 +90,7 @@ deb_removed()
     [ -e "$tree/etc/ocivariant/config.yaml" ]
 }
 
-# left: what of ours is still there
+# left: our files that still exist
 left()
 {
     find "$tree" -xdev \( -path "$tree/srv" -o -path "$tree/tmp" -o -path "$tree/proc" -o -path "$tree/var/lib/dpkg/info" -o -path "$tree/src" \) \
@@ -101,7 +101,7 @@ deb_purged()
 {
     # shellcheck disable=SC2086
     in_tree dpkg --purge $deb_names
-    # the user stays, as Debian has it; nothing else does
+    # Debian's policy keeps the user; nothing else is left
     left | tee "$work/left"
     [ ! -s "$work/left" ]
 }

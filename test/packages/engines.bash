@@ -11,7 +11,7 @@ engines_installed()
 {
     local names=(bats jq curl openssl apache2-utils strace sqlite3 iproute2 procps util-linux containerd runc
         docker.io docker-registry podman skopeo buildah ca-certificates)
-    names+=(git gcc libc6-dev systemd-sysv) # the tests compare trees and make what images run; booted
+    names+=(git gcc libc6-dev systemd-sysv) # tests compare trees and build what images run; booted
     ! in_tree apt-cache show docker-cli >/dev/null 2>&1 || names+=(docker-cli)
     in_tree apt-get install -y -q --no-install-recommends "${names[@]}"
     tests_installed
@@ -20,7 +20,7 @@ engines_installed()
 tests_installed()
 {
     source_copy "$tree/src"
-    rm -rf "$tree/src"/{cmd,lib} # what is tested is what is installed
+    rm -rf "$tree/src"/{cmd,lib} # so that only installed files are tested
     mkdir -p "$tree/build/test"
     cp -r "$build/test/tools" "$tree/build/test"
     rm -f "$tree"/build/test/tools/*.o
@@ -33,6 +33,6 @@ engine_test()
         'cd /src && exec timeout 400 bats --tap --print-output-on-failure test/integration/*/"$1.bats"' sh "$1" |
         tee "$work/tap"
     ! grep -q '^not ok' "$work/tap"
-    # what is skipped is the exception
+    # most tests must not be skipped
     [ "$(grep -c '^ok' "$work/tap")" -gt $((2 * $(grep -c '# skip' "$work/tap"))) ]
 }

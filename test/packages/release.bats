@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# contrib/release, with the parts of it that are made in seconds; test/packages.sh makes all of them.
+# contrib/release, with those parts that take seconds; test/packages.sh makes all of them.
 
 load ../integration/harness
 
@@ -8,7 +8,7 @@ setup_file()
 {
     state_start
     require git jq openssl minisign
-    # a clean checkout of what is here
+    # a clean checkout of this tree
     mkdir "$STATE/source"
     "$OCV_TOP/contrib/source.sh" "$STATE"
     tar -C "$STATE/source" --strip-components 1 -xzf "$STATE/ocivariant-$(cat "$OCV_TOP/VERSION").tar.gz"

@@ -50,7 +50,7 @@ same_files()
     diff "$work/deb.list" "$work/rpm.list"
 }
 
-# scriptlets run there, and what they run wants /proc
+# scriptlets run in the tree, and their commands need /proc
 in_rpm_tree()
 {
     # shellcheck disable=SC2016 # expanded inside
@@ -69,16 +69,16 @@ rpm_installed()
     in_rpm_tree -V --nodeps variantd vpull variantctl ocivariant-containerd libocivariant1
 }
 
-# variantd's user and directory are there; nothing is enabled before the administrator does so
+# variantd's user and directory exist; no unit is enabled before the administrator does so
 rpm_scriptlets()
 {
     in_tree getent passwd ocivariant
     [ -d "$tree/run/ocivariant" ]
-    in_tree ldconfig -p | grep '/usr/lib64/libocivariant.so.1' # -q would end ldconfig by SIGPIPE
+    in_tree ldconfig -p | grep '/usr/lib64/libocivariant.so.1' # -q would kill ldconfig by SIGPIPE
     [ -z "$(find "$tree/etc/systemd/system" -name 'variantd*' -o -name 'ocivariant*')" ]
 }
 
-# a configuration of the user's stays, in an upgrade and when the packages go
+# the user's configuration survives an upgrade and a removal
 rpm_upgraded()
 {
     echo 'tag_ttl: 5s' >"$tree/etc/ocivariant/config.yaml"

@@ -39,7 +39,7 @@ boot()
     unshared=$!
     for _ in $(seq 600); do
         machine=$(pgrep -P "$unshared") && in_machine systemctl is-system-running >"$work/state" 2>/dev/null && return
-        ! grep -qxs degraded "$work/state" || return 0 # some unit of the release's own cannot run here
+        ! grep -qxs degraded "$work/state" || return 0 # some unit of the release itself cannot run here
         kill -0 "$unshared" || break
         sleep 0.2
     done
@@ -63,7 +63,7 @@ shut_down()
     done
 }
 
-# the sections of the quick start, which booted.sh runs
+# the sections of the quick start, run by booted.sh
 quick_start()
 {
     page_blocks "You pull images: data scientists" >"$tree/srv/pull.sh"

@@ -31,7 +31,7 @@ release_quick()
     OCV_BUILD=$build OCV_STRICT=1 bats --tap --print-output-on-failure test/packages/release.bats
 }
 
-# all of it, with a key that is gone afterwards
+# all of it, signed with a key that is deleted afterwards
 release_made() # DIRECTORY
 {
     [ -e "$work/release.key" ] || openssl genpkey -algorithm ed25519 -out "$work/release.key"
@@ -47,13 +47,13 @@ release_whole()
     for what in vpull_*.deb vpull-*.rpm ocivariant-*-linux-*.tar.gz variantd-*.oci.tar.gz variantd-*.tgz ocivariant-*.spdx.json; do
         compgen -G "$work/release-1/$what" || { echo "no $what"; return 1; }
     done
-    # what packages need, and what is linked into the static programs
+    # dependencies of the packages, and libraries linked into the static programs
     jq -e '[.relationships[] | select(.relationshipType == "DEPENDS_ON") | .spdxElementId] | unique | length > 10' "$work"/release-1/*.spdx.json
     jq -e '[.relationships[] | select(.relationshipType == "STATIC_LINK") | .relatedSpdxElement] | map(select(test("libcurl"))) | length == 1' \
         "$work"/release-1/*.spdx.json
 }
 
-# the packages that were made here are another build, in another place
+# packages built here are another build in another place
 release_same()
 {
     local file made=0

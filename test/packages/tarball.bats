@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The archive of programs without shared libraries (OCV_TARBALL), in a tree that has nothing else.
+# The archive of programs without shared libraries (OCV_TARBALL), in a tree with nothing else.
 
 load ../integration/harness
 load ../integration/images
@@ -23,7 +23,7 @@ teardown_file()
     state_stop
 }
 
-# In the tree, in the registry's network. There is no shell in it, nor a library.
+# Run in the tree, in the registry's network. The tree has neither a shell nor libraries.
 alone() # COMMAND...
 {
     # shellcheck disable=SC2016 # expanded inside
@@ -34,7 +34,7 @@ alone() # COMMAND...
         exec env -i PATH=/usr/local/bin HOME=/tmp "$(command -v chroot)" "$tree" "$@"' sh "$TREE" "$@" 3>&-
 }
 
-files() # of the tree, with what links point to
+files() # of the tree, including links' targets
 {
     (cd "$TREE" && find . \( -path ./proc -o -path ./sys -o -path ./tmp \) -prune -o -printf '%p %y %l\n' | LC_ALL=C sort)
 }
@@ -49,7 +49,7 @@ files() # of the tree, with what links point to
             ;;
         *) [[ $output != *NEEDED* && $output != *INTERP* ]] ;;
         esac
-        # nothing of the machine that built it, and as hardened as elsewhere
+        # no path of the build machine, and hardened like other builds
         run ! grep -c "$OCV_TOP" "$file"
         run -0 env LC_ALL=C readelf --wide --dynamic --program-headers "$file"
         [[ $output == *"file type is DYN"* && $output == *GNU_RELRO* ]]

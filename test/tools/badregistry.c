@@ -115,7 +115,7 @@ static bool tell_connections(const struct request *r)
     return say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", n, text);
 }
 
-/* Everything of a sound image but its layer. */
+/* All parts of a valid image except its layer. */
 static const struct bytes *image_part(const struct request *r)
 {
     const char *image = r->path + 4 + strlen(r->mode);
@@ -170,7 +170,7 @@ static void header(const char *text, const char *name, char *out, size_t size)
     }
 }
 
-/* Read head and body; requests come one after the other, so nothing lies beyond them. */
+/* Read head and body; requests are sequential, so nothing follows them. */
 static bool read_request(struct request *r)
 {
     char text[16384], length[32];
@@ -182,7 +182,7 @@ static bool read_request(struct request *r)
             return false;
         used += (size_t)n;
         text[used] = '\0';
-        if (text[0] < 'A' || text[0] > 'Z') { /* TLS: as other servers answer it */
+        if (text[0] < 'A' || text[0] > 'Z') { /* TLS: answered as by other servers */
             say(r->fd, "HTTP/1.0 400 Bad Request\r\n\r\n");
             return false;
         }
@@ -204,7 +204,7 @@ static bool read_request(struct request *r)
     header(text, "Range", r->range, sizeof(r->range));
     if (sscanf(text, "%7s %2047s", r->method, r->path) != 2)
         return false;
-    if (!strncmp(r->path, "http://", 7) && strchr(r->path + 7, '/')) { /* we are the proxy */
+    if (!strncmp(r->path, "http://", 7) && strchr(r->path + 7, '/')) { /* we are used as a proxy */
         char *path = strchr(r->path + 7, '/');
         memmove(r->path, path, strlen(path) + 1);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Part of badregistry.c: what is served, and the answers that its modes are made of. */
+/* Part of badregistry.c: its content, and the answers that its modes combine. */
 #ifndef OCV_BADREGISTRY_ANSWER_H
 #define OCV_BADREGISTRY_ANSWER_H
 
@@ -23,7 +23,7 @@
 
 struct request {
     int fd;
-    int port; /* 0 or 1: which of the two it came in by */
+    int port; /* 0 or 1: the port of the two that received it */
     char method[8];
     char path[2048];
     char authorization[1024];
@@ -53,7 +53,7 @@ static struct {
 } counters[64];
 static unsigned tokens, connections;
 
-/* How often the mode was asked before. */
+/* Number of earlier requests in the mode. */
 static unsigned count(const char *mode)
 {
     unsigned before = 0;
@@ -130,7 +130,7 @@ static bool part(const struct request *r, const struct bytes *b, size_t start, s
            (r->head || put(r->fd, b->data + start, end - start));
 }
 
-/* The bytes of a Range header; false: all of them. */
+/* The bytes of a Range header; false: no range. */
 static bool range_of(const struct request *r, const struct bytes *b, size_t *start, size_t *end)
 {
     char *dash = NULL;
@@ -141,7 +141,7 @@ static bool range_of(const struct request *r, const struct bytes *b, size_t *sta
     return r->range[0] && *start < *end;
 }
 
-/* As it should be. */
+/* A correct answer. */
 static bool good(const struct request *r)
 {
     const struct bytes *b = r->blob ? &served_blob : &served_index;
@@ -156,7 +156,7 @@ static void reset_connection(int fd)
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 }
 
-/* Announce what is asked for, send half of it, break off. */
+/* Announce the full length, send half, and break off. */
 static bool half(const struct request *r, bool hard)
 {
     const struct bytes *b = r->blob ? &served_blob : &served_index;
@@ -173,7 +173,7 @@ static bool half(const struct request *r, bool hard)
             b->type, b->digest, b->len);
     put(r->fd, b->data + start, (end - start) / 2);
     if (hard) {
-        usleep(100000); /* a reset drops what the peer has not read */
+        usleep(100000); /* a reset drops what the peer has not read yet */
         reset_connection(r->fd);
     }
     return false;

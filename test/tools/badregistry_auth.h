@@ -34,7 +34,7 @@ static bool has_token(const struct request *r, const char *who)
     snprintf(wanted, sizeof(wanted), "Bearer %s-", who);
     return !strncmp(r->authorization, wanted, strlen(wanted));
 }
-static bool mode_public(const struct request *r) /* an anonymous token is enough */
+static bool mode_public(const struct request *r) /* an anonymous token suffices */
 {
     return has_token(r, "anonymous") || has_token(r, "u") ? good(r) : challenge(r, "token");
 }

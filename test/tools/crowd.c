@@ -24,7 +24,7 @@
 
 static int dial(unsigned port)
 {
-    /* many loopback addresses: one has only 28,000 ports */
+    /* many loopback addresses, since one has only 28,000 ports */
     static unsigned calls;
     struct sockaddr_in from = {.sin_family = AF_INET,
                                .sin_addr.s_addr = htonl(0x7f000002 + calls++ / 5000)};
@@ -71,7 +71,7 @@ static int crowd(unsigned port, long n, int drip)
 static int silent(unsigned port, long n, const char *url)
 {
     char request[1024], byte;
-    int small = 4096; /* the kernel shall not take it all */
+    int small = 4096; /* so that the kernel does not buffer everything */
     int *fds = calloc((size_t)n, sizeof(*fds));
     long open = 0, answered = 0;
     int len = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", url);

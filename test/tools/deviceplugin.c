@@ -97,8 +97,8 @@ static void *stay_registered(void *data)
     for (;; usleep(POLL_US)) {
         bool there = stat(path, &st) == 0;
         bool same = st.st_ino == last.st_ino && st.st_ctim.tv_sec == last.st_ctim.tv_sec &&
-                    st.st_ctim.tv_nsec == last.st_ctim.tv_nsec; /* a number alone is used again */
-        if (there && last.st_ino && !same)                      /* it has removed our socket, too */
+                    st.st_ctim.tv_nsec == last.st_ctim.tv_nsec; /* inode numbers are reused */
+        if (there && last.st_ino && !same)                      /* it has also removed our socket */
             execv("/proc/self/exe", arguments);
         if (there && !same && enrol(path)) {
             last = st;

@@ -48,7 +48,7 @@ static int named(const char *key, const char *function)
     return name && !strcmp(name, function);
 }
 
-/* A library may hang before its first call: "hang": "dlopen". */
+/* "hang": "dlopen": hangs before its first call. */
 __attribute__((constructor)) static void begin(void)
 {
     if (named("hang", "dlopen"))
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void begin(void)
             pause();
 }
 
-/* The recorded result of a call, whose error goes to `*code`. */
+/* The recorded result of a call; an error is stored in `*code`. */
 static json_t *answer(const char *function, size_t n, const json_int_t *args, int *code)
 {
     size_t i;
@@ -224,7 +224,7 @@ API int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void *
     json_int_t args[] = {(json_int_t)(intptr_t)handle, index};
     copy_number(answer("nvmlDeviceGetMigDeviceHandleByIndex", 2, args, &code), "handle", out,
                 sizeof(*out));
-    return code == NOT_SUPPORTED ? 6 : code; /* not recorded: no instance there */
+    return code == NOT_SUPPORTED ? 6 : code; /* not recorded: there is no instance */
 }
 
 API int nvmlDeviceGetVirtualizationMode(void *handle, unsigned *out);

@@ -28,7 +28,7 @@
 #define BODY_MAX (256u * 1024 * 1024)
 #define SUBJECT_MAX 256
 
-/* Everything is one list: blobs, manifests and tags of repositories. */
+/* Blobs, manifests and tags are all kept in one list. */
 enum kind { BLOB, MANIFEST, TAG };
 struct object {
     struct object *next;
@@ -59,7 +59,7 @@ static struct rule *rules;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool mounts = true;
 static unsigned page_size = 100, sessions, port;
-static const char *upload_at; /* NULL: a path here */
+static const char *upload_at; /* NULL: a path of this server */
 
 static void *need(void *p)
 {
@@ -183,7 +183,7 @@ static bool is_there(const char *repository, const json_t *descriptor, enum kind
     return digest && find(kind, repository, digest);
 }
 
-/* Everything that it names must be there. */
+/* Everything that it names must exist. */
 static bool complete(const char *repository, const json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
@@ -197,7 +197,7 @@ static bool complete(const char *repository, const json_t *root)
     return ok;
 }
 
-/* If-Match: "digest" of what the tag has to name. */
+/* If-Match: the digest that the tag must name, in quotes. */
 static bool matches(struct MHD_Connection *c, const char *repository, const char *name)
 {
     const char *wanted = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-Match");
@@ -290,7 +290,7 @@ static json_t *referrer(const struct object *o)
     return out;
 }
 
-/* In pages of `page_size`. */
+/* Pages have `page_size` entries. */
 static void list_referrers(struct MHD_Connection *c, const char *repository, const char *digest,
                            struct answer *a)
 {
@@ -425,7 +425,7 @@ static void route(struct MHD_Connection *c, const char *method, const struct req
         list_tags(c, repository, a);
 }
 
-/* ---- what the tests ask for ------------------------------------------------------------------ */
+/* ---- rules of tests -------------------------------------------------------------------------- */
 
 static void add_rule(struct MHD_Connection *c, struct answer *a)
 {
@@ -452,7 +452,7 @@ static void retag(char *text)
     *colon = ':';
 }
 
-/* The status that the request gets by a rule, or -1. */
+/* The status that a rule gives to the request, or -1. */
 static int check(const char *method, const char *url)
 {
     char line[2200];
@@ -477,7 +477,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, const char *method,
     bool head = !strcmp(method, "HEAD");
     struct MHD_Response *response = MHD_create_response_from_buffer(
         a->len, (void *)(a->data ? a->data : ""), MHD_RESPMEM_MUST_COPY);
-    (void)head; /* libmicrohttpd sends no body then, and its length */
+    (void)head; /* libmicrohttpd itself omits the body, and sets its length */
     for (size_t i = 0; i < a->n; i++)
         MHD_add_response_header(response, a->headers[i][0], a->headers[i][1]);
     enum MHD_Result result = MHD_queue_response(c, (unsigned)a->status, response);

@@ -29,7 +29,7 @@ struct way {
     int to_client;
 };
 
-/* What is held now: fills `text`, gives the number of bytes or -1. 0 when nothing is. */
+/* What is held now: fills `text`, returns the number of bytes or -1; 0 if nothing is held. */
 static long holding(char *text, size_t size)
 {
     char line[256] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stand-in for a service: serves gRPC on SOCKET from what the files in DIR say. */
+/* A stand-in for a service: serves gRPC on SOCKET from the files in DIR. */
 #ifndef TEST_GRPC_TOOL_H
 #define TEST_GRPC_TOOL_H
 
@@ -29,7 +29,7 @@ static inline void put_text(struct ocv_buffer *out, uint8_t number, const char *
     put(out, number, text, strlen(text));
 }
 
-/* main of "PROGRAM SOCKET DIR"; prints "listening" when it does. */
+/* The main function of "PROGRAM SOCKET DIR"; prints "listening" when it is ready. */
 static int serve_socket(int argc, char **argv, const char *program,
                         const struct grpc_server_options *options)
 {

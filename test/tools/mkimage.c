@@ -53,8 +53,8 @@ static void need(int status, const char *what)
         die(what);
 }
 
-/* Where tar bytes go: always into the diff id's hash, then raw or deflated into a hash or a writer.
- */
+/* Destination of tar bytes: always hashed for the diff id, then raw or compressed into a hash or a
+ * writer. */
 struct sink {
     struct ocv_hasher *diff;
     struct ocv_hasher *hash;        /* first pass */
@@ -134,7 +134,7 @@ static void put_host_file(struct sink *sink, const char *name, const char *path,
     put_padding(sink, st.st_size);
 }
 
-/* splitmix64: cannot be compressed, and fast enough to be out of a benchmark's way. */
+/* splitmix64: not compressible, and fast enough for benchmarks. */
 static void put_random(struct sink *sink, const char *name, int64_t size, uint64_t seed)
 {
     static uint64_t words[CHUNK / 8];
@@ -241,7 +241,7 @@ static void put_layer(struct sink *sink, const struct options *o, size_t layer)
     }
 }
 
-/* Twice through the same bytes: the digest must be known before a blob can be written. */
+/* Two passes over the same bytes: a blob can be written only when its digest is known. */
 static void make_layer(struct ocv_layout *layout, const struct options *o, size_t layer,
                        json_t *layers, json_t *diff_ids)
 {

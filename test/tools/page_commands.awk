@@ -57,7 +57,7 @@ fenced { text[++n] = $0; next }
 /^$/ { blank = 1; if (n) text[++n] = ""; next }
 /^    / && (n || blank) {
     match($0, /^ +/)
-    if (n && RLENGTH < indent) { # text of a list again
+    if (n && RLENGTH < indent) { # text of a list
         flush()
         why = ""
         blank = 0

@@ -28,14 +28,14 @@
 #define TICK_MS 20
 #define ABORT_MS 1000  /* from SIGABRT to SIGKILL */
 #define RESTART_MS 200 /* systemd's RestartSec, shorter */
-#define STOP_MS 10000  /* for a service to end by itself */
+#define STOP_MS 10000  /* for a service to end after SIGTERM */
 
 struct service {
     char **argv;
     pid_t pid;
     int notify;
     long watchdog_ms;
-    long last_ms; /* the last word, or when it was told to abort */
+    long last_ms; /* last message, or time of the abort */
     int ready, aborting;
     int stored; /* a descriptor, or -1, and its name */
     char name[128];
@@ -121,7 +121,7 @@ static void look_at_store(struct service *service, const char *words, int fd)
     }
 }
 
-/* Words, and a descriptor where one comes with them. */
+/* Receive a message, and a descriptor if there is one. */
 static ssize_t hear_once(int notify, char *words, size_t size, int *fd)
 {
     _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
@@ -163,13 +163,13 @@ static void check(struct service *service)
     } else if (service->ready && !service->aborting && silent > service->watchdog_ms) {
         printf("watchdog %d\n", (int)service->pid);
         kill(service->pid, SIGABRT);
-        kill(service->pid, SIGCONT); /* a stopped process hears nothing but SIGKILL */
+        kill(service->pid, SIGCONT); /* a stopped process only receives SIGKILL */
         service->aborting = 1;
         service->last_ms = now_ms();
     }
 }
 
-/* Has it ended? Waits up to TICK_MS for news. */
+/* True if it has ended. Waits up to TICK_MS for a message. */
 static int ended(struct service *service)
 {
     struct pollfd in = {.fd = service->notify, .events = POLLIN};

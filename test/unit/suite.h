@@ -6,7 +6,8 @@
 #include <check.h>
 #include <stddef.h>
 
-/* For a main of its own, where tests need cases with different fixtures. The exit status. */
+/* For a main function of its own, if tests need cases with different fixtures. Returns the exit
+ * status. */
 static inline int run_suite(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -25,7 +25,7 @@ import zipfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# cuobjdump, and one of CUDA 12.4 that reads older libraries which the newer one refuses
+# cuobjdump, and the one of CUDA 12.4, which reads older libraries that the newer one refuses
 JUDGES = ("nvidia-cuda-cuobjdump", "triton==3.1.0")
 
 
@@ -41,10 +41,12 @@ def fetch(requirement, name, digest, directory):
     """The wheel's path, or None where the registry is not reached."""
     path = f"{directory}/{name}"
     if not os.path.exists(path):
-        # an abi3 wheel is tagged with the oldest Python of its interface, which its release may not take any more
+        # an abi3 wheel is tagged with the oldest Python of its interface, which its release may no
+        # longer support
         python = re.search(r"-cp(3\d+)-", name)
         version = ["--python-version", "312" if "-abi3-" in name else python[1]] if python else []
-        # one platform after the other: of two files of a version that both run there pip takes either
+        # one platform after the other: if a version has two files that both run there, pip accepts
+        # either
         for platform in reversed(name.rsplit("-", 1)[1][:-len(".whl")].split(".")):
             if not os.path.exists(path):
                 subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:",
@@ -139,7 +141,7 @@ class Count:
 def compare(count, tools, path, called):
     """One library."""
     facts = ours(tools["scanner"], path)
-    facts["cuda-code"] |= facts["cuda-empty"]  # the judge lists both
+    facts["cuda-code"] |= facts["cuda-empty"]  # cuobjdump lists both
     hip, code = facts["hip-code"], facts["cuda-code"] | facts["cuda-ptx"]
     judged = cuda(tools["cuobjdump"], path)
     if judged is not None and not code and not any(judged) and not hip:

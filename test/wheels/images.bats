@@ -9,7 +9,7 @@ load ../integration/harness
 PLACE=usr/lib/python3/dist-packages
 EXAMPLES=$OCV_TOP/contrib/examples/profiles
 
-build() # WHEEL TAG: an image of the wheel as pip unpacks it
+build() # WHEEL TAG: an image of the wheel, unpacked as by pip
 {
     local b="buildah --storage-driver overlay" c m
     c=$($b from scratch)
@@ -45,7 +45,7 @@ teardown_file()
     state_stop
 }
 
-has() # TAG PROPERTY...: those are among what is derived of it
+has() # TAG PROPERTY...: checks that these are among the derived properties
 {
     local properties property
     properties=$("$VARIANTCTL" derive --json "$R/real:$1" | jq -r '.images[0].properties[]')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The claim of whatever index. */
+/* Claims for any index. */
 #include "lib/claim/claim.h"
 
 #include <stdint.h>

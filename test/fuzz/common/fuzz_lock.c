@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as variants.lock: what is read has usable digests and names, and every image and
- * machine is found under the name it was read with. */
+/* Any bytes as variants.lock: an accepted lock has usable digests and names, and every image and
+ * machine is found by its name. */
 #include "cmd/common/image/lockfile.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files with device code: however they are cut into pieces and left out, the same facts come out.
- */
+/* Files with device code: the same facts are found however the file is split into pieces, and with
+ * parts skipped. */
 #include "lib/content/content.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_in(const uint8_t *data, size_t size, size_t chunk, bool leave_out,
                     struct ocv_content_facts *facts)
 {
-    static struct ocv_content_reader *reader; /* one for all: a file leaves nothing behind */
+    static struct ocv_content_reader *reader; /* shared: a file must leave no state */
     if (!reader && !(reader = ocv_content_reader_new()))
         abort();
     for (size_t at = 0; at < size;) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers: tar, plain or compressed. Whatever is in one, a report that was made of it can be read.
- */
+/* Layers: tar, plain or compressed. A report made of any layer can be parsed. */
 #include "plugins/content/scan.h"
 
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static void check_report(struct ocv_content_report *report)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ocv_content_reader *reader; /* one for all */
+    static struct ocv_content_reader *reader; /* shared by all inputs */
     static unsigned char *chunk;
     static int fd = -1;
     if (fd < 0 && ((fd = memfd_create("layer", MFD_CLOEXEC)) < 0 ||
@@ -37,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct scan scan = {.reader = reader, .chunk = chunk, .bytes_max = 1 << 24};
     if (scan_layer(&scan, fd, NULL) >= 0) {
         check_report(&scan.report);
-    } else { /* a file that broke off leaves nothing for the next one */
+    } else { /* a file that was cut off must leave no state for the next one */
         struct ocv_content_facts rest = {0};
         if (ocv_content_end(reader, &rest, NULL) < 0)
             abort();

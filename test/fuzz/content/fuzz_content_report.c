@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reports of content, as the cache or a program gives them: read, written and read again they are
- * the same; stacked and derived, nothing is read past its end. */
+/* Reports of content, from the cache or a program: after being written and read again they are the
+ * same. Stacking and deriving never read past the end. */
 #include "lib/content/derived.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Any bytes as the configuration of an image. What is kept of one says the same as the whole, and
- * its versions are ones that tags could say. */
+/* Any bytes as the configuration of an image. The part that is kept means the same as the whole,
+ * and its versions are valid in tags. */
 #include "lib/content/image_config.h"
 
 #include <stdint.h>
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ocv_auto_buffer essence;
     ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
     int status = ocv_image_config_essence(config, &essence, NULL);
-    if (status < 0) /* control characters are longer as JSON writes them */
+    if (status < 0) /* control characters are longer in JSON */
         return 0;
     if (ocv_image_config_parse(essence.data, essence.len, &again, NULL) < 0)
         abort();

@@ -35,6 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (!err.message[0])
         abort();
     if (ocv_index_parse(data, size, OCV_MEDIA_TYPE_INDEX, &typed, &err) == OCV_OK && !index)
-        abort(); /* a type can only contradict */
+        abort(); /* a Content-Type can only contradict */
     return 0;
 }

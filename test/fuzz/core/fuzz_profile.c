@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Profiles: what parses is written and parses again to the same text. */
+/* Profiles: an accepted profile, written and parsed again, gives the same text. */
 #include "lib/core/profile_internal.h"
 #include "ocivariant.h"
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ocv_json_append(profile->root, 0, &first, NULL) < 0)
         abort();
     if (first.len > OCV_PROFILE_MAX)
-        return 0; /* escapes may take it over the limit */
+        return 0; /* escapes may make it exceed the limit */
     if (ocv_profile_parse(first.data, first.len, &again, NULL) < 0 ||
         ocv_json_append(again->root, 0, &second, NULL) < 0)
         abort();

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ocv_properties_format(set, &first, NULL) < 0)
         abort();
     if (first.len > OCV_ENTRY_PROPERTIES_BYTES_MAX)
-        return 0; /* the blanks of the canonical form */
+        return 0; /* the canonical form has more blanks */
     if (ocv_properties_parse(first.data ? first.data : "", first.len, &again, NULL) < 0 ||
         ocv_properties_format(again, &second, NULL) < 0)
         abort();

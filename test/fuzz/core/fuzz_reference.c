@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* References: the parsed form, written out, parses to itself. Platforms come along. */
+/* References: the parsed form, written as text, parses to itself. Also platforms. */
 #include "ocivariant.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Index, profile and configuration in one input, split at bytes 0xff, which no text in UTF-8 has.
+/* Index, profile and configuration in one input, split at bytes 0xff, which never occur in UTF-8.
  */
 #include "lib/config/config.h"
 #include "ocivariant.h"
@@ -34,7 +34,7 @@ static void check(const struct ocv_decision *d, const struct ocv_index *index)
 {
     size_t order = ocv_decision_order_count(d), rejected = ocv_decision_rejected_count(d);
     if (order + rejected != ocv_index_count(index))
-        abort(); /* every entry is a candidate or rejected, once */
+        abort(); /* every entry is either a candidate or rejected, once */
     for (size_t i = 0; i < rejected; i++) {
         ocv_auto_buffer text;
         ocv_buffer_init(&text, 1u << 16);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ocv_profile_parse(b.data, b.len, &plain, NULL) < 0 || ocv_config_new(&config, NULL) < 0)
         return 0;
     if (ocv_config_merge_yaml(config, "fuzz", c.data, c.len, NULL) < 0) {
-        /* what was read up to the mistake is used: the object must be whole */
+        /* the settings before a mistake are used: the object must be complete */
     }
     if (ocv_config_override_profile(config, plain, &profile, NULL) < 0)
         return 0;

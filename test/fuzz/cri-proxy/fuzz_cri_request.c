@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests of the CRI image service: whatever an image's name is replaced by, the rest is as it was
- * and the new name is found where the old one stood. */
+/* Requests of the CRI image service: with another image name all other bytes stay the same, and the
+ * new name is found in the place of the old one. */
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void edit(const uint8_t *data, size_t size, const struct wire_image *imag
     size_t head = image->outer, tail = size - image->inner_at - image->inner_len;
     check(again.outer == head && memcmp(out.data, data, head) == 0);
     check(memcmp(out.data + out.len - tail, data + size - tail, tail) == 0);
-    /* with the old name in it again it reads as before; lengths may have had longer forms */
+    /* with the old name again the content is the same; lengths may have had longer encodings */
     if (strlen(old) == image->inner_len) {
         check(wire_replace_image((const uint8_t *)out.data, out.len, &again, old, &back, NULL) ==
               OCV_OK);

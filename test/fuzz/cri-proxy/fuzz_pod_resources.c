@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What kubelet says of a pod's devices, and which of the profile's they are: whatever is found
- * reads back as devices of a configuration. */
+/* Kubelet's report on a pod's devices, and their search in a profile: the result is valid as a
+ * configuration's devices. */
 #include "lib/config/config.h"
 #include "plugins/containerd/cri-proxy/workload/pod_resources.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What requests say of their pods: what is read lies within the request, and wishes that are taken
- * are the same when they are read back from the form that is kept. */
+/* Pods in requests: all texts found lie within the request, and accepted wishes are the same after
+ * parsing their canonical form. */
 #include "plugins/containerd/cri-proxy/workload/wishes.h"
 
 #include <stdlib.h>

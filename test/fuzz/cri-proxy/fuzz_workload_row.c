@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of the CRI proxy's tables on disk: one that is taken has what every row has. */
+/* Rows of the CRI proxy's tables on disk: an accepted row is complete. */
 #include "plugins/containerd/cri-proxy/workload/pod_table_internal.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Editing any index: unchanged it keeps every byte; what is added can be taken out again, and the
- * other entries keep their bytes meanwhile. */
+/* Editing any index: without a change it keeps every byte; an added entry can be removed again, and
+ * the other entries keep their bytes. */
 #include "lib/edit/edit.h"
 #include "ocivariant.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The YAML source of an index: what is accepted has labels and properties that writers may write.
- */
+/* The YAML source of an index: accepted labels and properties are valid for writers. */
 #include "lib/edit/edit.h"
 #include "ocivariant.h"
 

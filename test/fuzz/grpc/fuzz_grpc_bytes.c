@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc between peers that say anything: what a client sends to a server that passes calls on
- * (first byte even), and what an engine answers to one that is passed on (odd). HTTP/2's opening is
- * ours, so that inputs are frames. */
+/* lib/grpc with peers that send any bytes: a client to a server that passes calls on (first byte
+ * even), and an engine that answers a call passed on (odd). The HTTP/2 preface is fixed, so inputs
+ * are frames. */
 #include "lib/grpc/grpc.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static struct grpc_client *client;
 static int back_fd;
 static const uint8_t *answer;
 static size_t answer_len;
-static sem_t said; /* the engine has let go of the answer */
+static sem_t said; /* the engine has released the answer */
 
 static void check(bool holds)
 {
@@ -29,7 +29,7 @@ static void check(bool holds)
         abort();
 }
 
-/* All headers and all bytes, back again. */
+/* Send all headers and bytes back. */
 static void handle(void *data, struct grpc_call *call)
 {
     const char *name, *value;
@@ -152,7 +152,7 @@ static void to_client(const uint8_t *data, size_t size)
     answer_len = size;
     int status = grpc_client_pass(client, &passed, &result, &err);
     check(status == OCV_OK || err.message[0]);
-    while (sem_trywait(&said) < 0) { /* a connection that rests is closed once it is looked at */
+    while (sem_trywait(&said) < 0) { /* an idle connection is closed when it is next checked */
         grpc_client_tend(client);
         sched_yield();
     }

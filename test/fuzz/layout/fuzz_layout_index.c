@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as index.json: whatever is accepted can be searched, walked and tagged, and the tag is
- * then found again in what would be written. */
+/* Any bytes as index.json: an accepted one can be searched, iterated and tagged, and the tag is
+ * found again in the bytes to write. */
 #include "lib/layout/layout_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as an image manifest and as a document whose kind is asked for. The first byte chooses
- * the Content-Type. */
+/* Any bytes as an image manifest, and as a document of unknown kind. The first byte selects the
+ * Content-Type. */
 #include "ocivariant.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

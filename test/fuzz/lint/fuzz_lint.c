@@ -79,7 +79,7 @@ static void check(const struct ocv_lint_report *report, const struct ocv_lint_in
     }
 }
 
-/* Once is enough; and where nothing but the default may change, it does not. */
+/* A second correction changes nothing; without `change_default` only the default may stay wrong. */
 static void check_fix(const char *text, size_t len, bool change_default)
 {
     struct ocv_buffer once, twice, moved, again;
@@ -102,7 +102,7 @@ static void check_fix(const char *text, size_t len, bool change_default)
     ocv_buffer_free(&again);
 }
 
-/* The same before it is written, and as what a source file makes. */
+/* The same for an index before it is written, and for one made from a source file. */
 static void check_draft(struct ocv_lint_input input)
 {
     static const struct ocv_lint_options options;

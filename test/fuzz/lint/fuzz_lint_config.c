@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as .ocivariant-lint.yaml; what is accepted answers for every rule. */
+/* Any bytes as .ocivariant-lint.yaml; an accepted file has a level for every rule. */
 #include "lib/lint/lint.h"
 
 #include <string.h>

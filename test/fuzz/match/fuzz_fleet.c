@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fleet document. What is read packs, and the packed form reads as the same fleet. */
+/* A fleet document. An accepted fleet can be packed, and unpacks to the same fleet. */
 #include "ocivariant.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ocv_fleet_new(&fleet, NULL) < 0 || ocv_fleet_new(&again, NULL) < 0)
         return 0;
     if (ocv_fleet_read(fleet, size ? data + 1 : data, size ? size - 1 : 0, &how, NULL) < 0) {
-        /* what was read before the mistake stays, and is whole */
+        /* what was read before the error stays, and is complete */
     }
     ocv_auto_buffer first;
     ocv_auto_buffer second;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A node list: as many names as are counted, each of the length that names have. */
+/* A node list: the number of names matches the count, and each has a valid length. */
 #include "ocivariant.h"
 
 #include <stdlib.h>

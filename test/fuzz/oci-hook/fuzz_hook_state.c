@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as a container's state, and as its bundle's config.json: the question that is made of
- * them holds texts of the annotations alone, and well-formed digests. */
+/* Any bytes as a container's state, and as its bundle's config.json: the resulting question has
+ * only texts from the annotations, and well-formed digests. */
 #include "plugins/oci-hook/state.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *json = state_parse(fd);
     close(fd);
     if (json_is_object(json)) {
-        if (json_object_get(json, "bundle")) /* never a path of this machine */
+        if (json_object_get(json, "bundle")) /* never read a path of this machine */
             json_object_set_new(json, "bundle", json_string(bundle));
         bool found = state_read(json, &state);
         const struct ocv_verdict_question *q = &state.question;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A --cpuid file: whatever parses has a level and answers every word. */
+/* A --cpuid file: an accepted one has a level, and every leaf can be queried. */
 #include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/cpu/x86_64.h"
 

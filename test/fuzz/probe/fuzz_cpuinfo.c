@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /proc/cpuinfo of a recorded tree: flags stay sorted strings, each is found again, and at most one
- * provider takes the processor for its own. */
+/* /proc/cpuinfo of a recorded tree: flags are sorted strings, each can be found, and at most one
+ * provider accepts the CPU. */
 #include "lib/probe/providers/builtin.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an executable provider prints: whatever is accepted makes a profile that every command
- * reads, within its size, and is accepted again in the form that the profile has it. */
+/* Output of an executable provider: accepted output gives a profile that every command reads,
+ * within the size limit, and is accepted again in the profile's form. */
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/host/child.h"
 #include "lib/probe/result/pretty.h"

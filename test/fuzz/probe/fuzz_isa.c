@@ -21,14 +21,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ocv_isa isa;
     const char *name;
     size_t len, n = 0;
-    char *line = malloc(size ? size : 1); /* of its own, so that a byte too many is seen */
+    char *line = malloc(size ? size : 1); /* so that reading past it is detected */
     if (!line)
         return 0;
     if (size)
         memcpy(line, data, size);
     if (ocv_isa_begin(&isa, line, size))
         while (ocv_isa_next(&isa, &name, &len))
-            if (!is_plain(name, len) || ++n > 7 * size) /* g is seven */
+            if (!is_plain(name, len) || ++n > 7 * size) /* "g" expands to seven names */
                 abort();
     free(line);
     return 0;

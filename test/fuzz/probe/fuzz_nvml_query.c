@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The answer of nvml-query: whatever it says, texts are plain and ended, numbers in their range,
- * and laid over a machine it gives one that can be checked. */
+/* The output of nvml-query: texts are plain and terminated, numbers are in range, and merging it
+ * into a machine gives a valid one. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <stdlib.h>

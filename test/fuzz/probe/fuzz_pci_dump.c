@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text of `lspci -x`: whatever it holds, what comes out are devices, each address once. */
+/* Text of `lspci -x`: any text gives valid devices, each address once. */
 #include "lib/probe/pci/pci_backend.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (status == OCV_OK && scan.list.n + scan.list.broken == 0)
         abort();
-    ocv_pci_sort(&scan.list); /* as ocv_pci_scan does, of every reader's list */
+    ocv_pci_sort(&scan.list); /* as ocv_pci_scan does with every reader's list */
     for (size_t i = 1; i < scan.list.n; i++)
         if (ocv_pci_find(&scan.list, scan.list.devices[i].address) != &scan.list.devices[i])
             abort(); /* sorted, each address once */

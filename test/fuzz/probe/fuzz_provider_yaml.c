@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A declarative provider's file: what is accepted can be probed with, on a machine with devices. */
+/* A declarative provider's file: an accepted one can probe a machine with devices. */
 #include "lib/probe/declarative/declarative.h"
 
 #include <stdlib.h>

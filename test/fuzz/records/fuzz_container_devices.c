@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as a container's specification: the devices in it reach the profile as a list that
- * reads back, and what is found there as devices of a configuration. */
+/* Any bytes as a container's specification: its devices become a list that parses again, and those
+ * found in a profile are valid as a configuration's devices. */
 #include "lib/config/pod_devices.h"
 #include "lib/records/container_devices.h"
 
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(list);
     }
     json_decref(spec);
-    char *bytes = strndup((const char *)data, size); /* a question's argument is any text */
+    char *bytes = strndup((const char *)data, size); /* a question's argument may be any text */
     if (bytes)
         look_up(bytes);
     free(bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Any bytes as the daemon's answer: what is taken from it lies inside of it. */
+/* Any bytes as the daemon's answer: everything returned lies inside of it. */
 #include "lib/records/daemon.h"
 #include "ocivariant.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as a record and as a kept index: what is read says of which repository it is, and its
- * digests can be names of files. */
+/* Any bytes as a record and as a kept index: an accepted one names its repository, and its digests
+ * are safe as file names. */
 #include "lib/records/records_internal.h"
 
 #include <stdint.h>

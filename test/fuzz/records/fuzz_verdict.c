@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as variantd's answer about an image: its texts end, and without an answer nothing is
- * said. */
+/* Any bytes as variantd's answer about an image: its texts are terminated, and without an answer
+ * they are empty. */
 #include "lib/records/daemon_verdict.h"
 
 #include <stdint.h>

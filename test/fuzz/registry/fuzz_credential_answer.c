@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as what a credential provider plug-in prints; what is accepted answers for images. No
- * message repeats what was printed. */
+/* Any bytes as the output of a credential provider plug-in; an accepted one matches images. No
+ * error message quotes it. */
 #include "lib/registry/auth/provider_answer.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as kubelet's CredentialProviderConfig; what is accepted never names a program outside
- * of its directory. */
+/* Any bytes as kubelet's CredentialProviderConfig; an accepted one never names a program outside of
+ * its directory. */
 #include "lib/registry/auth/image_glob.h"
 #include "lib/registry/auth/provider_config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* config.json, auth.json and a credential helper's answer: any bytes. A helper's name never has a
- * slash in it. */
+/* config.json, auth.json and a credential helper's answer: any bytes. A helper's name never
+ * contains a slash. */
 #include "lib/registry/auth/credentials.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* WWW-Authenticate: any bytes; what comes out is terminated and within its limits. */
+/* WWW-Authenticate: any bytes; the result is terminated and within its limits. */
 #include "lib/registry/auth/challenge.h"
 
 #include <stdint.h>

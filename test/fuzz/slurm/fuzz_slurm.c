@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Features of Slurm's nodes: what is written for them Slurm reads, and says nothing of a shell. */
+/* Features of Slurm nodes: what is written is valid for Slurm, and safe in a shell. */
 #include "lib/slurm/slurm.h"
 #include "ocivariant.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One call: its method in the first byte, then the bytes of its message. Decoded, answered by a
- * back end on a directory of its own, and the answer thrown away. */
+/* A call: the first byte selects its method, the others are its message. It is decoded and answered
+ * by a back end in a directory of its own; the answer is discarded. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
@@ -17,7 +17,7 @@ static const uint8_t *request;
 static size_t request_len;
 static char path[80];
 
-/* What the service needs of a call, in place of lib/grpc's. */
+/* The part of a call that the service uses, in place of lib/grpc's. */
 struct grpc_call {
     int unused;
 };
@@ -63,7 +63,7 @@ int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
 {
     volatile uint8_t sum = 0;
     (void)call;
-    for (size_t i = 0; i < len; i++) /* every byte was written */
+    for (size_t i = 0; i < len; i++) /* every byte must be initialised */
         sum = (uint8_t)(sum + ((const uint8_t *)message)[i]);
     return OCV_OK;
 }
@@ -92,7 +92,7 @@ static struct snap_service *service(void)
     struct ocv_error err = {0};
     if (s.meta && ++calls % 4096 != 0)
         return &s;
-    if (s.meta) /* not to fill the disk */
+    if (s.meta) /* keeps the disk from filling up */
         close_service();
     else if (atexit(close_service) != 0)
         abort();

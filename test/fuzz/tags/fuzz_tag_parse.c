@@ -57,7 +57,7 @@ static void check_one(const struct ocv_reference *reference, const char *text)
     if (ocv_tag_parse(shipped(), reference, text, &tag, NULL) == OCV_OK) {
         if (ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, NULL) &&
             ocv_properties_count(ocv_tag_properties(tag)))
-            abort(); /* of two things said, neither is taken */
+            abort(); /* an ambiguous tag gives neither meaning */
         if (ocv_tag_names_group(tag) && ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL))
             abort();
         (void)!ocv_tag_format_json(tag, &json, NULL);

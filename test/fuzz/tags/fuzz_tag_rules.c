@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Any bytes as a rule file: what is accepted reads any tag and plans over any list of them. */
+/* Any bytes as a rule file: an accepted one can read any tag, and plan any list of tags. */
 #include "lib/tags/tag_plan.h"
 #include "ocivariant.h"
 

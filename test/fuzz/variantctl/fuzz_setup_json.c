@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* daemon.json: any bytes. An edit changes one list and nothing else, and its undoing leads back to
- * the same document. */
+/* daemon.json: any bytes. An edit changes only one list, and undoing it restores the same document.
+ */
 #include "cmd/variantctl/setup/document.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > SETUP_FILE_MAX / 2 || ocv_buffer_append(&text, data, size, NULL) < 0)
         return 0;
     if (setup_json_load("f", text.data, text.len, &before, NULL) < 0)
-        before = json_object(); /* an empty file is taken, too */
+        before = json_object(); /* an empty file is also accepted */
     if (setup_json_add("f", &text, "m", "v", &made, NULL) < 0)
         return 0;
     if (setup_json_load("f", text.data, text.len, &after, NULL) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Configuration in TOML: any bytes. What an edit put in, its undoing takes out, and the values of
- * others stay what they were. */
+/* TOML configuration: any bytes. Undoing an edit removes what it added, and all other values stay
+ * the same. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 
 #define URL "http://127.0.0.1:5050"
 
-/* All values but those under `ours`, as text. */
+/* All values except those under `ours`, as text. */
 static void values(const struct ocv_buffer *text, const char *ours, struct ocv_buffer *out)
 {
     toml_auto toml = {0};
     if (toml_scan("f", text->data, text->len, &toml, NULL) < 0)
-        abort(); /* what an edit gives out is TOML */
+        abort(); /* the result of an edit is TOML */
     for (size_t i = 0; i < toml.count; i++) {
         const struct toml_item *item = &toml.items[i];
         if (item->start > item->end || item->end > toml.len || item->line > item->key)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Accept, Range and Host: what comes out lies within the object, and says no more than what went
- * in. */
+/* Accept, Range and Host: a range lies within the object and within the one requested. */
 #include "cmd/variantd/http/header.h"
 
 #include <stddef.h>

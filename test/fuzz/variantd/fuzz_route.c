@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* URLs of the mirror: whatever is asked for, only a configured registry and a clean name come out.
- * Input: MODE, URL and, after a line feed, `ns`. */
+/* URLs of the mirror: any URL gives only a configured registry and a valid name. Input: MODE, URL
+ * and, after a line feed, `ns`. */
 #include "cmd/variantd/mirror/route.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A line of podman's: any text; what comes out is a layer's short id and no wild number. */
+/* Any text as a line of podman: the result is a layer's short id and a number in range. */
 #include "cmd/vpull/engines/podman_line.c"
 
 #include <stdint.h>

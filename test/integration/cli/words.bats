@@ -301,7 +301,7 @@ prepare()
     done
 }
 
-# example COMMAND: runs it there, without an engine of this machine; setup in a tree of its own
+# example COMMAND: runs it there, without this machine's engines; setup in a separate tree
 example()
 {
     local command=${1//sudo variantctl setup/variantctl setup --root tree}
@@ -323,7 +323,7 @@ example()
         while read -r command; do
             code=0
             example "$command" >out 2>&1 || code=$?
-            # what is not set up or does not fit is no mistake of the command's
+            # exit statuses for "not set up" and "does not fit" are not failures of the command
             [[ $command != *setup*--status* && $command != *" verify "* ]] || [ $code != 5 ] || code=0
             [ $code = 0 ] || { echo "$command: $code" && cat out; } >>"$BATS_TEST_TMPDIR/failed"
             n=$((n + 1))

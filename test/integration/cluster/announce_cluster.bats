@@ -80,7 +80,7 @@ label_is() { [ "$(k get node "$1" -o jsonpath='{.metadata.labels.dev\.ocivariant
     announce h100
     eventually grep -q "cannot announce this node's class: the API server answers 4" "$STATE/log/variantd"
     label_is h100 "$(class_of "$STATE/nodes/h100old.json")"
-    give_token variantd-h100 # as kubelet does when a token grows old
+    give_token variantd-h100 # as kubelet does when a token expires
     eventually label_is h100 "$(class_of "$STATE/nodes/h100.json")"
     [ "$(grep -c 'cannot announce' "$STATE/log/variantd")" = 1 ]
     stop_daemon variantd

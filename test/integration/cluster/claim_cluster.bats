@@ -16,7 +16,7 @@ setup_file()
     KUBE_CONTROLLERS=resourceclaim-controller,job-controller start_cluster
     mkdir -p "$STATE/nodes"/{gang,labelled}
     python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
-    # there is no kubelet, and nobody to see that nodes live
+    # there is no kubelet, so nothing reports that nodes are alive
     k create -f "$STATE/nodes/objects.json"
     k taint nodes --all node.kubernetes.io/not-ready:NoSchedule-
 }

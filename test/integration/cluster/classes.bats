@@ -58,7 +58,7 @@ announced() # CONFIG
         "$STATE/told" >"$STATE/list.json"
 }
 
-# of match, for the fleet, by a matcher without a configuration of its own
+# the match command's result for the fleet, with a matcher that has no configuration
 class_in() { variantctl fleet pack --config "$STATE/plain.yaml" "$1" | jq -r 'select(.name) | .class'; }
 chosen_in() { "$VARIANTCTL" match --config "$STATE/plain.yaml" --profiles "$1" --replicas 1 --print-ref "oci:$STATE/images:app"; }
 

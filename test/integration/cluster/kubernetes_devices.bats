@@ -64,7 +64,7 @@ gone() { ! k get pod "$1"; }
     [ "$(k logs n-never | grep -v '^this is t4 as 0$' || true)" = "" ]
 }
 
-# under Never: it runs again, or kubelet says that it does not find the image
+# with Never it runs again, or kubelet reports that the image does not exist
 stopped_or_again()
 {
     restarted "$1" 0 || k get pod "$1" -o jsonpath='{.status.containerStatuses[0].state.waiting.reason}' | grep -q ErrImageNeverPull

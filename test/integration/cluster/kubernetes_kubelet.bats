@@ -121,7 +121,7 @@ counts() { [ "$(told "$1")" -ge "$2" ]; }
     [ "$output" = "this is null"$'\n'"$(index_digest)" ]
     eventually counts 'variantd_shadow_total{outcome="variant",label="cpu.v3"}' 1
     [ "$(told variantd_engine_not_configured)" = 0 ]
-    # it may do what it has to, and no more
+    # it may do what it needs, and nothing else
     run -0 k auth can-i create events -n ocivariant --as=system:serviceaccount:ocivariant:variantd
     run -1 k auth can-i create events -n default --as=system:serviceaccount:ocivariant:variantd
     run -1 k auth can-i get secrets -n ocivariant --as=system:serviceaccount:ocivariant:variantd

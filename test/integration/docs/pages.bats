@@ -7,7 +7,7 @@ load ../harness
 load ../images
 load ../world
 
-# pages whose sections have tests of their own
+# pages whose sections have separate tests
 BY_SECTION="docs/quickstart.md docs/operating.md docs/kubernetes.md"
 
 setup_file()

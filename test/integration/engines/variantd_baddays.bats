@@ -132,7 +132,7 @@ pulling()
     node "http://$REGISTRY"
     ask HEAD "/v2/demo/app/manifests/1?ns=$SERVER"
     [ "$code" = 504 ]
-    # each waits out the three seconds, so all at once
+    # each waits for three seconds, so all run in parallel
     for client in ctr cri podman; do
         pulling "$client"
         all+=("$waiting")
@@ -167,7 +167,7 @@ connected()
     everyone_gets cuda12.8
 }
 
-# what feeds the watchdog is an answer of its own, not that it is alive
+# the watchdog needs an answer of the daemon, not just a running process
 @test "the daemon runs, and answers itself no more: the watchdog starts it again" {
     local pid
     node

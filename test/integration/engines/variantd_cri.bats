@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# containerd's CRI plugin, asked by gRPC as a kubelet asks it, through the mirror.
+# containerd's CRI plugin, called by gRPC like by a kubelet, through the mirror.
 
 load ../harness
 load ../images

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The daemon's bad days, seen from dockerd with its classic store: everything comes from one endpoint, and
-# what broke off begins again or, elsewhere, anew.
+# Failures of the daemon as seen from dockerd with its classic store: everything comes from one
+# endpoint, and an interrupted pull starts over, there or at another one.
 
 load ../harness
 load ../images

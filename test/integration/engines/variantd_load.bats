@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Many clients at once, upstreams that fail in every way under real runtimes, and a tag that moves
-# while it is being resolved.
+# Many clients at the same time, upstreams that fail in every way under real runtimes, and a tag
+# that moves while it is being resolved.
 
 load ../harness
 load ../images
@@ -61,7 +61,7 @@ get_index() # REPO:TAG FILE
     curl -sf -H "$ACCEPT_ALL" -o "$2" "http://$DIRECT/v2/${1%:*}/manifests/${1#*:}"
 }
 
-fetch_all() # with curl's configuration on stdin, everything at once
+fetch_all() # with curl's configuration on stdin, all in parallel
 {
     curl --silent --show-error --fail --parallel --parallel-immediate --parallel-max 200 \
         -H "$ACCEPT_ALL" --write-out '%{http_code}\n' --config - 2>/dev/null | sort | uniq -c
@@ -103,7 +103,7 @@ through()
     [ "$(ctr_digest "$SERVER/demo/app:t7")" = "$CUDA" ]
     [ "$(cri_digest "$SERVER/demo/app:t9")" = "$CUDA" ]
     [ "$(podman image inspect --format '{{.Digest}}' "$SERVER/demo/app:t8")" = "$CUDA" ]
-    # clients at once share what is fetched: 50 indexes, and few things more
+    # parallel clients share upstream requests: 50 indexes, and few others
     [ "$(upstream_count '"GET /v2/demo/app/manifests/[^"]*" 200 .*variantd')" -lt 100 ]
     rm -rf "${work:?}"/b.*
 }
@@ -172,7 +172,7 @@ one_of()
     cri_store_is_whole
 }
 
-# and_delete FILE: the tag goes to the index in FILE, and the one it had is deleted
+# and_delete FILE: the tag moves to the index in FILE, and its former index is deleted
 and_delete()
 {
     local old

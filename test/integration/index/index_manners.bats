@@ -76,7 +76,7 @@ tag_digest()
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real"
     run -4 --separate-stderr "$VARIANTCTL" index remove "oci:$L:plain" null
     [[ $stderr == *"would pull cuda on every machine there, and hosts"* ]]
-    # a platform that goes as a whole has nobody left to lose it
+    # if a whole platform is removed, no client is left that could lose it
     "$VARIANTCTL" index add --quiet "oci:$L:plain" "null=oci:$L:arm"
     run -0 --separate-stderr "$VARIANTCTL" index remove --quiet --platform linux/arm64 "oci:$L:plain" null
     [ -z "$stderr" ]

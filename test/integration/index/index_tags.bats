@@ -120,7 +120,7 @@ setup()
         [ "${stderr_lines[1]}" = "variantctl: warning: 1.0-hpu is left out: which Gaudi it is for is not stated" ]
         [ "${stderr_lines[2]}" = "hint: name such a build itself ('LABEL=$R/left/app:1.0-dcpu,PROPERTY'), add tag rules (--rules), or narrow the pattern" ]
     done
-    # what an argument names is in; the tag that is written is no build; another set is another index
+    # added: what an argument names; not added: the tag being written, and the tags of another set
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet --namespaces 'nvidia, habana' --from-tags '*' "$R/left/app:1.0" \
         "gaudi3=$R/left/app:1.0-hpu,habana :: arch :: gaudi3"
     [[ ${stderr_lines[0]} == *"warning: 1.0-dcpu is left out: "* ]]

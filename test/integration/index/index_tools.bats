@@ -41,7 +41,7 @@ chosen() # IMAGE
     local b="buildah --storage-driver overlay"
     $b manifest create app >/dev/null
     $b manifest add --tls-verify=false --annotation dev.ocivariant.label=null --annotation dev.ocivariant.properties= app "docker://$R/app/cpu:1"
-    # the option is CSV: a value with commas stands in quotes of its own
+    # the option is CSV: a value with commas needs quotes
     $b manifest add --tls-verify=false --variant x-cuda12-8 --annotation dev.ocivariant.label=cuda12.8 \
         --annotation '"dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real"' \
         app "docker://$R/app/cuda:1"

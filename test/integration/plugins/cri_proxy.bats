@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The CRI image proxy before containerd's CRI plugin, asked as a kubelet asks it: images through the
-# proxy, pods and containers from containerd itself.
+# The CRI image proxy in front of containerd's CRI plugin, called like by a kubelet: images through
+# the proxy, pods and containers from containerd itself.
 
 load ../harness
 load ../images
@@ -114,7 +114,7 @@ private_pull()
     [[ $output == *FailedPrecondition*"$PINNED: no entry that fits this node uses nvidia, which is required"* ]]
     run -0 cri images
     [ -z "$output" ]
-    # under `warn` it goes on
+    # under `warn` it continues
     sed -i 's/^policy: enforce/policy: warn/' "$STATE/require.yaml"
     stop_daemon proxy
     start_proxy mi300x --config "$STATE/require.yaml"
@@ -147,13 +147,13 @@ private_pull()
     id=$(proxied pull "$PINNED")
     restart_proxy h100
     [ "$(proxied status "$PINNED" | jq -r .id)" = "$id" ]
-    restart_containerd # the proxy's connection goes with it
+    restart_containerd # this also ends the proxy's connection
     [ "$(proxied status "$PINNED" | jq -r .id)" = "$id" ]
     stop_daemon proxy
     restart_containerd
     start_proxy h100
     [ "$(proxied status "$PINNED" | jq -r .id)" = "$id" ]
-    # a map that is lost is no harm: what is not known goes on as it is, and is pulled again
+    # a lost map does no harm: unknown references are passed on unchanged, and pulled again
     stop_daemon proxy
     rm -r "$PROXY_STATE"
     start_proxy h100

@@ -81,7 +81,7 @@ asked() { grep -c "^default/$1$" "$STATE/log/podresources" || true; }
 
 said() { grep -o "pod default/$1 gets the node's build.*" "$STATE/log/proxy" | tail -n 1; }
 
-# a sandbox as kubelet makes one, with what says when it saw the pod
+# a sandbox as kubelet makes it, with the time at which it first saw the pod
 sandbox() # POD
 {
     mkdir -p "$BATS_TEST_TMPDIR/logs"
@@ -152,7 +152,7 @@ no_sandbox() # ID
     [ "$(status three "$IMAGE")" = "$one" ]
     [ "$(status two "$IMAGE")" = "$two" ]
     [ "$(asked three)" = 1 ]
-    # another config.seen: kubelet has begun anew, and asks for a pull, which has the uid
+    # another config.seen: kubelet has restarted, and sends a pull, which has the uid
     [ "$(SEEN=later status three "$IMAGE")" = absent ]
     [ "$(SEEN=later pull three "$IMAGE")" = "$one" ]
     [ "$(SEEN=later status three "$IMAGE")" = "$one" ]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The calls of kubelets for many pods, played to the CRI image proxy with `workload` in their order and in
-# others, before an engine that is a table: test/data/cri, and recordings beside OCV_FIXTURES where they are.
+# Recorded calls of kubelets for many pods, replayed to the CRI image proxy with `workload` in their
+# order and in others, in front of an engine that is a table: test/data/cri, and recordings beside
+# OCV_FIXTURES if present.
 
 load ../harness
 load ../images
@@ -54,7 +55,7 @@ teardown_file()
     state_stop
 }
 
-# begin MODE: the engine and kubelet's answers without anything, and what starts a proxy anew
+# begin MODE: an empty engine and no answers of kubelet; starts a new proxy
 begin()
 {
     local mode=$1 label children='{}'

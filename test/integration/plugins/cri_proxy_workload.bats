@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A build for each pod: the CRI image proxy with `workload`, before containerd's CRI plugin, asked with
-# the very calls that a kubelet makes for its pods.
+# A build for each pod: the CRI image proxy with `workload`, in front of containerd's CRI plugin,
+# with the calls that a kubelet sends for its pods.
 
 load ../harness
 load ../images

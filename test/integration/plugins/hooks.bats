@@ -186,7 +186,7 @@ hook()
     waker=$!
     run -1 verify hung "$REGISTRY/app:1" "$CUDA"
     [[ $output == *"no answer in time"* ]]
-    pkill -P "$waker" # its sleep: the daemon goes on
+    pkill -P "$waker" # ends its sleep: the daemon continues
     wait "$waker"
     stop_daemon hung
 }

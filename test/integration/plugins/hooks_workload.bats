@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Where pods get builds of their own (`workload`): the runtime hook, the verifier and the daemon judge a
-# container by the devices that it was given.
+# With `workload`: the runtime hook, the verifier and the daemon check a container against the
+# devices that it was given.
 
 load ../harness
 load ../images

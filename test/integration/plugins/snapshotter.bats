@@ -19,7 +19,7 @@ setup_file()
         layers+=(--layer $((1000 + i)))
     done
     busybox_image "$STATE/images" deep "${layers[@]}" 3>&-
-    for i in 1 2 3 4 5 6; do # a common base, tops of their own
+    for i in 1 2 3 4 5 6; do # a common base, and a top layer for each
         busybox_image "$STATE/images" "many$i" --layer 200000 --layer $((300000 + i)) 3>&-
     done
     busybox_image "$STATE/images" big --layer 30M --layer 20M --layer 10M --gzip 3>&-
@@ -99,7 +99,7 @@ at_rest()
     [ "$(ctr snapshots --snapshotter ocivariant ls | grep -c Committed)" = 3 ]
     run -0 ctr_run "$REGISTRY/app:1" c1 /bin/tool is /etc/greeting hello
     run -0 ctr_run "$REGISTRY/app:1" c2 /bin/tool write /etc/greeting other
-    run -0 ctr_run "$REGISTRY/app:1" c3 /bin/tool is /etc/greeting hello # each container writes into a layer of its own
+    run -0 ctr_run "$REGISTRY/app:1" c3 /bin/tool is /etc/greeting hello # each container writes into its own layer
     run -0 ctr snapshots --snapshotter ocivariant usage
     [[ $output == *sha256:* ]]
     nothing_left

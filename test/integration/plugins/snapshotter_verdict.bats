@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The snapshotter refuses what does not fit this node, at unpack and at a container's start; with
-# the CRI plugin as kubelets use it, and passing through to another snapshotter.
+# The snapshotter refuses what does not fit this node, when it is unpacked and when a container
+# starts; with the CRI plugin as kubelets use it, and in front of another snapshotter.
 
 load ../harness
 load ../images

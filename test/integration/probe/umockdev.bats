@@ -24,7 +24,7 @@ mock()
     umockdev-run --device "$MOCK" -- sh -c "$1"
 }
 
-# A loaded module is no device, so its version is put beside them by hand.
+# A loaded module is not a device, so its version is added by hand.
 # shellcheck disable=SC2016 # expanded by the shell inside
 probe_mock()
 {

@@ -233,7 +233,7 @@ ca = "/etc/ocivariant/ca.pem"' ]
     # the registry that has no such tag falls back
     push_layout "$STATE/layout:plain" "$UPSTREAM/demo/other:1"
     run -0 cri_pull "$UPSTREAM/demo/other:1"
-    # taken away: CRI goes to the registry again
+    # undone: CRI asks the registry again
     "$VARIANTCTL" setup containerd --uninstall >/dev/null
     cmp "$STATE/cri.toml" "$STATE/cri.toml.orig"
     restart_cri

@@ -159,7 +159,7 @@ TOML
     [ "$output" = upstream ]
 }
 
-# as_user COMMAND...: an ordinary user in a home of their own; ETC is /etc/containers for them
+# as_user COMMAND...: an ordinary user with a home directory; ETC is their /etc/containers
 as_user()
 {
     # shellcheck disable=SC2016 # expanded inside
@@ -194,14 +194,14 @@ as_user()
     [ "$output" = mirror ]
     run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
     [[ $output == *"nothing to change"* ]]
-    # whose socket it is, and that no variantd says that it is its own, the machine tells
+    # the machine shows who owns the socket, and that no variantd reports it as its own
     run -5 as_user "$USER_HOME/variantctl" setup podman --status
     [[ $output == *"not variantd, but a program of user 0 listens at $MIRROR"* ]]
     run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
     diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = upstream ]
-    # without a file of their own it is the system's that says that the registry has no TLS
+    # without a file of the user, the system's file says that the registry has no TLS
     ETC=$STATE/etc-containers
     mkdir -p "$ETC/registries.conf.d"
     cp /etc/containers/policy.json "$ETC"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# variantctl setup as people use it: all engines at once, odd names, what is told to machines, and
-# what stays where others had their hands in a file.
+# variantctl setup in everyday use: all engines together, unusual names, JSON output, and what stays
+# when others have edited a file.
 
 load ../harness
 

@@ -18,7 +18,7 @@ setup_file()
     IMAGE=$REGISTRY/demo/app:1
     export IMAGE
     printf 'registries:\n  "%s": {ca: %s}\n' "$REGISTRY" "$STATE/ca.pem" >"$STATE/variantd.yaml"
-    # what an administrator of a registry with a CA of its own has already
+    # what an administrator of a registry with its own CA already has
     mkdir -p "$STATE/certs.d/$REGISTRY"
     export HOSTS=$STATE/certs.d/$REGISTRY/hosts.toml
     printf '# ours\nserver = "https://%s"\nca = "%s"\n' "$REGISTRY" "$STATE/ca.pem" >"$HOSTS"

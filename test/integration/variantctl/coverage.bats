@@ -76,7 +76,7 @@ compare()
     run -5 --separate-stderr "$VARIANTCTL" coverage --config "$STATE/config.yaml" --before "$STATE/none" --after "$STATE/new" \
         --profiles "$STATE/fleet/h100.json" --format json "$TEI:1.9"
     [ "$(jq -r '.changes[0].after.name' <<<"$output")" = hopper-1.9 ]
-    # a name that stands for nothing by either is no change
+    # a name that stands for nothing on both sides is not a change
     run -1 compare --profiles "$STATE/fleet" "$TEI:7.7"
     [[ $output == *"$TEI:7.7"* ]]
     # all others are compared none the less, and the first failure counts

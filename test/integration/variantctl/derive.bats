@@ -332,7 +332,8 @@ sm_120 128 11" ]
     [ "$(of rocm7)" = "$ROCM" ]
 }
 
-# profiles of an H100 whose driver has CUDA 12.8 (h100.json) and 12.2 (h100old.json), of an A100 with 12.8
+# profiles of an H100 with a CUDA 12.8 driver (h100.json) and a 12.2 one (h100old.json), and of an
+# A100 with 12.8
 nodes()
 {
     [ -d "$STATE/nodes" ] && return

@@ -137,7 +137,7 @@ $MANIFEST" ]
     cp "$STATE/index.json" "$lie/index.json"
     "$VARIANTCTL" index copy --quiet --referrers "oci:$lie:app" "$R/lied:1"
     [ "$(document "$R" lied "${cuda/:/-}" "$INDEX" | jq -r '.manifests[].digest')" = "sha256:$digest" ]
-    # read anew: what the files say
+    # read again: the files decide
     rm -rf "$XDG_CACHE_HOME"
     [ "$("$VARIANTCTL" derive --json "$R/lied:1" | jq -S 'del(.images[].name)')" = "$before" ]
     rm -rf "$XDG_CACHE_HOME"

@@ -25,20 +25,20 @@ setup_file()
     done
     put ascend/vllm-ascend:v0.17.0rc1
     put ascend/vllm-ascend:v0.17.0rc1-a3
-    # a group that is no tag itself, with images for two platforms in one of them
+    # a group that is not a tag itself, with images for two platforms in one of its tags
     mkimage "$STATE/layout" ray-amd64 --label build=ray-cpu
     mkimage "$STATE/layout" ray-arm64 --arch arm64 --label build=ray-arm
     skopeo_index ray rayproject/ray:2.49.2-py311-cpu
     put rayproject/ray:2.49.2-py311-cu128
     put rayproject/ray:2.49.2-py310-cu128
-    # a group whose name says nothing of CUDA, and two tags that say the same
+    # a group whose name does not mention CUDA, and two tags with the same meaning
     for tag in 2.9.1-cuda12.6-cudnn9-runtime 2.9.1-cuda12.8-cudnn9-runtime 2.9.1-cuda13.0-cudnn9-runtime latest; do
         put "pytorch/pytorch:$tag"
     done
     for tag in server server-cuda server-cuda12 server-cuda13; do
         put "ggml-org/llama.cpp:$tag"
     done
-    # an index that has variants of its own
+    # an index that already has variants
     "$VARIANTCTL" index create --quiet "oci:$STATE/layout:own" "null=oci:$STATE/layout:ray-amd64" \
         "gaudi=oci:$STATE/layout:ray-amd64,habana :: arch :: gaudi3" 3>&-
     push_layout "$STATE/layout:own" "$REGISTRY/$VLLM:v0.16.0"
@@ -75,7 +75,7 @@ setup()
     export OCV_DATADIR=$DATA
 }
 
-# put REPOSITORY:TAG: an image whose label says so
+# put REPOSITORY:TAG: an image with that name in its label
 put()
 {
     mkimage "$STATE/layout" one --label "build=$1" --file "etc/build=$1" ${2:+--arch "$2"}
@@ -234,7 +234,7 @@ chooses()
     start_variantd mirror-of --config "$mirror" --profile "$STATE/node.json"
     ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=$REGISTRY"
     [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
-    # what is no registry is told, with its place in the configuration
+    # a name that is not a registry is reported with its place in the configuration
     printf 'registries: {m.example: {mirror_of: docker.io/vllm}}\n' >"$mirror"
     run -2 "$VPULL" --config "$mirror" --print-ref "m.example/$VLLM:v0.14.1"
     [[ $output == *"mirror.yaml:1: invalid value 'docker.io/vllm' for mirror_of: the name of a registry"* ]]
@@ -263,7 +263,7 @@ locked()
     [ "$output" = "$(cat "$STATE/tei.lock")" ] # the same bytes
     run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
     [ "$output" = "ghcr.io/$TEI@$h100" ]
-    # the tag moves, and goes: what was locked is pulled all the same
+    # the tag moves, then is deleted: the locked image is still pulled
     skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$TEI:cpu-1.9" "docker://$REGISTRY/$TEI:hopper-1.9" 3>&-
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:1.9"
     [ "$output" != "ghcr.io/$TEI@$h100" ]
@@ -406,10 +406,10 @@ YAML
     echo "$code $head"
     [ "$code" = 200 ]
     [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
-    # a name that is no tag
+    # a name that is not a tag
     ask HEAD "/resolver/v2/rayproject/ray/manifests/2.49.2-py311?ns=docker.io"
     [ "$(header docker-content-digest)" = "$(digest_of rayproject/ray:2.49.2-py311-cu128)" ]
-    # a full tag, and an index with variants of its own
+    # a full tag, and an index that already has variants
     ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1-cu130?ns=docker.io"
     [ "$code" = 404 ]
     ask HEAD "/resolver/v2/$VLLM/manifests/v0.16.0?ns=docker.io"

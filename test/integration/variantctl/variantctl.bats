@@ -109,7 +109,7 @@ resolve()
     run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" --label null "oci:$L:app"
     [[ $output == *"Chosen  (default)  $CPU"* ]]
     [[ $output == *" 1  (default) "*"linux/amd64 "* ]]
-    # an index of before: null is annotated, stays so, and goes first
+    # an index of an earlier version: null is annotated, stays so, and comes first
     "$VARIANTCTL" index show --format json "oci:$L:app" |
         jq '.manifests[0].annotations = {"dev.ocivariant.label": "null", "dev.ocivariant.properties": ""}' >"$STATE/before.json"
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --label null --index "$STATE/before.json"

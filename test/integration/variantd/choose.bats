@@ -175,7 +175,7 @@ seen()
     # the daemon's word is enough for a hook that has read another file
     configure 'choose: on'
     run -0 verify "$REGISTRY/team/app:1" "$ROCM"
-    # and a state that cannot be read is no reason either
+    # an unreadable state is not a reason either
     configure 'choose: shadow'
     run -0 env OCIVARIANT_CONFIG="$STATE/config.yaml" "$HOOK" <<<nonsense
     [[ $output == *"warning: "*"is not JSON"* ]]

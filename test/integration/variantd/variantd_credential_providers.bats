@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Registries whose passwords live for seconds: kubelet's credential provider plug-ins as variantd's
-# own credentials. The stand-in for a cloud is a registry that takes only passwords which the plug-in
-# has made, and a daemon that makes them void.
+# Registries whose passwords expire within seconds: kubelet's credential provider plug-ins as
+# variantd's own credentials. The stand-in for a cloud is a registry that only accepts passwords
+# made by the plug-in, and a daemon that invalidates them.
 
 load ../harness
 load ../images

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Clients that mean no good: the daemon goes on serving, and tells nobody what is not theirs.
+# Malicious clients: the daemon keeps serving, and shows no client what is not theirs.
 
 load ../harness
 load ../images
@@ -59,7 +59,7 @@ put_big()
         "http://$REGISTRY/v2/app/manifests/$1"
 }
 
-# a daemon for this test alone, whose memory no crowd has used
+# a daemon for this test only, whose memory no crowd has used
 fresh()
 {
     start_variantd fresh --registry "$REGISTRY" --profile "$PROFILES/h100.json"
@@ -109,7 +109,7 @@ closed()
     [ "$(ulimit -Hn)" -ge 19200 ] || skip "this shell may not open 19,200 files"
     start_crowd idle 11500
     [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 11500" ]
-    for _ in {1..300}; do # until it is no crowd any more: 10,500
+    for _ in {1..300}; do # until the crowd is small enough: 10,500
         [ "$(closed)" -lt 1000 ] || break
         sleep 0.1
     done
@@ -344,6 +344,6 @@ slow_readers()
     [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=app//x')" = 400 ]
     [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=evil.example/app:1')" = 404 ]
     [ "$("${curl[@]}" "http://localhost/v1/resolve?ref=$REGISTRY/app:1")" = 200 ]
-    # what is no UTF-8 is no lack of memory
+    # invalid UTF-8 is not a lack of memory
     [ "$("${curl[@]}" 'http://localhost/v1/verdict?properties=nvidia::sm_arch::90_real&label=%ff')" = 200 ]
 }

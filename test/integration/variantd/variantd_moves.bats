@@ -49,7 +49,7 @@ teardown_file()
     [ "$code" = 404 ]
     [ "$(upstream_count '"HEAD /v2/demo/app/manifests/')" = "$heads" ]
     [ "$(outcome variant)" = 7 ]
-    for _ in 1 2 3; do # what a HEAD has left is no answer to a GET
+    for _ in 1 2 3; do # the result of a HEAD must not answer a GET
         ask GET "/v2/demo/app/manifests/1?$NS"
         expect_child
         [ "$(sha256_of "$body")" = "$CUDA" ]

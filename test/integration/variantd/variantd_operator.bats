@@ -107,7 +107,7 @@ reload()
     start_variantd tls --config "$CONFIG" --profile "$PROFILES/h100.json"
     ask GET "/v2/$SEGMENT/demo/app/manifests/1"
     said tls "TLS with $PRIVATE failed: .*; trusted: the system's authorities and $STATE/other.pem, which the configuration names as .ca. of registries: $PRIVATE"
-    # a certificate is not the network: it has a kind of its own, which an alert can name
+    # a certificate is not a network error: it has its own kind, on which one can alert
     [ "$(metric "variantd_upstream_errors_total{registry=\"$PRIVATE\",kind=\"tls\"}")" -ge 1 ]
     [ "$(metric "variantd_upstream_errors_total{registry=\"$PRIVATE\",kind=\"network\"}")" = 0 ]
     stop_daemon tls

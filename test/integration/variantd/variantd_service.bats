@@ -54,7 +54,7 @@ api()
     OCV_SOCKET=$VARIANTD_SOCKET run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
     [[ $stderr == *"$REGISTRY/app:1: chosen by variantd"* ]]
     stop_daemon other
-    # somebody else's answer is no profile
+    # another program's answer is not a profile
     start_daemon stranger systemd-socket-activate --accept --inetd --listen="$STATE/stranger.sock" \
         sh -c 'read -r line; printf "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"'
     await stranger test -S "$STATE/stranger.sock"
@@ -116,7 +116,7 @@ api()
     jq '(.namespaces[] | select(.namespace == "x86_64")) += {status: "failed", error: "no answer"}' "$PROFILES/h100.json" \
         >"$STATE/interval.new"
     mv "$STATE/interval.new" "$STATE/interval.json"
-    for _ in {1..200}; do # each time anew
+    for _ in {1..200}; do # a new connection each time
         [ "$(metric 'variantd_provider_failures_total{provider="x86_64"}')" -lt 2 ] || break
         sleep 0.05
     done
@@ -243,7 +243,7 @@ refused()
     jq -es 'all(type == "object" and has("time") and has("level"))' "$STATE/log/json" >/dev/null
     jq -es 'map(select(.outcome == "variant")) | .[0].label == "cuda12.8" and .[0].status == 200' "$STATE/log/json" >/dev/null
     run ! grep -E '"ms":[0-9]+\.[0-9]{4}' "$STATE/log/json" # microseconds, as they are
-    # what is no UTF-8 makes no line disappear
+    # invalid UTF-8 must not make a line disappear
     ask GET "/v2/app/manifests/hidden%ff" --user-agent $'agent\xc3'
     [ "$code" = 404 ]
     await json grep -q 'hidden?.*agent?' "$STATE/log/json"

@@ -141,7 +141,7 @@ raw()
     [ "$code" = 200 ]
     [ "$(header docker-content-digest)" = "$INDEX" ]
     [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
-    # nothing, under no digest, is no manifest
+    # an empty body without a digest is not a manifest
     tag proxy empty GET
     [ "$code" = 502 ]
     tag raw empty GET
@@ -196,7 +196,7 @@ raw()
     [ "$(cat "$hung".* | awk '$2 > 8' | wc -l)" = 0 ]
 }
 
-# start_third: a registry of its own beside the two, and a daemon that knows nothing yet; sets $THIRD
+# start_third: another registry beside the two, and a daemon with empty caches; sets $THIRD
 start_third()
 {
     start_daemon third "$OCV_BUILD/test/tools/badregistry" --file "$STATE/index.json"

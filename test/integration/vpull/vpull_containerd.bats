@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# vpull into containerd beyond the first pull: what is there is not fetched again, what was
-# interrupted is resumed, two at once do not harm each other.
+# vpull into containerd beyond the first pull: existing content is not fetched again, an interrupted
+# pull is resumed, and two parallel pulls do not harm each other.
 
 load ../harness
 load ../images
@@ -113,7 +113,7 @@ blob_gets()
     run -0 --separate-stderr "$VPULL" --to containerd -n other --profile "$PROFILES/mi300x.json" "$IMAGE"
     [ -z "$(ls "$STATE/elsewhere")" ]
     rm "$name"
-    mkdir -m 777 "$name" # as another user's would be, it is for everyone to write into
+    mkdir -m 777 "$name" # like another user's directory, writable for everyone
     run -0 --separate-stderr "$VPULL" --to containerd -n another --profile "$PROFILES/mi300x.json" "$IMAGE"
     [ -z "$(ls "$name")" ]
     rmdir "$name"

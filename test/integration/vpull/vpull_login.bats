@@ -30,7 +30,7 @@ bare()
     env -u XDG_RUNTIME_DIR -u XDG_CONFIG_HOME -u XDG_DATA_HOME -u DOCKER_CONFIG "$@"
 }
 
-# a mount namespace whose /run/containers and /tmp/podman-run-* are nobody's
+# a mount namespace with empty /run/containers and /tmp/podman-run-*
 root_alone()
 {
     bare unshare --mount sh -c 'mkdir -p /run/containers && mount -t tmpfs none /run/containers && exec "$@"' sh "$@"

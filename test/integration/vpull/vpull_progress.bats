@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a user sees while vpull works: at once who is asked, then who keeps everybody waiting; each
-# layer's way into an engine; a terminal that changes its size. The words and their order, no times.
+# What a user sees while vpull works: first which engine is asked, then what causes a wait; each
+# layer's way into an engine; a terminal that changes its size. Checks words and their order, not
+# times.
 
 load ../harness
 load ../images

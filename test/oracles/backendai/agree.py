@@ -6,7 +6,7 @@ name devices.  agree.py FILE"""
 import json
 import sys
 
-# what a key means to our rules: the namespace of its properties
+# the namespace of the properties that a key stands for
 MEANS = {"cuda": "nvidia", "rocm": "amd", "atom": "rebellions", "atommax": "rebellions", "atom_max": "rebellions",
          "warboy": "furiosa", "rngd": "furiosa", "renegade": "furiosa", "gaudi": "habana"}
 

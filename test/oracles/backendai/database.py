@@ -85,16 +85,16 @@ def image():
     found = database.image("one")
     with open(os.environ["INDEX"], "rb") as file:
         assert found.reference == "r.example/app:1" and found.index == file.read()
-    assert database.image("again").index is found.index  # asked for once
+    assert database.image("again").index is found.index  # requested only once
     assert calls() == ["index show --format json -- r.example/app:1"]
     assert [database.image(s) for s in ("two", "odd", "nobody")] == [None] * 3
-    # read again in the background, the same bytes being the same object
+    # read again in the background; equal bytes keep the same object
     sources.INDEX_S, old = 0.0, sources.INDEX_S
     assert database.image("one").index is found.index
     until(lambda: len(calls()) >= 2)
     assert database.image("one").index is found.index
     sources.INDEX_S = old
-    # decisions are made of it
+    # decisions use it
     decider = Decider(database)
     members = [world.requirement() for _ in range(2)]
     gang = world.session(*members)
@@ -118,7 +118,7 @@ def slow():
     sources.DEADLINE_S, old = 0.2, sources.DEADLINE_S
     start = time.monotonic()
     assert database.image("s") is None and time.monotonic() - start < 20
-    until(lambda: database.image("s") is not None)  # though nobody waits for so long
+    until(lambda: database.image("s") is not None)  # without anyone waiting for it
     sources.DEADLINE_S = old
     assert len(calls()) == 1
 

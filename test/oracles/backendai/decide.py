@@ -90,7 +90,7 @@ def pinned():
     assert kinds(d) == ["h100"] and d.pin is None
     for count in (4, 6):
         d = decide(decider, count)
-        assert kinds(d) == ["a100", "h100"] and d.build.label == "cu126.sm80", d  # the A100s take it by themselves
+        assert kinds(d) == ["a100", "h100"] and d.build.label == "cu126.sm80", d  # the A100s choose it by themselves
         assert d.pin == f"cr.backend.ai/stable/pytorch@{DIGESTS['cu126.sm80']}"
     d = decide(decider, 9)
     assert kinds(d) == ["v100", "a100", "h100"] and d.build.label == "default"
@@ -102,7 +102,7 @@ def single():
     d = decide(decider, 1)
     assert kinds(d) == ["h100", "a100", "v100"] and sorted(set(d.ranks.values())) == [0, 1, 2], d
     assert decider._source.asked == 1
-    # without a build for it: the reason says what is lacking
+    # without a build for it, the reason says what is missing
     index = json.load(open(os.environ["INDEX"]))
     index["manifests"] = [m for m in index["manifests"] if "90_real" in str(m.get("annotations"))]
     decider = Decider(Known(NINE, json.dumps(index).encode()))
@@ -118,8 +118,8 @@ def busy():
     d = decide(decider, 2, trackers)
     assert kinds(d) == ["a100"] and d.build.label == "cu126.sm80" and not d.waits  # the next best has room now
     d = decide(decider, 2, [tracker(a, used=8) for a in NINE])
-    assert kinds(d) == ["h100"] and d.waits  # none has: wait for the best
-    # in this pass taken by others, and given back by those who are to go
+    assert kinds(d) == ["h100"] and d.waits  # none has room: wait for the best
+    # resources taken by others in this pass, and released by those about to be preempted
     trackers = [tracker(a) for a in NINE]
     for t in trackers:
         if kind_of(t.original_agent.agent_id) == "h100":
@@ -140,7 +140,7 @@ def room():
     assert kinds(decide(decider, 6, gpus=4)) == ["h100"]  # two on each
     spread = SimpleNamespace(direction=SimpleNamespace(name="SPREAD"), enforcement=SimpleNamespace(name="STRICT"))
     assert not decide(decider, 6, gpus=4, group=spread).ranks
-    # members that differ: by the largest now, by the smallest for whether it can ever be
+    # members that differ: the largest decides about now, the smallest about whether it can ever fit
     members = [requirement(8), requirement(1), requirement(1), requirement(1)]
     d = decider.decision([tracker(a) for a in NINE], session(*members), members[0])
     assert kinds(d) == ["h100"] and d.waits, d
@@ -157,16 +157,16 @@ def once():
         trackers[3 * i].pending_slots = {world.GPU: 8}  # an H100 has a member now
         assert decider.decision(trackers[3 * i + 1:], gang, member) is first
     assert decider.decided == 1 and source.asked == 1
-    # the next pass has trackers of its own
+    # the next pass has its own trackers
     again = decider.decision([tracker(a, used=8 if kind_of(a) == "h100" else 0) for a in NINE], gang, members[0])
     assert decider.decided == 2 and again.build.label == "cu126.sm80"
-    # another architecture is another role
+    # another architecture means another role
     arm = requirement(architecture="aarch64")
     mixed = session(members[0], arm, arm)
     decider.decision(trackers, mixed, members[0])
     decider.decision(trackers, mixed, arm)
     assert decider.decided == 4 and decider.criteria is mixed
-    # a pass that is over leaves no trackers behind, and its ids may be those of the next
+    # a finished pass keeps no trackers alive: the next one may reuse their ids
     alive = weakref.ref(trackers[0])
     del trackers
     assert alive() is None
@@ -175,18 +175,18 @@ def once():
 
 
 def unknown():
-    # no index, an ordinary one, one that cannot be read: not ours
+    # no index, an ordinary one, an unreadable one: not handled here
     for index in (b"", b'{"schemaVersion":2,"manifests":[]}', b"not an index"):
         decider = Decider(Known(NINE, index))
         assert decide(decider, 2) is None and decide(decider, 2) is None
-    # agents that say nothing get no image with variants, unless all are silent
+    # agents without a report get no image with variants, unless all lack one
     mixed = [*NINE, "i-silent-0009"]
     decider = Decider(Known(mixed))
     assert "i-silent-0009" not in decider.agents
     d = decide(decider, 1, [tracker(a) for a in mixed])
     assert d.agents.get("i-silent-0009") not in d.ranks and kinds(d) == ["h100", "a100", "v100"]
     assert decide(decider, 1, [tracker("i-silent-0009")]) is None
-    # a profile of another class than its name says
+    # a profile that belongs to another class than its name
     source = Known(NINE)
     names = list(source.known.profiles)
     wrong = dict(zip(names, [*list(source.known.profiles.values())[1:], b"{"]))

@@ -9,7 +9,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-os.environ["DOCKER_HOST"] = "unix:///nowhere"  # its own plug-ins want one
+os.environ["DOCKER_HOST"] = "unix:///nowhere"  # its own plug-ins need a value
 
 import world
 
@@ -65,14 +65,14 @@ async def main():
     assert not allocated.device_slots
     computers = {"ocivariant": SimpleNamespace(instance=plugin, devices=[], alloc_map=allocated)}
     first, second = await beat(computers), await beat(computers)
-    # over the wire and back
+    # serialised and parsed again
     wire = first.model_dump_json()
     plugins = AgentHeartbeatEvent.model_validate_json(wire).agent_info.compute_plugins
     want = world.fragment(os.environ["NODE"])
     assert plugins["ocivariant"] == want, plugins
-    # the manager updates its rows whenever what plug-ins say differs
+    # the manager updates its rows whenever the plug-ins' report differs
     assert first.agent_info.compute_plugins == second.agent_info.compute_plugins
-    assert json.loads(json.dumps(plugins)) == plugins  # as JSONB takes it
+    assert json.loads(json.dumps(plugins)) == plugins  # as stored in JSONB
     if len(sys.argv) > 1:
         info = AgentInfo.model_validate_json(first.agent_info.model_dump_json())
         with open(sys.argv[1], "w") as file:

@@ -40,7 +40,7 @@ from ocivariant_backendai.library import Policy
 
 NINE = agent_ids(["h100", "a100", "v100"], 9)
 STRATEGIES = (AgentSelectionStrategy.DISPERSED, AgentSelectionStrategy.CONCENTRATED)
-# the build that each kind of agent takes by itself
+# the build that each kind of agent chooses by itself
 OWN = {"h100": "cu128.sm90", "a100": "cu126.sm80", "v100": "default"}
 RUNS = {"h100": list(OWN.values()), "a100": ["cu126.sm80", "default"], "v100": ["default"]}
 
@@ -103,7 +103,8 @@ def gangs():
                 assert count > 3 and "image-variant" in str(e) and f"{count} members" in str(e), e
                 continue
             assert count <= 3 and {OWN[kind_of(a)] for a in got} == {"cu128.sm90"}, (count, got)
-        # who pins the image: any agent that runs the build, those that take it by themselves first
+        # a pinned image may go to any agent that runs the build; agents that choose it by
+        # themselves come first
         selector, decider = make_selector(Known(NINE), Policy.HOMOGENEOUS)
         for count in range(2, 8):
             got = place(selector, agents, criteria(count), strategy)
@@ -147,7 +148,7 @@ def waiting():
         pass
     else:
         raise AssertionError("placed")
-    # more than will ever be there is one
+    # one member more than could ever fit
     try:
         place(selector, [agent(a) for a in NINE], criteria(4))
     except NoCompatibleAgentError as e:

@@ -81,7 +81,7 @@ static void run(struct run *r, const char *text)
     for (char *w = strtok_r(r->text, " ", &save); w; w = strtok_r(NULL, " ", &save))
         r->argv[r->argc++] = w;
     ocv_options_add(&r->options, rows, &r->request);
-    optind = 0; /* glibc: begin anew */
+    optind = 0; /* glibc: start from the beginning */
     r->status = ocv_options_read(&r->options, r->argc, r->argv, &r->stop, &r->err);
 }
 

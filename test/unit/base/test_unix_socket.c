@@ -90,7 +90,8 @@ START_TEST(replaces_what_nobody_answers)
 }
 END_TEST
 
-/* One whose backlog is full is in use, and leaves a client waiting as long as it wants to. */
+/* A socket with a full backlog is in use, and keeps a client waiting as long as the client allows.
+ */
 START_TEST(full_backlog_is_in_use)
 {
     struct ocv_error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Claims: the first alternative that a device satisfies is what the resolver chooses for a host
- * that has such devices, for every device and driver of a grid, on indexes of all kinds. */
+/* Claims: for a host with certain devices, the first alternative that they satisfy is the
+ * resolver's choice. Tested for a grid of devices and drivers, on indexes of all kinds. */
 #define OCV_DEVICE_TABLES
 #include "gen/device-drivers.h"
 #include "gen/vocabulary.h"
@@ -136,7 +136,7 @@ START_TEST(test_code_runs_where_the_provider_says)
             char value[32];
             struct ocv_capability code;
             snprintf(value, sizeof(value), "%u%s", capabilities[i / 4], forms[i % 4]);
-            /* of older chips there is none of their own: no build names it */
+            /* older chips have no alternative: no build names them */
             if (i % 4 && i % 4 < 3 && capabilities[i / 4] < (i % 4 == 1 ? 90u : 100u))
                 continue;
             ck_assert(ocv_capability_parse(value, &code));

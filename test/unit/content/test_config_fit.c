@@ -41,7 +41,7 @@ static const struct {
      "this image is built for CUDA 12.4; driver 535.161.08 has 12.2, and runs it by CUDA "
      "minor-version compatibility, without what is newer; the compatibility libraries in it are "
      "not for " RTX ", and fail there (error 804)"},
-    /* lists up to 12.4 name GeForces, for which there are no such libraries */
+    /* lists up to 12.4 name GeForces, which have no such libraries */
     {CUDA_12_4, "470.82.01", "11.4", RTX, "89_real", OCV_CONFIG_WARNING,
      "this image is built for CUDA 12.4, newer than driver 470.82.01; the compatibility libraries "
      "in it are not for " RTX ", and fail there (error 804)"},
@@ -146,7 +146,7 @@ START_TEST(test_devices)
         ck_assert_msg(verdict.fit == lists[i].fit, "%s: %s",
                       lists[i].devices ? lists[i].devices : "", ocv_config_fit_name(verdict.fit));
     }
-    /* a host without such devices has no word; one whose driver does not drive them neither */
+    /* hosts without such devices, or without a working driver for them, have no such value */
     ocv_auto(ocv_profile) empty = parse_profile("{\"namespaces\":[]}");
     struct ocv_config_finding verdict;
     check("NVIDIA_REQUIRE_CUDA=cuda>=13.0", empty, NULL, &verdict);

@@ -244,7 +244,7 @@ START_TEST(test_as_many_targets_as_a_bundle_may_have)
 }
 END_TEST
 
-/* So many compressed bundles are inflated, and no more. */
+/* The number of compressed bundles that are decompressed is limited. */
 START_TEST(test_as_many_inflations_as_a_file_may_want)
 {
     struct ocv_buffer bytes = sample("zlib2.bundle");
@@ -278,7 +278,7 @@ START_TEST(test_cut_off)
 }
 END_TEST
 
-/* A size of 2^63 is no place to go to: what follows is found all the same. */
+/* A size of 2^63 is not a valid position, but what follows is still found. */
 START_TEST(test_huge_sizes)
 {
     struct ocv_buffer bytes = sample("cuda.fatbin");
@@ -294,8 +294,8 @@ START_TEST(test_huge_sizes)
 }
 END_TEST
 
-/* One reader is for all files of a layer: what it says of one does not depend on those before it.
- * The last two are of older formats of zstd, whose decoders remember. */
+/* One reader serves all files of a layer: its findings in one must not depend on earlier ones. The
+ * last two have older zstd formats, whose decoders keep state. */
 START_TEST(test_a_file_leaves_nothing_behind)
 {
     static const char *const names[] = {"cuda.so", "hip-compressed.so", "zstd3.bundle",

@@ -229,7 +229,7 @@ static const struct drivers {
     const char *first, *second; /* facts of two files */
     const char *cuda, *given, *properties, *base;
 } drivers[] = {
-    /* machine code for every device: any driver of the major version, best with the toolkit's */
+    /* machine code for every device: any driver of the major version works, best the toolkit's */
     {CODE("80") "," CODE("90") "," CUDART("12"), CODE("80") "," CODE("90"), "12.8", NULL,
      SM "80_real;" SM "90_real;" FROM "12.8;" FROM "12.0;", ""},
     /* nothing is stated: as the files say */
@@ -256,7 +256,7 @@ static const struct drivers {
      SM "80_real;" SM "90_virtual;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
     {CODE("80") "," PTX("90", "9.0") "," CUDART("12"), PTX("80", "9.0"), NULL, NULL,
      SM "80_real;" SM "90_virtual;" FROM "12;", ""},
-    /* the major's first version is one value; before 11 there is no such promise */
+    /* the major's first version is one value; CUDA before 11 makes no such promise */
     {CODE("80") "," CUDART("12"), CODE("80"), "12.0", NULL, SM "80_real;" FROM "12.0;", ""},
     {CODE("80") "," CUDART("11.0"), CODE("80"), "11.1", NULL,
      SM "80_real;" FROM "11.1;" FROM "11.0;", ""},

@@ -349,7 +349,7 @@ START_TEST(test_label)
 }
 END_TEST
 
-/* The default goes by the name null, with that annotation or without any. */
+/* The default is named null, with or without that annotation. */
 START_TEST(test_label_null)
 {
     char *text = quoted(TWO_NAMESPACES);

@@ -264,7 +264,8 @@ START_TEST(test_others_do_not_matter)
 }
 END_TEST
 
-/* A profile with one device whose lists are the namespace's answers like one without devices. */
+/* A profile with one device that has the namespace's lists gives the same result as one without
+ * devices. */
 START_TEST(test_one_device_is_no_device)
 {
     struct random r = {99};

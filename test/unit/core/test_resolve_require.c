@@ -213,7 +213,7 @@ START_TEST(nothing_was_missed)
 }
 END_TEST
 
-/* An image whose index is not at hand is checked by the same wishes. */
+/* An image without its index is checked against the same wishes. */
 START_TEST(judged_alone)
 {
     static const struct {

@@ -43,7 +43,8 @@ static size_t random_twins(unsigned *r, struct twin *out)
     return n;
 }
 
-/* Label 0 is null; 3 is the best. `keep`: only twins whose features are among these bits. */
+/* Label 0 is null; 3 is the best. `keep`: include only twins whose features are among these bits.
+ */
 static struct ocv_index *make_index(const struct twin *twins, size_t n, unsigned keep)
 {
     static const char *const labels[] = {"null", "v1", "v2", "v3"};

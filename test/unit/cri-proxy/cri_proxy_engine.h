@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An engine behind the CRI proxy, of raw HTTP/2, whose paths say how it behaves. */
+/* An engine behind the CRI proxy, in raw HTTP/2; the path of a call selects its behaviour. */
 #ifndef CRI_PROXY_ENGINE_H
 #define CRI_PROXY_ENGINE_H
 

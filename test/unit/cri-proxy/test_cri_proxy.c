@@ -240,7 +240,7 @@ START_TEST(engine_restarts)
 }
 END_TEST
 
-/* GOAWAY: what runs is finished there, what is new goes to another connection. */
+/* GOAWAY: running calls finish on that connection, new ones use another. */
 START_TEST(engine_leaves)
 {
     struct answer b = {0};
@@ -458,7 +458,7 @@ START_TEST(names)
     service = "other.v1";
     expect_image("ImageStatus", NAME "@" A_DIGEST, NAME "@" A_DIGEST);
     service = "runtime.v1";
-    /* there is no such registry, and no daemon */
+    /* neither this registry nor a daemon exists */
     expect_image("PullImage", NAME ":tag", NAME ":tag");
     expect_image("PullImage", "127.0.0.1:1/app@" A_DIGEST, "127.0.0.1:1/app@" A_DIGEST);
 }

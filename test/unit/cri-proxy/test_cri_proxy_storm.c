@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plugins/containerd/cri-proxy: many calls at once, and an engine that goes away among them. */
+/* plugins/containerd/cri-proxy: many calls at the same time, and an engine that stops during them.
+ */
 #include "test/unit/cri-proxy/cri_proxy_util.h"
 
 static struct client_side client;
@@ -29,7 +30,8 @@ static size_t text_of(int i)
     return n;
 }
 
-/* More than a connection may have at once: the rest waits for its turn, none is mixed up. */
+/* More calls than a connection may have at the same time: the others wait, and none are mixed up.
+ */
 START_TEST(thousand_calls)
 {
     size_t done = 0;
@@ -172,7 +174,7 @@ static void call_with_trailer(const char *path, const char *value, struct answer
     CLIENT_UNTIL(&client, a->closed);
 }
 
-/* gRPC has none in requests: they are no harm. */
+/* gRPC has no trailers in requests; they are ignored. */
 START_TEST(request_trailers)
 {
     struct answer a;

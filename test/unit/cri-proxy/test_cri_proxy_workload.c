@@ -166,7 +166,7 @@ START_TEST(rows_come_back)
 }
 END_TEST
 
-/* After a restart of kubelet a pod has another config.seen, also after one of ours. */
+/* After a restart of kubelet a pod has another config.seen, even if the proxy was restarted too. */
 START_TEST(a_pod_is_seen_anew)
 {
     ck_assert_int_eq(put_pod("uid-1", "s1", A, "root"), OCV_OK);
@@ -201,7 +201,7 @@ START_TEST(one_user)
     ck_assert_int_eq(put("label=a\n", "node", A, A, "1000"), OCV_OK);
     ck_assert_int_eq(put("label=b\n", "node", B, A, "root"), OCV_ERR_CHECK);
     ck_assert_str_eq(err.message, "variants of " APP " run as different users (1000, root)");
-    /* the tag has moved: what was made of the old index goes */
+    /* the tag has moved: choices made from the old index are dropped */
     ck_assert_int_eq(put("label=b\n", "node", B, B, "root"), OCV_OK);
     ck_assert_uint_eq(table_children(table, APP, children, 4), 1);
     ck_assert_str_eq(children[0], B);
@@ -350,7 +350,7 @@ START_TEST(who_asks)
     pods_of_request(pods, &asks, &pod);
     ck_assert_str_eq(pod.uid, "u1");
     ck_assert_str_eq(pod.name, "a");
-    /* two pods that were seen at once: neither */
+    /* two pods first seen at the same moment: neither */
     pods_of_request(pods, &two, &pod);
     pods_of_request(pods, &asks, &pod);
     ck_assert_str_eq(pod.uid, "");
@@ -412,7 +412,7 @@ static const struct {
     {{{"example.com/gpu", "0", 0}}, 1, NULL},
     {{{"nvidia.com/gpu", "2", 0}}, 1, NULL},
     {{{"nvidia.com/gpu", "GPU-a", 0}, {"nvidia.com/gpu", "GPU-c", 1}}, 2, NULL},
-    /* what is no accelerator at all does not matter beside one that is known */
+    /* a device that is not an accelerator does not matter beside a known one */
     {{{"nvidia.com/gpu", "GPU-a", 0}, {"example.com/fuse", "7", 1}}, 2, "nvidia=0000:3b:00.0"},
 };
 

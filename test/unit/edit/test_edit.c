@@ -61,7 +61,7 @@ START_TEST(what_is_made_again_takes_the_place)
     ck_assert_ptr_null(lent);
     replace = true;
     must_add(edit, 7, "linux/amd64", "cuda", "nvidia :: sm_arch :: 80_real");
-    assert_outline(edit, "-/- cuda/x-cuda"); /* what attested to the old image goes with it */
+    assert_outline(edit, "-/- cuda/x-cuda"); /* the old image's attestation is removed with it */
     must_add(edit, 8, "linux/amd64", NULL, NULL);
     must_add(edit, 9, "linux/arm64", "cuda", "nvidia :: sm_arch :: 80_real");
     assert_outline(edit, "-/- cuda/x-cuda cuda/x-cuda");
@@ -257,7 +257,7 @@ START_TEST(an_annotated_null_stays_until_it_is_laid_out_anew)
     assert_outline(edit, "null/- -/- v3/x-v3");
     ck_assert_int_eq(add(edit, 4, "linux/amd64", "null", NULL), OCV_ERR_DATA);
     ocv_edit_free(edit);
-    edit = annotated_null(); /* beside an ordinary image it is the default no more */
+    edit = annotated_null(); /* beside an ordinary image it is no longer the default */
     must_add(edit, 2, "linux/amd64", NULL, NULL);
     assert_outline(edit, "-/- null/x-null");
     ck_assert_int_eq(ocv_edit_relayout(edit, &err), OCV_OK);
@@ -276,7 +276,7 @@ START_TEST(null_names_the_default_entry)
     struct ocv_edit *edit = annotated_null();
     must_add(edit, 2, "linux/arm64", "null", NULL);
     ck_assert_int_eq(ocv_edit_remove(edit, "null", NULL, &err), OCV_OK);
-    assert_outline(edit, "-/-"); /* the annotated one goes first */
+    assert_outline(edit, "-/-"); /* the annotated one is removed first */
     ck_assert_int_eq(ocv_edit_remove(edit, "null", NULL, &err), OCV_OK);
     assert_outline(edit, "");
     ck_assert_int_eq(ocv_edit_remove(edit, "null", NULL, &err), OCV_ERR_NOT_FOUND);

@@ -54,7 +54,7 @@ START_TEST(namespaces_follow_only_where_nobody_chose_them)
 {
     struct ocv_buffer out;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
-    /* "nvidia, x86_64" is no rule's word for an index that uses nvidia alone */
+    /* no rule has "nvidia, x86_64" for an index that uses only nvidia */
     struct ocv_edit *edit = open_author(PRETTY);
     must_add(edit, 9, "linux/amd64", "rocm", "amd :: gfx_arch :: gfx942");
     ck_assert_int_eq(ocv_edit_format(edit, &out, &err), OCV_ERR_DATA);

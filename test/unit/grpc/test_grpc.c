@@ -19,7 +19,7 @@ static char directory[] = "/tmp/ocv-grpc-XXXXXX", path[64];
 static struct grpc_server *server;
 static pthread_t server_thread;
 
-static int went; /* calls whose caller has gone. Atomic */
+static int went; /* calls whose caller has gone; atomic */
 
 /* What the method's name asks for. */
 static void handle(void *data, struct grpc_call *call)
@@ -238,7 +238,7 @@ static int gone_fd(void *data)
     return ((int *)data)[1];
 }
 
-/* The caller's caller goes: the write end of a pipe is closed. */
+/* The caller's caller goes away: the write end of a pipe is closed. */
 static int goes(void *data, const uint8_t *message, size_t len)
 {
     (void)message;
@@ -247,7 +247,7 @@ static int goes(void *data, const uint8_t *message, size_t len)
     return 0;
 }
 
-/* A call that nobody wants any more ends on both sides, and more run at once than at first. */
+/* A cancelled call ends on both sides, and more calls can run than before. */
 START_TEST(test_gone)
 {
     struct grpc_client *client = NULL;
@@ -281,7 +281,8 @@ static int dial(void)
     return fd;
 }
 
-/* Bytes that are no HTTP/2, half of a preface, a flood of settings: the others are served. */
+/* Bytes that are not HTTP/2, half a preface, a flood of SETTINGS: other clients are still served.
+ */
 START_TEST(test_rubbish)
 {
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

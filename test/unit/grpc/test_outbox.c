@@ -38,7 +38,7 @@ static void stop(void)
     close(ends[1]);
 }
 
-/* A socket of packets shows what was sent at once. */
+/* A packet socket shows what each send wrote. */
 START_TEST(test_together)
 {
     uint8_t bytes[256], opaque[8] = "together";

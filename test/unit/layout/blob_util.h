@@ -49,7 +49,8 @@ static inline void check_blob(struct ocv_layout *layout)
     ck_assert(!is_there(partial("l")));
 }
 
-/* The rest of the blob from `from` on, which is where the writer goes on; and all is freed. */
+/* Write the rest of the blob from `from` on, which must be the writer's position; then free
+ * everything. */
 static inline void finish_blob(struct ocv_layout *layout, int64_t from)
 {
     struct ocv_blob_writer *writer = open_writer(layout, from);

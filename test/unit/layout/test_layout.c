@@ -324,7 +324,7 @@ START_TEST(processes_at_once_keep_every_tag)
         ck_assert_int_ge(pids[p], 0);
         if (pids[p])
             continue;
-        struct ocv_layout *layout = open_layout("l"); /* created by all at once */
+        struct ocv_layout *layout = open_layout("l"); /* created by all threads at the same time */
         for (int t = 0; t < TAGS; t++) {
             char tag[32];
             snprintf(tag, sizeof(tag), "t%d-%d", p, t);
@@ -351,7 +351,7 @@ START_TEST(processes_at_once_keep_every_tag)
 }
 END_TEST
 
-/* Killed anywhere in tagging, the layout is valid and the next one goes on. */
+/* After a kill at any point of tagging, the layout is valid and the next tagging succeeds. */
 START_TEST(killed_while_tagging)
 {
     struct ocv_layout *layout = open_layout("l");

@@ -97,7 +97,7 @@ START_TEST(what_is_remembered_is_not_read_unless_asked_for)
 }
 END_TEST
 
-/* A mark that says something else, or that is no file, is none. */
+/* A mark with other content, or that is not a file, does not count. */
 START_TEST(odd_marks_are_none)
 {
     struct ocv_layout *layout = layout_with_blob();

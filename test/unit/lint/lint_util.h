@@ -45,7 +45,8 @@ UNUSED static const struct ocv_lint_finding *find(const struct ocv_lint_report *
     return NULL;
 }
 
-/* TEXT has a finding of rule ID whose message or hint contains SAYS; SAYS NULL: none of it. */
+/* TEXT has a finding of rule ID whose message or hint contains SAYS; SAYS NULL: it has no such
+ * finding. */
 UNUSED static void expect(const char *text, const char *id, const char *says)
 {
     struct ocv_lint_report report;

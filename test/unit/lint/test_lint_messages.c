@@ -89,7 +89,7 @@ START_TEST(shared_platforms_are_counted)
            "linux/amd64 b habana :: arch :: gaudi3\n",
            "OCV503", "3 entries for linux/amd64: 2 extra images on containerd 2.1 and newer");
     expect("linux/amd64 null\nlinux/arm64 null\n", "OCV503", NULL);
-    /* versions of Windows are platforms of their own */
+    /* versions of Windows are separate platforms */
     expect("windows/amd64 -\n  platform os.version=10.0.20348.1\n"
            "windows/amd64 -\n  platform os.version=10.0.17763.1\n",
            "OCV503", NULL);
@@ -140,7 +140,7 @@ START_TEST(defaults_of_each_architecture)
 {
     expect("linux/amd64 null\nlinux/arm64/x-a a habana :: arch :: gaudi2\n", "OCV501",
            "linux/arm64 has variants and no default entry");
-    /* a fat build that carries properties is no default */
+    /* a build that carries properties is not a default */
     expect("linux/amd64 fat x86_64 :: level :: v2\n", "OCV501", "linux/amd64");
     expect("linux/amd64 -\nlinux/amd64/x-a a habana :: arch :: gaudi2\n", "OCV501", NULL);
 }

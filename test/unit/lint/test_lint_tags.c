@@ -160,7 +160,7 @@ START_TEST(tags_and_labels)
 }
 END_TEST
 
-/* Of a family whose builds run so, a tag's word is the version, its major's first, or both. */
+/* In a family whose builds do so, a tag means its version, its major's first version, or both. */
 START_TEST(minor_version_tags)
 {
 #define TAGGED(values, tag) \

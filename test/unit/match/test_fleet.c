@@ -141,7 +141,7 @@ START_TEST(test_packed_is_the_same)
     ck_assert_uint_eq(ocv_fleet_class_count(again), ocv_fleet_class_count(fleet));
     ck_assert_int_eq(ocv_fleet_pack(again, &second, &err), OCV_OK);
     ck_assert_str_eq(first.data, second.data);
-    /* without its last node it is no smaller fleet */
+    /* a fleet without its last node is not a valid, smaller fleet */
     size_t cut = (size_t)((char *)memrchr(first.data, '\n', first.len - 1) - first.data) + 1;
     ocv_auto(ocv_fleet) less = new_fleet();
     ck_assert_int_eq(ocv_fleet_read(less, first.data, cut, &how, &err), OCV_ERR_DATA);

@@ -58,7 +58,7 @@ START_TEST(nothing_said)
         "{\"annotations\":{\"dev.ocivariant.digest\":\"sha256:../../x\"}}",
         "{\"annotations\":{\"dev.ocivariant.properties\":\"\"}}",
         "{\"annotations\":{\"dev.ocivariant.label\":\"rocm\"}}", /* a name says nothing */
-        /* an image's id is no manifest's digest, its base is another image */
+        /* an image id is not a manifest digest, and the base is another image */
         "{\"annotations\":{\"io.kubernetes.cri-o.ImageRef\":\"" ZEROS "\"}}",
         "{\"annotations\":{\"org.opencontainers.image.base.digest\":\"" A_DIGEST "\"}}",
         "{\"bundle\":\"\"}",
@@ -158,7 +158,7 @@ START_TEST(bundle_annotations)
     snprintf(text, sizeof(text), "{\"bundle\":\"%s\"}", scratch);
     ck_assert(!reads(text) && state.unread);
     ck_assert_int_eq(unlink(at("config.json")), 0);
-    ck_assert(!reads(text) && !state.unread);             /* that there is none is no secret */
+    ck_assert(!reads(text) && !state.unread); /* that there is no file is not a secret */
     ck_assert_int_eq(mkfifo(at("config.json"), 0600), 0); /* nobody writes: must not wait */
     ck_assert(!reads(text) && state.unread);
     ck_assert_int_eq(unlink(at("config.json")), 0);

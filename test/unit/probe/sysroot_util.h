@@ -111,8 +111,7 @@ UNUSED static json_t *item_named(json_t *list, const char *key, const char *name
     return NULL;
 }
 
-/* Values of a feature joined by blanks; "-" for an empty list, "" where there is no list. Static
- * memory. */
+/* Values of a feature joined by blanks; "-" for an empty list, "" without a list. Static memory. */
 UNUSED static const char *values_of(json_t *holder, const char *feature)
 {
     static char text[4096];

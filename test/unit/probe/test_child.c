@@ -97,7 +97,7 @@ static void expect_nobody_left(void)
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* neither running nor a zombie */
 }
 
-/* True once the process whose number stands in that file is gone. */
+/* True once the process whose number is in that file has ended. */
 static bool gone(const char *file)
 {
     FILE *f = fopen(path_of(file), "r");
@@ -312,7 +312,7 @@ START_TEST(environment)
     setenv("LD_LIBRARY_PATH", "/nonexistent/vendor", 1);
     setenv("LANG", "de_DE.UTF-8", 1);
     struct answer a = run("/usr/bin/env", NULL);
-    ck_assert_int_ne(a.status, OCV_OK); /* "one" is no program */
+    ck_assert_int_ne(a.status, OCV_OK); /* "one" is not a program */
     ocv_buffer_free(&a.out);
     a = run(program("p", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD= | sort"), NULL);
     ck_assert_str_eq(a.out.data,

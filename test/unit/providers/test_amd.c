@@ -252,7 +252,8 @@ START_TEST(kept_from_the_daemon_alone)
 }
 END_TEST
 
-/* One that KFD shows and leaves out is no more usable for the node than for a container. */
+/* A device that KFD shows but the container lacks is no more usable for the node than for the
+ * container. */
 START_TEST(refused_by_kfd_on_the_node)
 {
     const struct ocv_probe_options options = {

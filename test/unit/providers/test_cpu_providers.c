@@ -20,7 +20,7 @@ static const struct ocv_cpu *const cpus[] = {&ocv_cpu_aarch64, &ocv_cpu_loongarc
 
 /* ---- the isa line ---------------------------------------------------------------------------- */
 
-/* Extensions joined by blanks, "-" if it is no isa line of 64-bit RISC-V. */
+/* Extensions joined by blanks, "-" if it is not a 64-bit RISC-V isa line. */
 static void join_isa(const char *line, char *out, size_t size)
 {
     struct ocv_isa isa;
@@ -190,7 +190,7 @@ static void check_sample(const char *ns, const char *dir)
     json_decref(profile);
 }
 
-/* Call for every directory in a directory; how many there were. */
+/* Call for every directory in a directory; returns their number. */
 static size_t each_directory(const char *dir, void (*call)(const char *name, const char *path))
 {
     size_t n = 0;

@@ -16,8 +16,8 @@ static void run_line(const char *line)
     ck_assert_int_eq(system(line), 0);
 }
 
-/* Two cards that sysfs links to (a GPU of DRM, an NPU), one file that is no PCI device's, and two
- * of the driver that has a list of its own. */
+/* Two cards linked from sysfs (a DRM GPU, an NPU), a file that is not a PCI device's, and two of
+ * the driver with a list of its own. */
 static void set_up(void)
 {
     char line[2048];

@@ -70,7 +70,7 @@ START_TEST(index_is_found_by_all_that_is_in_it)
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("odd"), 0755), 0);
     write_text(at("odd/indexes"), "no directory");
     refuses(ocv_record_find(at("odd"), APP, A_DIGEST, &found, &err), OCV_ERR_IO);
-    /* one that only mentions it, one that is broken, one that is no file */
+    /* one that only mentions it, a broken one, one that is not a file */
     write_text(file_of("indexes/", INDEX, APP), "{\"index\":\"" INDEX "\",\"repository\":\"" APP
                                                 "\",\"document\":{\"x\":\"" CHILD "\"}}");
     write_text(file_of("indexes/", B_DIGEST, APP), CHILD);
@@ -95,7 +95,7 @@ START_TEST(secret_indexes_are_for_the_group_until_anybody_may_read_them)
     ck_assert_str_eq(found.reference, "");
     ocv_record_index_free(&found);
     keep(index, APP, "1", false);
-    keep(index, APP, "1", true); /* it is no secret any more */
+    keep(index, APP, "1", true); /* it is no longer a secret */
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0644);
     need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
     ck_assert(!found.secret);

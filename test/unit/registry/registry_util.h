@@ -146,7 +146,7 @@ static inline int get(const char *repository, struct ocv_buffer *body, struct oc
     return ocv_registry_get(client, ref, NULL, body, out, &err);
 }
 
-/* A GET whose body is of no interest. */
+/* A GET whose body does not matter. */
 static inline int try_get(const char *repository)
 {
     struct ocv_descriptor d;

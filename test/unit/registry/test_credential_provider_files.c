@@ -34,7 +34,7 @@ static const struct {
     {"registry.io", "registry.io:8080/app", false},
     {"*.registry.io:8080/path", "foo.registry.io:8080/path/app", true},
     {"registry.io/path", "registry.io/path/app", true},
-    {"registry.io/path", "registry.io/pathology", true}, /* a prefix, as kubelet has it */
+    {"registry.io/path", "registry.io/pathology", true}, /* a prefix, as in kubelet */
     {"registry.io/path", "registry.io/other", false},
     {"registry.io/*", "registry.io/app", false}, /* no wildcard in a path */
     {"registry.io:*", "registry.io:80/app", false},

@@ -310,7 +310,7 @@ static void on_alarm(int signal)
     stopped = 1;
 }
 
-/* It has closed its output and goes on: nobody waits for it for ever. */
+/* The program closes its output but keeps running: nobody may wait for it forever. */
 START_TEST(helper_that_stays_is_no_prison)
 {
     struct ocv_descriptor d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blobs into a layout: several at once, resumed, broken in every way the bad registry knows. */
+/* Blobs into a layout: several in parallel, resumed, and damaged in every way that badregistry
+ * offers. */
 #include "test/unit/registry/registry_util.h"
 
 #include <fcntl.h>

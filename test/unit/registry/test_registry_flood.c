@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A registry that speaks HTTP/2 and sends nothing but frames that answer nothing, as fast as it
- * can: libcurl would read them for ever, and look at no clock. */
+/* A registry that speaks HTTP/2 and sends only frames that carry no answer, as fast as it can:
+ * libcurl would read them forever without checking its time limits. */
 #include "test/unit/suite.h"
 
 #include <arpa/inet.h>

@@ -77,7 +77,7 @@ START_TEST(broken_transfer_goes_on)
     expect_blob("expired"); /* the signed URL expired on the way */
     new_client((struct ocv_registry_options){.retries = 3});
     expect_blob(
-        "anew"); /* it sends all of it again, breaks off before the first one did, goes on */
+        "anew"); /* it starts over, breaks off earlier than the first time, then continues */
 }
 END_TEST
 
@@ -220,8 +220,8 @@ START_TEST(wrong_bytes_are_found_at_the_end)
 }
 END_TEST
 
-/* What is whole is 200, whatever a server calls it: who holds the last bytes of a whole blob back
- * goes by that. */
+/* A complete answer has status 200, whatever a server calls it: code that holds back the last bytes
+ * of a complete blob relies on that. */
 START_TEST(odd_status_is_whole)
 {
     struct seen seen = {0};

@@ -40,7 +40,7 @@ START_TEST(test_usage)
 }
 END_TEST
 
-static int exchanging; /* atomic: the thread goes on */
+static int exchanging; /* atomic; 0 stops the thread */
 
 static void *exchange(void *data)
 {
@@ -50,7 +50,7 @@ static void *exchange(void *data)
     return NULL;
 }
 
-/* A container may put a link of its own where a directory was: the host is not counted. */
+/* A container may replace a directory by a link: the host's files are not counted. */
 START_TEST(test_usage_exchanged)
 {
     char command[512], a[128], b[128], top[96], *names[] = {a, b};

@@ -124,7 +124,7 @@ START_TEST(test_several)
 }
 END_TEST
 
-/* A regular expression is no error of grammar: the text says what is missing. */
+/* A regular expression is not a syntax error: the message says that it is not supported. */
 START_TEST(test_regular_expression)
 {
     char text[] = "name~=/^a/";

@@ -142,7 +142,7 @@ START_TEST(test_twice)
     ck_assert_int_eq(remove_snapshot(&w, "k8s.io/9/" CHAIN), GRPC_OK);
     ck_assert_int_eq(commit(&w, "k8s.io/11/" CHAIN, "k8s.io/10/extract-1-x " CHAIN, NULL), GRPC_OK);
     ck_assert_int_eq(prepare(&w, "two", "k8s.io/11/" CHAIN, NULL), GRPC_FAILED_PRECONDITION);
-    /* those of another namespace are no reason to know it */
+    /* those of another namespace do not make it known */
     ck_assert_int_eq(prepare(&w, "k8s.io2/1/extract", "", NULL), GRPC_OK);
     ck_assert_int_eq(commit(&w, "k8s.io2/2/" CHAIN, "k8s.io2/1/extract", NULL), GRPC_OK);
     ck_assert_int_eq(remove_snapshot(&w, "k8s.io/11/" CHAIN), GRPC_OK);

@@ -33,7 +33,7 @@ static int dial(void)
     return fd;
 }
 
-/* ---- a client whose bytes are in our hands --------------------------------------------------- */
+/* ---- a client that sends given bytes --------------------------------------------------------- */
 
 struct raw {
     int fd;
@@ -304,7 +304,7 @@ START_TEST(test_huge_headers)
 }
 END_TEST
 
-/* What takes no compressed messages says so; their encoding alone is no fault. */
+/* A server without compression says so; a header that lists encodings is not an error. */
 START_TEST(test_compressed)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Passing calls on to another snapshotter: what goes along, and what if it hangs. */
+/* Passing calls on to another snapshotter: what is passed on, and what happens if it hangs. */
 #include "test/unit/snapshotter/snapshotter_util.h"
 
 #include <nghttp2/nghttp2.h>
@@ -22,7 +22,7 @@ static void opened(void)
     world_run(&w);
 }
 
-/* A call without a deadline; its caller goes when the back end has it. */
+/* A call without a deadline; its caller goes away once the back end has it. */
 static void *call_it(void *data)
 {
     struct grpc_client *client = NULL;
@@ -35,7 +35,7 @@ static void *call_it(void *data)
     return NULL;
 }
 
-/* The back end's side of a call that has come: until the relay lets go of it. */
+/* The back end's side of a call, until the relay drops it. */
 static void await_end(int fd)
 {
     char bytes[4096];
@@ -95,7 +95,7 @@ START_TEST(test_callers_gone)
         ck_assert_int_gt(send(fds[i], head, (size_t)len + 9, 0), 0);
         ck_assert_int_eq(send(fds[i], "\0\0\5\0\1\0\0\0\1\0\0\0\0\0", 14, 0), 14);
     }
-    int calls[8]; /* as many as are passed on at once */
+    int calls[8]; /* as many as are passed on at the same time */
     for (int i = 0; i < 8; i++)
         calls[i] = accept_call();
     for (int i = 0; i < 10; i++)
@@ -112,7 +112,7 @@ START_TEST(test_callers_gone)
 }
 END_TEST
 
-/* ---- what goes along with a call ------------------------------------------------------------- */
+/* ---- headers that are passed on -------------------------------------------------------------- */
 
 static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
 static char told[256]; /* "namespace lease traceparent" */
@@ -157,8 +157,8 @@ static void ask_with(unsigned ms, const char *wanted)
     pthread_mutex_unlock(&told_lock);
 }
 
-/* The back end learns whose call it is and how long it has; one that is another containerd has
- * namespaces of its own, and none of our leases. */
+/* The back end learns the caller and the deadline. One that is another containerd has its own
+ * namespaces, and none of our leases. */
 START_TEST(test_goes_along)
 {
     const struct grpc_server_options options = {.handle = note};

@@ -106,7 +106,7 @@ START_TEST(test_errors)
 }
 END_TEST
 
-/* A snapshot whose directory cannot be made has never been. */
+/* If a snapshot's directory cannot be made, the snapshot does not exist. */
 START_TEST(test_unplaced)
 {
     char command[128], got[64];
@@ -383,7 +383,7 @@ START_TEST(test_bad_labels)
         list_names(&w, NULL, names, sizeof(names), &code);
         ck_assert_int_eq(code, GRPC_OK);
         ck_assert_str_eq(names, "b");
-        /* the next start goes on, and leaves the damaged one's directory alone */
+        /* the next start succeeds, and keeps the damaged snapshot's directory */
         ck_assert_int_eq(snap_overlay_check(w.service.overlay, &err), GRPC_OK);
     }
 }

@@ -54,7 +54,7 @@ START_TEST(assumptions)
     check("demo/app:1.0-rocm7-narrow",
           "amd :: gfx_arch :: gfx90a, amd :: rocm_user_space :: 7.0, amd :: xnack :: on", NULL);
     check("demo/app:1.0-narrow", "amd :: gfx_arch :: gfx908, amd :: gfx_arch :: gfx90a", NULL);
-    /* nothing in common is no variant of anything */
+    /* nothing in common means that it is not a variant */
     check("demo/app:1.0-rocm7-other", "",
           "of what is assumed, 'amd :: gfx_arch :: gfx942' and others exclude each other");
     check("demo/app:1.0-wide", "", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/tags/choose.c: a repository in memory, whose tags are listed, fixed and chosen among. */
+/* lib/tags/choose.c: a repository in memory; tests listing, fixing and choosing among its tags. */
 #include "lib/tags/tags.h"
 #include "test/unit/core_util.h"
 
@@ -290,7 +290,7 @@ START_TEST(test_refused_name)
     ocv_tag_choice_free(choice);
     choice = NULL;
     repository.failure = OCV_ERR_DENIED; /* no list is asked for */
-    for (size_t i = 0; i < 2; i++) { /* what a part refuses, or nobody understands, is no name */
+    for (size_t i = 0; i < 2; i++) {     /* invalid: refused by a part, or unknown to all rules */
         ocv_auto(ocv_reference) other = NULL;
         ck_assert_int_eq(ocv_reference_parse(names[i], &other, NULL), OCV_OK);
         ck_assert_int_eq(ocv_tag_choice_new(own, other, &source, &choice, NULL), OCV_OK);

@@ -252,7 +252,7 @@ START_TEST(test_spot)
 }
 END_TEST
 
-/* Every toolkit, in tags of a family that says nothing of its own. */
+/* Every toolkit, in tags of a family without statements of its own. */
 START_TEST(test_toolkits)
 {
     const char *version;
@@ -395,7 +395,7 @@ static const char *string_at(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* One image of the catalogue, whose meaning it tells itself. */
+/* An image of the catalogue that states its own meaning. */
 static void check_runner(const json_t *image)
 {
     const char *name = string_at(image, "image"), *backend = string_at(image, "backend");
@@ -502,8 +502,8 @@ START_TEST(test_torch)
 }
 END_TEST
 
-/* Every torch image of the corpus runs from the first version of its major on, as torch says of its
- * own builds; before CUDA 11 there is no such promise. */
+/* Every torch image of the corpus runs from the first version of its major on, as torch documents
+ * for its builds; CUDA before 11 makes no such promise. */
 START_TEST(test_torch_corpus)
 {
     char path[4096], text[1024];

@@ -182,7 +182,7 @@ static const struct {
     {"vllm/vllm-openai:v0.14.1", "v0.14.1 v0.14.1-cu130", "12.8", 90, "v0.14.1"},
     {"vllm/vllm-openai:v0.14.1", "v0.14.1 v0.14.1-cu130", "13.0", 90, "v0.14.1-cu130"},
     {"vllm/vllm-openai:v0.14.1", "v0.14.1 v0.14.1-cu130", "12.8", 61, ""},
-    /* versions are no text */
+    /* versions are not text */
     {"pytorch/pytorch:3.0", "3.0-cuda12.10-runtime 3.0-cuda12.6-runtime", "12.0", 90,
      "3.0-cuda12.6-runtime"},
     {"pytorch/pytorch:3.0", "3.0-cuda12.10-runtime 3.0-cuda12.6-runtime", "12.10", 90,

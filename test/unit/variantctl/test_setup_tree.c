@@ -17,7 +17,7 @@ static char directory[64];
 static struct setup setup;
 static struct ocv_error err;
 
-/* In memory where that is: each write goes to the disk. */
+/* Use a file system in memory if there is one: every write is synced. */
 static void make_directory(void)
 {
     snprintf(directory, sizeof(directory), "%s/ocv-setup-XXXXXX",
@@ -62,7 +62,7 @@ static void check_text(const char *path, const char *text)
 
 /* ---- a file in place of another -------------------------------------------------------------- */
 
-/* user::rw-, user:1:rw-, group::---, mask::rw-, other::---: the group is let in by no mode */
+/* user::rw-, user:1:rw-, group::---, mask::rw-, other::---: the mode alone would admit the group */
 static const unsigned char access_list[] = {
     2, 0, 0,    0,    1,    0,    6,    0, 0xff, 0xff, 0xff, 0xff, 2,    0,    6,
     0, 1, 0,    0,    0,    4,    0,    0, 0,    0xff, 0xff, 0xff, 0xff, 0x10, 0,

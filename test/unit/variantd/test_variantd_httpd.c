@@ -137,7 +137,7 @@ static void stop(void)
     ck_assert_uint_eq(atomic_load(&open_now), 0);
 }
 
-/* A client, or -1 where none is let in. */
+/* A connected client, or -1 if it was not accepted. */
 static int join(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -259,7 +259,7 @@ static void *open_gate(void *data)
     return NULL;
 }
 
-/* It waits for a thread that is busy, though not for ever. */
+/* It waits for a busy thread, but not forever. */
 START_TEST(test_quiesce_busy)
 {
     pthread_t thread;
@@ -411,7 +411,7 @@ static void expect_http(int fd)
 START_TEST(test_tls)
 {
     start(1, 64, 0);
-    int fd = join(); /* before it is let in, after, or its first byte */
+    int fd = join(); /* before it is accepted, after that, or after its first byte */
     ck_assert_int_eq(send(fd, hello, sizeof(hello), MSG_NOSIGNAL), (int)sizeof(hello));
     expect_http(fd);
     fd = join();
@@ -435,7 +435,7 @@ START_TEST(test_tls_crowd)
     for (unsigned i = 0; i < TLS_HELLO_SILENT_MAX; i++)
         silent[i] = join();
     await_open(TLS_HELLO_SILENT_MAX + 1);
-    /* the first is looked at no more, and can still ask */
+    /* the first one is no longer examined, but can still send a request */
     ask(early, "/");
     ck_assert(answered(early));
     for (unsigned i = 0; i < TLS_HELLO_SILENT_MAX; i += 2)

@@ -86,7 +86,7 @@ static pid_t start_intruder(unsigned port, int *hear)
     return pid;
 }
 
-/* It has gone on for a while, in vain. */
+/* True if it has tried for a while without success. */
 static void check_in_vain(int hear)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -212,7 +212,7 @@ END_TEST
 
 /* ---- the default ----------------------------------------------------------------------------- */
 
-/* In a process of its own: without the right to a low port. */
+/* In a process of its own, without the right to a low port. */
 static int try_as_nobody(const char *yaml)
 {
     struct listening mirror;

@@ -392,7 +392,7 @@ START_TEST(dripping_clients_of_the_api_are_closed)
                   "%s", err.message);
     dial_api(fds);
     ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE); /* they came: it is not hung */
-    ck_assert_int_eq(selfcheck(server), SELFCHECK_DEAD);  /* nobody comes or goes: who knows */
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_DEAD);  /* no connection comes or goes */
     for (unsigned i = 0; i < 200 && !answers; i++) {
         for (unsigned k = 0; k < CROWD; k++)
             (void)!send(fds[k], "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -204,7 +204,7 @@ static int ask(void)
     return fd;
 }
 
-/* libmicrohttpd must not add a length of its own, and has to say that the connection ends. */
+/* libmicrohttpd must not add a Content-Length, and must announce that the connection closes. */
 START_TEST(head_tells_the_size_once)
 {
     char text[2 * STREAM_HELD];
@@ -237,7 +237,7 @@ START_TEST(slow_reader_holds_the_writer_back)
 }
 END_TEST
 
-/* A reader that takes nothing is let go, and its writer with it. */
+/* A reader that takes nothing is disconnected, and its writer with it. */
 START_TEST(dead_reader_is_cut)
 {
     plan.bytes = 256u * 1024 * 1024;
@@ -279,7 +279,7 @@ START_TEST(cut_ends_a_writer_that_waits)
     int fd = ask();
     while (!atomic_load(&started))
         usleep(1000);
-    usleep((useconds_t)_i * 100000); /* before the first byte, and when no more goes in */
+    usleep((useconds_t)_i * 100000); /* before the first byte, and when no more fits */
     stream_cut(last);
     httpd_free(server);
     server = NULL;
