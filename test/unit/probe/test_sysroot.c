@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/files/sysroot.c: kinds of files, and limits of the way without openat2(2). Escapes:
- * test_probe.c and sysroot.bats. */
+ * test_probe_tree.c and sysroot.bats. */
 #include "lib/probe/files/sysroot.h"
 #include "test/unit/suite.h"
 
