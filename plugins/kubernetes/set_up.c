@@ -42,7 +42,7 @@ static void fill_arguments(const struct engine_setup *setup, const char *argv[AR
     argv[n] = NULL;
 }
 
-/* Returns the exit status; -1 if it did not run, and then `answer` has the reason. */
+/* Returns the exit status, or -1. If the program cannot be started, `answer` has the reason. */
 static int run_command(const char *const *argv, struct ocv_buffer *answer)
 {
     int ends[2], result = 0;

@@ -107,7 +107,7 @@ static void show(const char *name, double *times)
     printf("%s %.1f %.1f %.1f\n", name, times[REPETITIONS / 2], times[0], times[REPETITIONS - 1]);
 }
 
-/* Without a use of its result the compiler could drop the measured work. */
+/* A measurement counts only if the result is the expected one. */
 static void must_choose(const struct ocv_decision *decision, size_t n)
 {
     size_t fits = ocv_decision_order_count(decision);

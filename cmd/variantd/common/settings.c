@@ -195,8 +195,8 @@ static int name_layout(void *data, const char *tag, const char *image_name,
     return OCV_OK;
 }
 
-/* A layout replaces the registries that its images name; if they name none, those of --registry.
- * Usually there is one layout and one registry. */
+/* A layout replaces the registries of --registry, else those that its images name. Usually there is
+ * one layout and one registry. */
 static int add_layout(struct settings *s, const char *dir, const char *const *registries,
                       size_t n_registries, struct ocv_error *err)
 {

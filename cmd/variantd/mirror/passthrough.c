@@ -86,8 +86,8 @@ static enum identity identity_of(const struct mirror_request *r)
                                                                : IDENTITY_ANONYMOUS;
 }
 
-/* The HEAD of a document needs the document's bytes for its headers; others only upstream's head.
- */
+/* True if upstream's head suffices for a HEAD. For a document of unknown size, whose digest is
+ * given, the bytes are fetched. */
 static bool head_will_do(const struct passthrough *p)
 {
     bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;

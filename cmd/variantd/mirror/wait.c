@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define TICK_MAX_MS 1000
-#define QUICK_US 1000000 /* faster waits are not logged separately */
+#define QUICK_US 1000000 /* younger requests are not checked for a hang-up */
 
 void request_sleep(struct mirror_request *r, int64_t deadline_ms)
 {

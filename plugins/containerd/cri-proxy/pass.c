@@ -79,7 +79,7 @@ static bool decide_image(struct passing *p, const struct decide *how,
     return !refused[0];
 }
 
-/* The counterpart of decide_image for a method other than PullImage. */
+/* Edit the request according to its method. Returns false where decide_image does. */
 static bool look_up(struct passing *p, enum method method, const struct decide *how,
                     const struct passing_request *request)
 {

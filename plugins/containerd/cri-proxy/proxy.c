@@ -71,7 +71,7 @@ static int start_proxy(struct proxy *p, struct ocv_error *err)
                                                .log = log_trouble};
     pthread_attr_t attributes;
     int status = grpc_server_new(&server, p->options.listen_fd, &p->server, err);
-    if (status == OCV_OK) /* a file in use is not needed before the thread runs */
+    if (status == OCV_OK) /* no call is handled before the server runs */
         status = grpc_client_new(p->options.backend, &p->engine, err);
     if (status < 0)
         return status;

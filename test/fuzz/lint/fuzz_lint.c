@@ -79,7 +79,7 @@ static void check(const struct ocv_lint_report *report, const struct ocv_lint_in
     }
 }
 
-/* A second correction changes nothing; without `change_default` only the default may stay wrong. */
+/* A second correction changes nothing. If the default may change, no correction is left out. */
 static void check_fix(const char *text, size_t len, bool change_default)
 {
     struct ocv_buffer once, twice, moved, again;

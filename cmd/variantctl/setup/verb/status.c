@@ -228,8 +228,8 @@ static bool is_of_the_past(const json_t *engine)
     return known && !known->plan && !json_is_true(json_object_get(engine, "setUp"));
 }
 
-/* False if a file has lost our part, variantd lacks a registry, or another program answers. `*any`:
- * an engine is set up. */
+/* False if a file has lost our part, variantd lacks a registry, or variantd does not answer.
+ * `*any`: an engine is set up. */
 static bool is_good(const json_t *engine, bool *any)
 {
     size_t i;

@@ -29,8 +29,8 @@ bool map_find(struct map *map, const char *key, char child[OCV_DIGEST_MAX]);
  *  fixes the content. */
 bool map_checked(struct map *map, const char *key, const char *child);
 void map_set_checked(struct map *map, const char *key, bool checked);
-/** map_set_plain: the key is an image or an index without variants, which never changes. The last
- *  MAP_ENTRIES_MAX are remembered, in memory. */
+/** True if the key is known to be an image or an index without variants, which never changes.
+ *  map_add_plain remembers it; the last MAP_ENTRIES_MAX are kept, in memory. */
 bool map_is_plain(struct map *map, const char *key);
 void map_add_plain(struct map *map, const char *key);
 /** The request's text with the child in place of the index; false: leave it unchanged. */

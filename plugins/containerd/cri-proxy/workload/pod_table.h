@@ -72,7 +72,7 @@ int table_put_pod(struct pod_table *table, const char *reference, const struct t
 void table_drop_choice(struct pod_table *table, const struct table_key *key);
 void table_drop_pod(struct pod_table *table, const char *reference, const struct table_pod *pod);
 
-/** table_get_choice: the i-th choice, copied; false past the last one. Free with
+/** A copy of a choice. table_get_choice copies the i-th one; false past the last. Free it with
  *  table_copy_free. */
 struct table_copy {
     char *reference, *wishes, *devices;
