@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Torture: the Nth allocation fails, for N = 1, 2, ... until the call succeeds; once alone, once
  * with every later one. A call either says OCV_ERR_NOMEM and leaks nothing, or succeeds with the
- * same result as undisturbed. The allocator is this program's own, so that allocations of the
- * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
+ * same result as undisturbed. The allocator is this program's own and hidden, so that it refuses
+ * our code alone; the libraries below keep theirs. Under a sanitizer, which brings its own, the
+ * test is skipped. */
 #ifndef OCV_NOMEM_UTIL_H
 #define OCV_NOMEM_UTIL_H
 
