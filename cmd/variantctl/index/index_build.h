@@ -77,6 +77,18 @@ int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The image read for an entry, or NULL. */
 const struct index_image *build_job_of(const struct build *build, const struct ocv_entry *entry);
 
+/* ---- entries.c ------------------------------------------------------------------------------- */
+
+/** Read the image's manifest and configuration, with --derive its files, too, and add its entry;
+ *  `image`: index of the opened image. `listed`: its entry in a multi-platform index, or NULL. */
+int build_add_image(struct build *build, const struct item *item, size_t image,
+                    const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same for each image of a multi-platform index that the item means, with its attestations.
+ *  `own` as for build_wants. */
+int build_add_index(struct build *build, const struct item *item, size_t image, bool own,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* ---- pick.c ---------------------------------------------------------------------------------- */
 
 /** True for an item without requirements: label null, or no label. */

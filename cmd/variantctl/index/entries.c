@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entries of the new document: what an image's manifest, configuration and files say of it. */
+#include "cmd/variantctl/derive/derive_read.h"
+#include "cmd/variantctl/index/index_build.h"
+#include "gen/toolkits.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/edit/edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OS_FEATURES_MAX 64u
+
+static const char *text_in(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text && *text ? text : NULL;
+}
+
+/* An image's platform is the one in its config. But tools that make a twin in another format set
+ * os.features only in the index (`listed`, or NULL). */
+static int add_entry(struct build *b, const struct item *item, const struct index_image *job,
+                     const struct ocv_entry *listed, const struct ocv_buffer *config,
+                     struct ocv_error *err)
+{
+    const char *features[OS_FEATURES_MAX];
+    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+    struct ocv_edit_image image = {.label = job->label,
+                                   .properties =
+                                       job->properties ? job->properties : item->properties,
+                                   .descriptor = job->child.descriptor,
+                                   .replace = b->replace,
+                                   .platform = {.os = text_in(root, "os"),
+                                                .architecture = text_in(root, "architecture"),
+                                                .variant = text_in(root, "variant"),
+                                                .os_version = text_in(root, "os.version"),
+                                                .os_features = features}};
+    const json_t *list = json_object_get(root, "os.features");
+    for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
+        const char *feature = json_string_value(json_array_get(list, i));
+        if (feature)
+            features[image.platform.n_os_features++] = feature;
+    }
+    if (image.platform.n_os_features == 0 && listed) {
+        image.platform.os_features = listed->platform.os_features;
+        image.platform.n_os_features = listed->platform.n_os_features;
+    }
+    int status = OCV_OK;
+    if (!image.platform.os || !image.platform.architecture)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
+                          item->reference);
+    if (status == OCV_OK)
+        status = ocv_edit_add(b->document, &image, err);
+    json_decref(root);
+    return status;
+}
+
+static struct index_image *new_job(struct build *b, size_t image, const char *label,
+                                   struct ocv_error *err)
+{
+    struct index_image *job = ocv_array_grow(&b->jobs, b->n_jobs);
+    if (!job || (label && !(job->label = strdup(label)))) {
+        ocv_error_nomem(err);
+        return NULL;
+    }
+    b->n_jobs++;
+    job->image = image;
+    ocv_buffer_init(&job->config, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&job->child.body, OCV_MANIFEST_MAX);
+    return job;
+}
+
+static int relabel_item(struct index_image *job, const struct item *item,
+                        const struct ocv_buffer *config, struct ocv_error *err)
+{
+    memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
+    return relabel_child(&job->child, config, job->label,
+                         job->properties ? job->properties : item->properties, &job->config, err);
+}
+
+/* A config that is not JSON is the registry's fault, and is refused elsewhere. */
+static void parse_for_lint(struct index_image *job, const struct ocv_buffer *config)
+{
+    const struct ocv_buffer *body = &job->child.body;
+    job->manifest = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
+    job->config_json = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+}
+
+/* --derive: the image's properties come from its files. Lint compares properties given by hand with
+ * them before anything is written. */
+static int derive_child(struct build *b, const struct item *item, struct index_image *job,
+                        const struct ocv_buffer *config, struct ocv_properties **base,
+                        struct ocv_error *err)
+{
+    job->content = calloc(1, sizeof(*job->content));
+    if (!job->content)
+        return ocv_error_nomem(err);
+    int status = derive_read_content(b->cli, &b->images[job->image], &job->child, config,
+                                     item->properties, job->content, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", item->reference);
+    if (item_is_default(item)) /* a default claims no properties */
+        return OCV_OK;
+    status = derive_properties(job->content, item->properties, &job->properties, base, err);
+    if (status < 0 || ocv_properties_count(job->properties))
+        return status;
+    ocv_error_set(err, OCV_ERR_DATA, "%s: the files of %s need no particular machine", item->label,
+                  item->reference);
+    ocv_error_hint(err, "see 'variantctl derive %s', and write its properties by hand",
+                   item->reference);
+    return OCV_ERR_DATA;
+}
+
+static int list_job(struct build *b, const struct item *item, struct index_image *job,
+                    const struct ocv_entry *listed, const struct ocv_buffer *config,
+                    struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (b->relabel && job->label)
+        status = relabel_item(job, item, config, err);
+    if (status == OCV_OK)
+        parse_for_lint(job, job->config.len ? &job->config : config);
+    return status == OCV_OK ? add_entry(b, item, job, listed, config, err) : status;
+}
+
+static bool has_item(const struct build *b, const char *label)
+{
+    for (size_t i = 0; i < b->n_items; i++)
+        if (b->items[i].label && !strcmp(b->items[i].label, label))
+            return true;
+    return false;
+}
+
+/* Add the entry for drivers that cannot compile the image's PTX; takes over `base`. */
+static int add_base(struct build *b, const struct item *item, size_t first,
+                    const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                    struct ocv_properties *base, const struct ocv_buffer *config,
+                    struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) properties = base;
+    char label[64];
+    size_t image = b->jobs[first].image;
+    int n = snprintf(label, sizeof(label), "%s" OCV_TOOLKIT_MINOR_LABEL, item->label);
+    bool valid = n > 0 && (size_t)n < sizeof(label) && ocv_label_valid(label, (size_t)n);
+    if (b->relabel || !valid || has_item(b, label)) {
+        cli_warn(b->cli, "%s is left without its entry %s for older drivers: %s", item->label,
+                 label,
+                 b->relabel ? "with --relabel it would be another image"
+                 : valid    ? "another build has that label"
+                            : "that label is too long");
+        return OCV_OK;
+    }
+    struct index_image *job = new_job(b, image, label, err);
+    if (!job)
+        return OCV_ERR_NOMEM;
+    job->content = b->jobs[first].content;
+    job->shares_content = true;
+    job->properties = ocv_steal(&properties);
+    int status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
+    return status < 0 ? status : list_job(b, item, job, listed, config, err);
+}
+
+int build_add_image(struct build *b, const struct item *item, size_t image,
+                    const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                    struct ocv_error *err)
+{
+    ocv_auto_buffer config;
+    ocv_auto(ocv_properties) base = NULL;
+    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    size_t first = b->n_jobs;
+    struct index_image *job = new_job(b, image, item->label, err);
+    int status = job ? OCV_OK : OCV_ERR_NOMEM;
+    if (status == OCV_OK)
+        status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
+    if (status == OCV_OK)
+        status = child_config(b->cli, &b->images[image], &job->child, &config, err);
+    if (status == OCV_OK && b->derive)
+        status = derive_child(b, item, job, &config, &base, err);
+    if (status == OCV_OK)
+        status = list_job(b, item, job, listed, &config, err);
+    if (status == OCV_OK && base)
+        status = add_base(b, item, first, descriptor, listed, ocv_steal(&base), &config, err);
+    return status;
+}
+
+static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
+{
+    json_t *json = json_loads(entry, 0, NULL);
+    const json_t *annotations = json_object_get(json, "annotations");
+    const char *subject =
+        json_string_value(json_object_get(annotations, "vnd.docker.reference.digest"));
+    bool found = subject && !strcmp(subject, descriptor->digest);
+    json_decref(json);
+    return found;
+}
+
+/* The image's attestations follow it, with the bytes that they had in its index. */
+static int add_attestations(struct build *b, const struct item *item, size_t image,
+                            const struct ocv_edit *from, const struct ocv_descriptor *descriptor,
+                            struct ocv_error *err)
+{
+    int status = OCV_OK;
+    const struct ocv_index *index = b->images[image].index;
+    for (size_t i = 0; from && i < ocv_edit_count(from) && status == OCV_OK; i++) {
+        const char *text = ocv_edit_entry(from, i);
+        struct ocv_descriptor d;
+        if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION ||
+            !attests_to(text, descriptor))
+            continue;
+        if (b->relabel && item->label) {
+            cli_warn(b->cli,
+                     "%s: an attestation of %s is left out, since --relabel makes another "
+                     "image",
+                     item->label, descriptor->digest);
+            continue;
+        }
+        struct index_image *job = new_job(b, image, NULL, err);
+        status = job ? child_descriptor(ocv_index_entry(index, i), &d, err) : OCV_ERR_NOMEM;
+        if (status == OCV_OK)
+            status = child_read(b->cli, &b->images[image], &d, &job->child, err);
+        if (status == OCV_OK)
+            status = ocv_edit_add_raw(b->document, text, strlen(text), err);
+    }
+    return status;
+}
+
+int build_add_index(struct build *b, const struct item *item, size_t image, bool own,
+                    struct ocv_error *err)
+{
+    ocv_auto(ocv_edit) from = NULL;
+    const struct image *m = &b->images[image];
+    size_t used = 0;
+    int status = ocv_edit_open(m->body.data, m->body.len, NULL, OCV_EDIT_HIDDEN, &from, err);
+    if (status == OCV_ERR_UNSUPPORTED) /* a Docker list has no attestations */
+        status = OCV_OK;
+    for (size_t i = 0; i < ocv_index_count(m->index) && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(m->index, i);
+        struct ocv_descriptor descriptor;
+        if (!build_wants(b, item, entry, own))
+            continue;
+        status = child_descriptor(entry, &descriptor, err);
+        if (status == OCV_OK)
+            status = build_add_image(b, item, image, &descriptor, entry, err);
+        if (status == OCV_OK)
+            status = add_attestations(b, item, image, from, &descriptor, err);
+        used++;
+    }
+    return status == OCV_OK && used == 0 && !own ? item_missing(item, m, err) : status;
+}
