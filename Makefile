@@ -357,7 +357,8 @@ uninstall:
 # docs/lint.md, docs/metrics.md and the keys in docs/configuration.md are part of the tree, and tests compare
 # them with their tables; where doxygen is installed, the reference of the public headers, too
 .PHONY: docs
-docs:
+docs: $(BUILD)/vpull
+	contrib/destinations-docs.sh $(BUILD)/vpull
 	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
 	awk -f schema/daemon-metrics-docs.awk schema/daemon-metrics.yaml > docs/metrics.md.tmp && mv docs/metrics.md.tmp docs/metrics.md
 	contrib/keys-docs.sh > docs/configuration.md.tmp && mv docs/configuration.md.tmp docs/configuration.md

@@ -43,6 +43,20 @@ vpull()
     [ "$("$VPULL" __complete --to '' | sed '$d' | cut -f 1 | paste -sd ' ')" = "$(sed 's/:[^,]*/:/g; s/, / /g' <<<"$forms")" ]
 }
 
+@test "the list of destinations in documentation and schema is made from vpull's table" {
+    local tree=$BATS_TEST_TMPDIR/tree file
+    mkdir -p "$tree/contrib" "$tree/docs" "$tree/schema"
+    cp "$OCV_TOP/contrib/destinations-docs.sh" "$tree/contrib"
+    for file in docs/configuration.md schema/config.schema.json; do
+        sed 's/podman, nerdctl, /podman, /' "$OCV_TOP/$file" >"$tree/$file"
+        run ! cmp -s "$OCV_TOP/$file" "$tree/$file"
+    done
+    "$tree/contrib/destinations-docs.sh" "$VPULL"
+    diff -r "$OCV_TOP/docs/configuration.md" "$tree/docs/configuration.md" | sed '/^[<>] |/d; /^---$/d; /^[0-9]/d' >"$tree/rest"
+    [ ! -s "$tree/rest" ] # only the table of keys is left, which is made from the schema
+    cmp "$OCV_TOP/schema/config.schema.json" "$tree/schema/config.schema.json"
+}
+
 @test "closed standard streams are not given to other files" {
     PATH=$STATE/bin:$PATH
     vpull --to podman "oci:$L:app" <&- >&- 2>&- || true # nothing can be printed
