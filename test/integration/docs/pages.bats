@@ -37,7 +37,7 @@ pages()
 
 listed() # PAGE: LINE, reason, first line of each block of commands
 {
-    awk -v list=1 -f "$OCV_TOP/test/tools/page_commands.awk" "$OCV_TOP/$1"
+    awk -v list=1 -f "$OCV_TOP/test/integration/docs/page_commands.awk" "$OCV_TOP/$1"
 }
 
 # the block of a page in that language, which N has before it
@@ -90,7 +90,7 @@ run_page()
     cp "/usr/bin/true" "$here/libcuda_kernels.so"
     tar -C "$here" -czf "$here/layer.tar.gz" site-packages
     furnish "$here"
-    awk -f "$OCV_TOP/test/tools/page_commands.awk" "$OCV_TOP/$1" >"$here/page.sh"
+    awk -f "$OCV_TOP/test/integration/docs/page_commands.awk" "$OCV_TOP/$1" >"$here/page.sh"
     [ -s "$here/page.sh" ] || return 1
     # shellcheck disable=SC2016 # expanded inside
     in_world sh -c 'rm -rf "$HOME/page" && cp -r "$1" "$HOME/page" && cd "$HOME/page" && exec bash -eux -o pipefail page.sh' sh "$here"
