@@ -54,7 +54,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* Headers of an answer that is passed on, without interim responses. */
+/* Headers of an answer that is passed on, without interim responses. The last ones stay until the
+ * connection is free for the next call, which the caller may make as soon as it has them. */
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
     bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
@@ -62,10 +63,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     (void)session;
     if (!call || !call->passed || call->stopped || frame->hd.type != NGHTTP2_HEADERS)
         return 0;
-    if (end || (!call->began && call->http >= 200)) {
+    if (end) {
+        call->ended = true;
+        return 0;
+    }
+    if (!call->began && call->http >= 200) {
         call->began = true;
-        call->ended = end;
-        call->stopped = call->passed->on_headers(call->data, &call->headers, end) != 0;
+        call->stopped = call->passed->on_headers(call->data, &call->headers, false) != 0;
     }
     call->headers.len = 0;
     return 0;
@@ -259,9 +263,11 @@ static int finish_call(struct grpc_client *client, struct link *l, struct client
     else if (status == OCV_OK && !call->stopped && !call->has_status)
         status =
             ocv_error_set(err, OCV_ERR_DATA, "%s: not a gRPC answer (HTTP %ld)", path, call->http);
+    grpc_link_give_back(client, l);
+    if (call->passed && call->ended)
+        (void)call->passed->on_headers(call->data, &call->headers, true);
     ocv_buffer_free(&call->body);
     ocv_buffer_free(&call->headers);
-    grpc_link_give_back(client, l);
     return status;
 }
 

@@ -21,7 +21,8 @@ struct client_call {
     size_t len, sent; /* with the frame's five bytes, which one that is passed on has already */
     const struct grpc_passed *passed; /* or NULL */
     struct ocv_buffer headers;        /* of it: those that are being received */
-    bool began, ended;                /* on_headers has had the first ones, the last ones */
+    bool began;                       /* on_headers has had the first ones */
+    bool ended;                       /* the last ones are received */
     uint8_t frame[5];
     struct ocv_buffer body;
     int (*on_message)(void *data, const uint8_t *message, size_t len);

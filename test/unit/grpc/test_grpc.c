@@ -233,6 +233,65 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+/* A call that is passed on, and once more as soon as its answer has ended. */
+struct passing {
+    struct grpc_client *client;
+    struct grpc_passed call;
+    int begun, ended, second;
+};
+
+static int pass_again(void *data, const struct ocv_buffer *headers, bool last)
+{
+    struct passing *p = data;
+    struct grpc_result result;
+    ck_assert_uint_gt(headers->len, 0);
+    p->begun += !last;
+    p->ended += last;
+    if (last && p->ended == 1) {
+        ck_assert_int_eq(unlink(path), 0); /* there are no more connections */
+        p->second = grpc_client_pass(p->client, &p->call, &result, NULL);
+    }
+    return 0;
+}
+
+static int ignore_bytes(void *data, const uint8_t *bytes, size_t len)
+{
+    (void)data, (void)bytes, (void)len;
+    return 0;
+}
+
+START_TEST(test_pass_again)
+{
+    static const struct grpc_header names[] = {
+        {":method", "POST"},         {":scheme", "http"}, {":path", "/t.T/Echo"},
+        {":authority", "localhost"}, {"te", "trailers"},  {"content-type", "application/grpc"}};
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    struct ocv_buffer headers;
+    struct passing p = {.second = -1};
+    ocv_buffer_init(&headers, GRPC_HEADERS_MAX);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        ck_assert_int_eq(grpc_header_add(&headers, names[i].name, strlen(names[i].name),
+                                         names[i].value, strlen(names[i].value)),
+                         OCV_OK);
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &p.client, NULL), OCV_OK);
+    p.call = (struct grpc_passed){.headers = &headers,
+                                  .body = "\0\0\0\0\1x",
+                                  .len = 6,
+                                  .on_headers = pass_again,
+                                  .on_message = ignore_bytes,
+                                  .data = &p};
+    ck_assert_msg(grpc_client_pass(p.client, &p.call, &result, &err) == OCV_OK, "%s", err.message);
+    ck_assert_int_eq(p.second, OCV_OK); /* on the connection of the first */
+    ck_assert_int_eq(p.begun, 2);
+    ck_assert_int_eq(p.ended, 2);
+    ocv_buffer_free(&headers);
+    grpc_client_free(p.client);
+    stop();
+}
+END_TEST
+
 static int gone_fd(void *data)
 {
     return ((int *)data)[1];
@@ -464,6 +523,7 @@ int main(void)
     tcase_add_test(tcase, test_large_request);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
+    tcase_add_test(tcase, test_pass_again);
     tcase_add_test(tcase, test_gone);
     tcase_add_test(tcase, test_headers);
     tcase_add_test(tcase, test_rubbish);
