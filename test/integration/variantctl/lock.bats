@@ -97,7 +97,7 @@ lock()
     [ "$output" = "$CUDA" ]
     sed "s/$INDEX/sha256:$(printf 'a%.0s' {1..64})/" "$STATE/layout.lock" >"$STATE/other.lock"
     run -4 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/never" --locked "$STATE/other.lock"
-    [[ $output == *"is $INDEX, and sha256:aaa"*"is locked"* ]]
+    [[ $output == *"is $INDEX, but sha256:aaa"*"is locked"* ]]
 }
 
 @test "vpull --locked pulls what is locked, under the name that was locked" {
