@@ -189,6 +189,10 @@ int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 void cli_profile_drop(struct cli *cli);
 /** Make the client, unless it exists. */
 int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Another client, for a thread of its own: one like cli->registry, which must exist, but stopped
+ *  by `interrupted`. What clients of several threads report comes one after the other. */
+int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct ocv_registry **out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** "PROGRAM: what failed: why" and "hint: ..." on stderr. Returns the exit code of the status. */
 int cli_fail(const struct cli *cli, const struct ocv_error *err);

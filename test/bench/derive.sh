@@ -79,7 +79,7 @@ PEER
 
 derive()
 {
-    local rounds=3 again
+    local rounds=3 again readers
     local -a picked peers=() layers=()
     echo "## variantctl derive, an image of published wheels, docker-registry on loopback"
     echo
@@ -89,6 +89,8 @@ derive()
         return
     fi
     [ -z "$quick" ] || rounds=1
+    readers=$(nproc)
+    [ "$readers" -le 4 ] || readers=4
     derive_pick
     derive_layout "${picked[@]}"
     # with gzip, as layers in registries have
@@ -111,9 +113,10 @@ derive()
     echo "${#picked[@]} wheels, a layer each: $(jq '.images[0].files' "$STATE/derived.json") files of" \
         "$(jq '.images[0].bytes / 1e9 * 100 | round / 100' "$STATE/derived.json") GB, in gzip" \
         "$(du -cb "${layers[@]}" | awk 'END { printf "%.2f", $1 / 1e9 }') GB."
-    echo "derive fetches, checks, inflates (zlib, through libarchive) and reads; inflate-alone has zlib inflate the same"
-    echo "layers from files, and nothing else. The peer copies with skopeo, unpacks with tar and asks cuobjdump of every"
-    echo "library. again: what layers say is remembered; asked: under 50 ms, and under 64 MiB of memory in both."
+    echo "derive fetches, checks, inflates (zlib, through libarchive) and reads, $readers layers at once; inflate-alone has"
+    echo "zlib inflate the same layers from files, one after the other, and nothing else. The peer copies with skopeo, unpacks with tar and asks cuobjdump of every"
+    echo "library. again: what layers say is remembered; asked: under 50 ms, and under 64 MiB of memory in both. RSS is the"
+    echo "largest process's; derive has $((readers + 1)) of that size."
     [ ${#peers[@]} -gt 0 ] || echo "Not here, so not measured: cuobjdump (its wheel in DERIVE_WHEELS)."
     echo
     rows derive inflate-alone skopeo-tar-cuobjdump

@@ -10,11 +10,7 @@
 /** A file or a directory on this machine. */
 int derive_read_path(struct cli *cli, const char *path, struct ocv_content_report *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-/** An image's layers, from the base up. Layers in a registry are streamed; nothing is unpacked. */
-int derive_read_image(struct cli *cli, const struct image *image, const struct manifest_doc *child,
-                      struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/** The same, combined with the image's configuration and the properties given by hand; both may be
+/** An image's layers, combined with its configuration and the properties given by hand; both may be
  *  NULL. */
 int derive_read_content(struct cli *cli, const struct image *image,
                         const struct manifest_doc *child, const struct ocv_buffer *config,

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/derive/layer_read.h"
+
+#include "cmd/common/image/digest_cache.h"
+#include "cmd/variantctl/derive/scanner.h"
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)256 << 10)
+
+/* State of feeding a layer to the scanner. */
+struct layer_feed {
+    struct scanner *scanner;
+    bool refused;
+};
+
+static int feed_bytes(void *data, const char *bytes, size_t len)
+{
+    struct layer_feed *feed = data;
+    feed->refused = !scanner_write(feed->scanner, bytes, len);
+    return feed->refused;
+}
+
+static int stream_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
+                        struct layer_feed *feed, struct ocv_error *err)
+{
+    struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
+                                .reference = reader->image->reference,
+                                .object = layer->digest,
+                                .most = layer->size,
+                                .buffer = (long)CHUNK,
+                                .body = feed_bytes,
+                                .data = feed};
+    int status = OCV_OK;
+    if (!reader->registry)
+        status = cli_registry_new(reader->cli, reader->stop, &reader->registry, err);
+    return status < 0 ? status : ocv_registry_stream(reader->registry, &stream, err);
+}
+
+/* A layout's bytes are verified here, because the cached report is stored under the digest. */
+static int copy_layer(const struct layer_reader *reader, const struct ocv_descriptor *layer,
+                      struct layer_feed *feed, struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    int64_t size = 0;
+    ocv_auto(ocv_hasher) hasher = NULL;
+    ocv_auto_fd int fd = -1;
+    ocv_auto_free char *chunk = malloc(CHUNK);
+    int status = chunk
+                     ? ocv_layout_open_blob(reader->image->layout, layer->digest, &fd, &size, err)
+                     : ocv_error_nomem(err);
+    if (status >= 0)
+        status = ocv_hasher_new(layer->digest, &hasher, err);
+    while (status >= 0 && !feed->refused) {
+        ssize_t n = read(fd, chunk, CHUNK);
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno));
+        if (__atomic_load_n(reader->stop, __ATOMIC_RELAXED))
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+        if (n > 0)
+            status = ocv_hasher_update(hasher, chunk, (size_t)n, err);
+        if (n > 0 && status >= 0)
+            feed_bytes(feed, chunk, (size_t)n);
+    }
+    if (status >= 0 && !feed->refused)
+        status = ocv_hasher_final(hasher, digest, err);
+    if (status >= 0 && !feed->refused && strcmp(digest, layer->digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "the content is %s", digest);
+    return status;
+}
+
+static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
+                      struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct scanner scanner;
+    struct layer_feed feed = {.scanner = &scanner};
+    int status = scanner_start(reader->cli, NULL, &scanner, err);
+    if (status >= 0)
+        status = reader->image->layout ? copy_layer(reader, layer, &feed, err)
+                                       : stream_layer(reader, layer, &feed, err);
+    int finished = status >= 0 || feed.refused ? scanner_finish(&scanner, out, err) : OCV_OK;
+    if (finished < 0)
+        status = finished;
+    else if (feed.refused && status >= 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "the read ended early");
+    scanner_drop(&scanner);
+    return status;
+}
+
+int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
+               struct ocv_content_report *out, struct ocv_error *err)
+{
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_CONTENT_REPORT_MAX);
+    if (digest_cache_read("content", layer->digest, &bytes) &&
+        ocv_content_report_read(bytes.data, bytes.len, out, NULL) >= 0) {
+        cli_log(reader->cli, "layer %s: read before", layer->digest);
+        return OCV_OK;
+    }
+    bytes.len = 0;
+    int status = scan_layer(reader, layer, &bytes, err);
+    if (status >= 0)
+        status = ocv_content_report_read(bytes.data, bytes.len, out, err);
+    if (status >= 0)
+        digest_cache_write("content", layer->digest, &bytes);
+    return status < 0 ? ocv_error_prefix(err, "layer %s", layer->digest) : OCV_OK;
+}

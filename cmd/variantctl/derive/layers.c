@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inflating takes most of the time, so each processor reads a layer of its own. Reports are stacked
+ * in the layers' order as they become complete; readers stay a few layers ahead at most, so that
+ * the reports that wait are few. */
+#include "cmd/variantctl/derive/layers.h"
+
+#include "cmd/variantctl/derive/layer_read.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READERS_MAX 4u /* with a scanner each they take less than 64 MiB */
+#define AHEAD_MAX 8u   /* layers that are read or wait to be stacked */
+#define LOOK_MS 100    /* how often an interrupt is looked for */
+
+/* A layer's report, until it is stacked. */
+struct slot {
+    bool done;
+    struct ocv_content_report report;
+};
+
+struct reading {
+    struct cli *cli;
+    const struct image *image;
+    const struct ocv_manifest *manifest;
+    int stop; /* atomic for readers without the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t n, next, stacked; /* layers; the next one to read; those in the result */
+    struct slot slots[AHEAD_MAX];
+    struct ocv_error error; /* of the first that failed */
+};
+
+static void stop_reading(struct reading *r)
+{
+    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED);
+    pthread_cond_broadcast(&r->changed);
+}
+
+/* The next layer to read, once there is a slot for it; false: none is left. */
+static bool take_layer(struct reading *r, size_t *out)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop && r->next < r->n && r->next - r->stacked >= AHEAD_MAX)
+        pthread_cond_wait(&r->changed, &r->lock);
+    bool found = !r->stop && r->next < r->n;
+    if (found)
+        *out = r->next++;
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}
+
+static void finish_layer(struct reading *r, size_t i, const struct ocv_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    if (err->status < 0 && !r->error.status) {
+        r->error = *err;
+        stop_reading(r);
+    }
+    r->slots[i % AHEAD_MAX].done = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void *run_reader(void *data)
+{
+    struct reading *r = data;
+    struct layer_reader reader = {.cli = r->cli, .image = r->image, .stop = &r->stop};
+    size_t i;
+    while (take_layer(r, &i)) {
+        struct ocv_error err = {0};
+        int status = layer_read(&reader, ocv_manifest_layer(r->manifest, i),
+                                &r->slots[i % AHEAD_MAX].report, &err);
+        if (status >= 0)
+            err.status = OCV_OK;
+        finish_layer(r, i, &err);
+    }
+    ocv_registry_free(reader.registry);
+    return NULL;
+}
+
+/* False: the program was interrupted, or a layer could not be read. */
+static bool wait_for_layer(struct reading *r, const struct slot *slot)
+{
+    const volatile int *interrupted = r->cli->interrupted;
+    struct timespec until;
+    pthread_mutex_lock(&r->lock);
+    while (!slot->done && !r->stop) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += LOOK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until);
+        if (interrupted && *interrupted)
+            stop_reading(r);
+    }
+    bool go_on = !r->stop;
+    pthread_mutex_unlock(&r->lock);
+    return go_on;
+}
+
+static int stack_layers(struct reading *r, struct ocv_content_report *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < r->n && status >= 0; i++) {
+        struct slot *slot = &r->slots[i % AHEAD_MAX];
+        if (!wait_for_layer(r, slot))
+            return OCV_OK; /* the caller says why */
+        status = ocv_content_report_stack(out, &slot->report, err);
+        ocv_content_report_free(&slot->report);
+        pthread_mutex_lock(&r->lock);
+        slot->done = false;
+        r->stacked++;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+    }
+    return status;
+}
+
+static size_t count_readers(size_t layers)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = processors > 1 ? (size_t)processors : 1;
+    n = n < READERS_MAX ? n : READERS_MAX;
+    return n < layers ? n : layers;
+}
+
+static void end_readers(struct reading *r, pthread_t *threads, size_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    stop_reading(r);
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int layers_read(struct cli *cli, const struct image *image, const struct ocv_manifest *manifest,
+                struct ocv_content_report *out, struct ocv_error *err)
+{
+    struct reading r = {.cli = cli,
+                        .image = image,
+                        .manifest = manifest,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .changed = PTHREAD_COND_INITIALIZER,
+                        .n = ocv_manifest_layer_count(manifest)};
+    pthread_t threads[READERS_MAX];
+    size_t n = count_readers(r.n), started = 0;
+    int status = image->layout || !r.n ? OCV_OK : cli_registry(cli, err);
+    while (status >= 0 && started < n && !pthread_create(&threads[started], NULL, run_reader, &r))
+        started++;
+    if (status >= 0 && r.n && !started)
+        status = ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    if (status >= 0)
+        status = stack_layers(&r, out, err);
+    bool whole = status >= 0 && r.stacked == r.n;
+    end_readers(&r, threads, started);
+    for (size_t i = 0; i < AHEAD_MAX; i++)
+        ocv_content_report_free(&r.slots[i].report);
+    if (whole || status < 0)
+        return status;
+    if (r.error.status < 0 && err)
+        *err = r.error;
+    return r.error.status < 0 ? (int)r.error.status
+                              : ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+}
