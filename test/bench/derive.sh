@@ -104,11 +104,11 @@ derive()
         peers=(skopeo-tar-cuobjdump "sh $STATE/derive-peer")
     fi
     alternate $rounds derive_forget \
-        derive "env XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
+        derive "XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
         inflate-alone "$tools/bench_inflate ${layers[*]}" "${peers[@]}"
     XDG_CACHE_HOME=$STATE/derive-cache "$VARIANTCTL" derive --json "$REGISTRY/bench/wheels:1" >"$STATE/derived.json"
     alternate "$rounds_small" nothing \
-        derive-again "env XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
+        derive-again "XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
         true-derive /bin/true
     echo "${#picked[@]} wheels, a layer each: $(jq '.images[0].files' "$STATE/derived.json") files of" \
         "$(jq '.images[0].bytes / 1e9 * 100 | round / 100' "$STATE/derived.json") GB, in gzip" \

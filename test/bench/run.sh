@@ -253,12 +253,12 @@ print_ref()
     fi
     alternate "$rounds_small" nothing \
         vpull-print-ref "$VPULL --print-ref $REGISTRY/bench/app:1" \
-        vpull-print-ref-of-daemon "env OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
+        vpull-print-ref-of-daemon "OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-ordinary "$VPULL --print-ref $REGISTRY/bench/ordinary:1" "${peers[@]}"
     stop_daemon node
     echo "## Tag to digest, 8 entries, docker-registry on loopback, whole process"
     echo
-    echo "vpull probes this machine, but for of-daemon, which asks variantd (and is started by env). ordinary is an"
+    echo "vpull probes this machine, but for of-daemon, which asks variantd. ordinary is an"
     echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing."
     echo
     rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary skopeo-inspect-raw \

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* runone COMMAND...: run it, its output to /dev/null, and print "WALL_MS CPU_MS MAXRSS_KIB STATUS".
+/* runone [NAME=VALUE]... COMMAND...: run it with these variables, its output to /dev/null, and print
+ * "WALL_MS CPU_MS MAXRSS_KIB STATUS".
  *
  * Built statically and kept tiny: a child's peak RSS starts as its parent's at the fork and
  * survives exec, so a launcher must be smaller than anything it measures. CPU is the whole process
  * tree's. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,8 +33,10 @@ static void child(char **argv)
 
 int main(int argc, char **argv)
 {
+    for (; argc > 1 && strchr(argv[1], '='); argc--, argv++)
+        putenv(argv[1]);
     if (argc < 2) {
-        fprintf(stderr, "usage: runone COMMAND...\n");
+        fprintf(stderr, "usage: runone [NAME=VALUE]... COMMAND...\n");
         return 2;
     }
     struct timespec start, end;
