@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +83,27 @@ static void write_finding(int fd, const struct probe_report *found, const struct
         (void)!ocv_fd_write(fd, json->data, json->len);
 }
 
+/* The kernel starts a process on its parent's processor, and may look for another one only when one
+ * of them has waited for its turn a few times. So the parent allows the probe all processors but its
+ * own, and then lets it begin; from then on it may run anywhere again. */
+static void give_start(pid_t pid, int fd, const cpu_set_t *all)
+{
+    cpu_set_t others = *all;
+    int here = sched_getcpu();
+    if (here >= 0 && here < CPU_SETSIZE)
+        CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) > 0)
+        (void)sched_setaffinity(pid, sizeof(others), &others);
+    (void)!ocv_fd_write(fd, "", 1);
+}
+
+static void await_start(int fd, const cpu_set_t *all)
+{
+    char start;
+    if (read(fd, &start, 1) == 1 && CPU_COUNT(all) > 0)
+        (void)sched_setaffinity(0, sizeof(*all), all);
+}
+
 static void probe_apart(const struct cli *cli, int fd)
 {
     struct probe_report found;
@@ -95,20 +118,28 @@ static void probe_apart(const struct cli *cli, int fd)
 void cli_profile_begin(struct cli *cli)
 {
     int fds[2];
+    cpu_set_t processors;
     if (cli->profile || cli->profile_file || cli->probe)
         return;
     struct cli_probe *probe = malloc(sizeof(*probe));
-    if (!probe || pipe2(fds, O_CLOEXEC) < 0) {
+    if (!probe || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
         free(probe);
         return; /* cli_profile then probes, and reports the error */
     }
+    if (sched_getaffinity(0, sizeof(processors), &processors) < 0)
+        CPU_ZERO(&processors); /* more of them than the set has room for */
     *probe = (struct cli_probe){.pid = fork(), .fd = fds[0]};
-    if (probe->pid == 0)
+    if (probe->pid == 0) {
+        close(fds[0]);
+        await_start(fds[1], &processors);
         probe_apart(cli, fds[1]);
+    }
     close(fds[1]);
     cli->probe = probe;
     if (probe->pid < 0)
         cli_profile_drop(cli);
+    else
+        give_start(probe->pid, probe->fd, &processors);
 }
 
 void cli_profile_drop(struct cli *cli)

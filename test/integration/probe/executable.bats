@@ -297,3 +297,18 @@ AROUND
     OCV_DATADIR=$BATS_TEST_TMPDIR/usr/share/ocivariant probe
     [ "$(namespace mychip .status)" = ok ]
 }
+
+@test "programs of a probe that runs beside another task may use every processor" {
+    local allowed turn
+    provider good <<ANSWER
+grep Cpus_allowed_list /proc/self/status >$BATS_TEST_TMPDIR/allowed
+echo '{"namespace": "mychip", "features": [{"name": "arch", "values": ["two"]}]}'
+ANSWER
+    mkimage "$BATS_TEST_TMPDIR/images" app --file etc/build=app
+    allowed=$(grep Cpus_allowed_list /proc/self/status)
+    for ((turn = 0; turn < 50; turn++)); do
+        rm -f "$BATS_TEST_TMPDIR/allowed"
+        run -0 "$VARIANTCTL" resolve "oci:$BATS_TEST_TMPDIR/images:app"
+        [ "$(<"$BATS_TEST_TMPDIR/allowed")" = "$allowed" ]
+    done
+}
