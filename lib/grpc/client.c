@@ -68,7 +68,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         return 0;
     }
     if (!call->began && call->http >= 200) {
-        call->began = true;
+        call->began = call->delivered = true;
         call->stopped = call->passed->on_headers(call->data, &call->headers, false) != 0;
     }
     call->headers.len = 0;
@@ -104,6 +104,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
     if (!call || call->stopped)
         return 0;
     if (call->passed) {
+        call->delivered = true;
         call->stopped = call->on_message(call->data, bytes, len) != 0;
         return 0;
     }
@@ -233,6 +234,9 @@ static int run_call(const struct grpc_client *client, struct link *l, struct cli
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection is lost", client->path);
         if (call->closed)
             break;
+        if (call->delivered && call->passed->on_pause)
+            call->passed->on_pause(call->data);
+        call->delivered = false;
         bool writing = grpc_outbox_waits(&l->out, l->session);
         struct pollfd fds[2] = {{.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))},
                                 {.fd = gone, .events = POLLIN}};

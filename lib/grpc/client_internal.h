@@ -22,6 +22,7 @@ struct client_call {
     const struct grpc_passed *passed; /* or NULL */
     struct ocv_buffer headers;        /* of it: those that are being received */
     bool began;                       /* on_headers has had the first ones */
+    bool delivered;                   /* something, since the last pause */
     bool ended;                       /* the last ones are received */
     uint8_t frame[5];
     struct ocv_buffer body;

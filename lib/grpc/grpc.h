@@ -113,9 +113,12 @@ const volatile int *grpc_call_gone(const struct grpc_call *call);
  */
 int grpc_call_gone_fd(struct grpc_call *call);
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len);
-/** Send one message. Blocks while the peer takes none and more than 4 MiB wait. OCV_ERR_NETWORK
- * when the caller has gone. */
+/** Send one message. It leaves with the call's end, with grpc_call_push, or when more than 4 MiB
+ * wait; blocks while so many do and the peer takes none. OCV_ERR_NETWORK when the caller has gone.
+ */
 int grpc_call_send(struct grpc_call *call, const void *message, size_t len) OCV_WARN_UNUSED;
+/** Let what waits leave now, where the end may be far. */
+void grpc_call_push(struct grpc_call *call);
 /** End it. `message` may be NULL. */
 void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message);
 /** Other headers than our own, ":status" among them, before the first message. Copied. */
@@ -158,13 +161,15 @@ int grpc_client_call(struct grpc_client *client, const char *path,
 
 /** Pass a call on: headers, those of HTTP/2 first, and a body with its frames. The answer comes as
  * it is: `on_headers` gets its headers and, `last`, its trailers (or headers that are both),
- *  `on_message` pieces of its body. `result` knows the status as well. */
+ *  `on_message` pieces of its body. `on_pause` (may be NULL) is called where more of it may be far.
+ *  `result` knows the status as well. */
 struct grpc_passed {
     const struct ocv_buffer *headers;
     const void *body;
     size_t len;
     int (*on_headers)(void *data, const struct ocv_buffer *headers, bool last);
     int (*on_message)(void *data, const uint8_t *bytes, size_t len);
+    void (*on_pause)(void *data);
     void *data;
 };
 int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passed,

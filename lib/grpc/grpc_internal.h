@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Internals of the server. One thread handles the frames of all connections; workers answer calls.
- * A call has two owners: the loop, until its stream is closed, and the worker, until it has
- * returned. Only the loop uses nghttp2. */
+/* Internals of the server. One thread, the loop, takes the frames of all connections; workers answer
+ * calls, and send what ends one themselves. A call has two owners: its connection, until its stream
+ * is closed, and the worker, until it has returned.
+ *
+ * Two locks: `frames` is for connections, their nghttp2 sessions and what of a call is theirs, `lock`
+ * for what workers and the loop share. Who wants both takes `frames` first; handlers have neither.
+ */
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
 
@@ -24,7 +28,7 @@ struct connection;
 
 struct grpc_call {
     struct grpc_server *server;
-    struct connection *connection; /* NULL once the stream is closed; loop's */
+    struct connection *connection; /* NULL once the stream is closed; under `frames` */
     int32_t stream;
     struct grpc_call *next, *woken_next; /* in the queue, in the list of woken ones */
     struct grpc_call *sibling, **link;
@@ -35,11 +39,11 @@ struct grpc_call {
     int64_t deadline; /* monotonic ms, 0: none */
     bool dispatched, bad, cut;
     enum grpc_code bad_code;
-    /* under the server's lock */
+    /* under the server's `lock` */
     unsigned references;
     int gone; /* atomic for readers without the lock */
     int gone_fd;
-    bool finished, woken, headers_sent;
+    bool finished, pending, woken, headers_sent; /* pending: since the last push */
     struct ocv_buffer head, tail; /* instead of ours, where they are not empty */
     uint8_t *out;
     size_t out_len, out_size, out_sent;
@@ -66,7 +70,7 @@ struct grpc_server {
     size_t n_connections;
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;
-    pthread_mutex_t lock;
+    pthread_mutex_t frames, lock;
     pthread_cond_t work;
     struct grpc_call *queue, **queue_end;
     size_t n_queue, n_running, n_idle;
@@ -83,16 +87,22 @@ struct grpc_server {
  * into tables, as it does not know what is secret. NULL without memory. */
 nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n);
 
-/* ---- calls and workers (call.c)
- * ------------------------------------------------------------- */
+/* ---- calls (call.c)
+ * -------------------------------------------------------------------------- */
 
 /** Have the loop look at what is woken. */
 void grpc_wake(struct grpc_server *server);
-/** A call on a connection's stream; the loop's. NULL without memory. */
+/** grpc_call_finish where `frames` is held: the loop sends it. */
+void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, const char *message);
+/** A call on a connection's stream. NULL without memory. */
 struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
 /** Its stream is closed: the worker may still be busy, but its answer is dropped. */
 void grpc_call_forget(struct grpc_call *call);
 void grpc_call_release(struct grpc_call *call);
+
+/* ---- workers (workers.c)
+ * --------------------------------------------------------------------- */
+
 /** The request is complete: check it and give it to a worker. */
 void grpc_call_dispatch(struct grpc_call *call);
 int grpc_workers_start(struct grpc_server *server, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -104,8 +114,13 @@ void grpc_workers_stop(struct grpc_server *server);
 
 /** nghttp2's callbacks for a server's sessions; NULL without memory. */
 nghttp2_session_callbacks *grpc_stream_callbacks(void);
-/** A worker has something for the call's stream: submit or resume it. False: the connection failed.
- */
+/** There is something for the call's stream: submit or resume it. False: the connection failed. */
 bool grpc_stream_advance(struct grpc_call *call);
+
+/* ---- connections (server.c)
+ * ------------------------------------------------------------------ */
+
+/** Send what waits for the peer, as far as it takes it. */
+void grpc_connection_flush(struct connection *connection);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The loop: connections from accept to close, and the events that wake it. */
+/* The loop: connections from accept to close, and the events that wake it. It holds `frames` but
+ * while it waits. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
@@ -38,7 +39,7 @@ static void connection_close(struct connection *c)
     free(c);
 }
 
-static void flush_connection(struct connection *c)
+void grpc_connection_flush(struct connection *c)
 {
     if (c->failed)
         return;
@@ -70,7 +71,7 @@ static void advance_woken(struct grpc_server *s)
         if (!grpc_stream_advance(call))
             c->failed = true;
         if (c)
-            flush_connection(c);
+            grpc_connection_flush(c);
         grpc_call_release(call);
     }
 }
@@ -87,7 +88,7 @@ static void receive_bytes(struct connection *c)
         if (n < (ssize_t)sizeof(bytes)) /* epoll reports what comes next */
             break;
     }
-    flush_connection(c);
+    grpc_connection_flush(c);
 }
 
 /* On EMFILE the listening socket stays readable; stop watching it so the loop does not spin. */
@@ -132,7 +133,7 @@ static void accept_one(struct grpc_server *s)
     if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ||
         nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, 3) != 0)
         c->failed = true;
-    flush_connection(c);
+    grpc_connection_flush(c);
 }
 
 /* Past their deadline, calls end; where even that answer is not read, the stream is cut. */
@@ -142,7 +143,7 @@ static void sweep_calls(struct connection *c, int64_t now)
     for (struct grpc_call *call = c->calls; call; call = call->sibling) {
         if (!call->deadline || call->deadline >= now)
             continue;
-        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+        grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
         if (!call->cut && now - call->deadline > GRPC_CUT_MS) {
             call->cut = cut = true;
             if (nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, call->stream,
@@ -151,7 +152,7 @@ static void sweep_calls(struct connection *c, int64_t now)
         }
     }
     if (cut) /* ends the calls: not while they are walked over */
-        flush_connection(c);
+        grpc_connection_flush(c);
 }
 
 /* Close connections that failed or never sent anything, and at the end those that do not read. */
@@ -160,10 +161,6 @@ static void sweep_connections(struct grpc_server *s)
     int64_t now = ocv_clock_ms();
     if (s->full_until && now >= s->full_until && !s->stopping)
         let_in(s, true);
-    if (s->options.tick && now - s->ticked >= TICK_MS) {
-        s->ticked = now;
-        s->options.tick(s->options.data);
-    }
     for (struct connection *c = s->connections, *next; c; c = next) {
         next = c->next;
         if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
@@ -197,35 +194,56 @@ static void begin_stop(struct grpc_server *s)
         nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
                               nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
                               NULL, 0);
-        flush_connection(c);
+        grpc_connection_flush(c);
     }
+}
+
+static void handle_events(struct grpc_server *s, const struct epoll_event *events, int n)
+{
+    uint64_t ignored;
+    for (int i = 0; i < n; i++) {
+        void *who = events[i].data.ptr;
+        if (who == &s->listen_fd)
+            accept_one(s);
+        else if (who == &s->wake)
+            (void)!read(s->wake, &ignored, sizeof(ignored)); /* all that was written */
+        else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+            receive_bytes(who);
+        else
+            grpc_connection_flush(who);
+    }
+    advance_woken(s);
+    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
+        begin_stop(s);
+    sweep_connections(s);
+}
+
+/* Without `frames`: it may wait for locks of handlers. */
+static void tick(struct grpc_server *s)
+{
+    int64_t now = ocv_clock_ms();
+    if (!s->options.tick || now - s->ticked < TICK_MS)
+        return;
+    s->ticked = now;
+    s->options.tick(s->options.data);
 }
 
 int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
 {
     struct epoll_event events[EVENTS];
-    uint64_t ignored;
-    while (!s->stopping || !is_drained(s)) {
+    int status = OCV_OK;
+    pthread_mutex_lock(&s->frames);
+    while (status == OCV_OK && (!s->stopping || !is_drained(s))) {
+        pthread_mutex_unlock(&s->frames);
+        tick(s);
         int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
         if (n < 0 && errno != EINTR)
-            return ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
-        for (int i = 0; i < n; i++) {
-            void *who = events[i].data.ptr;
-            if (who == &s->listen_fd)
-                accept_one(s);
-            else if (who == &s->wake)
-                (void)!read(s->wake, &ignored, sizeof(ignored)); /* all that was written */
-            else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-                receive_bytes(who);
-            else
-                flush_connection(who);
-        }
-        advance_woken(s);
-        if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
-            begin_stop(s);
-        sweep_connections(s);
+            status = ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
+        pthread_mutex_lock(&s->frames);
+        handle_events(s, events, n);
     }
-    return OCV_OK;
+    pthread_mutex_unlock(&s->frames);
+    return status;
 }
 
 void grpc_server_stop(struct grpc_server *s)
@@ -246,6 +264,7 @@ int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
     s->listen_fd = listen_fd;
     s->queue_end = &s->queue;
     s->drain_ms = options->drain_ms ? options->drain_ms : GRPC_DRAIN_MS;
+    pthread_mutex_init(&s->frames, NULL);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work, NULL);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
@@ -275,8 +294,10 @@ void grpc_server_free(struct grpc_server *s)
 {
     if (!s)
         return;
+    pthread_mutex_lock(&s->frames);
     while (s->connections)
         connection_close(s->connections);
+    pthread_mutex_unlock(&s->frames);
     grpc_workers_stop(s);
     advance_woken(s); /* releases what the last workers left */
     free(s->threads);
@@ -289,5 +310,6 @@ void grpc_server_free(struct grpc_server *s)
     close(s->listen_fd);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->frames);
     free(s);
 }

@@ -136,6 +136,11 @@ static int on_bytes(void *data, const uint8_t *bytes, size_t len)
     return grpc_call_send(((struct passing *)data)->call, bytes, len) < 0 ? -1 : 0;
 }
 
+static void on_pause(void *data)
+{
+    grpc_call_push(((struct passing *)data)->call);
+}
+
 /* The headers without the client's content-length, which may have changed. */
 static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
 {
@@ -159,6 +164,7 @@ static void pass_on(struct passing *p)
     struct grpc_passed passed = {.headers = grpc_call_headers(p->call),
                                  .on_headers = on_headers,
                                  .on_message = on_bytes,
+                                 .on_pause = on_pause,
                                  .data = p};
     passed.body = grpc_call_request(p->call, &passed.len);
     ocv_buffer_init(&headers, GRPC_HEADERS_MAX + 24);

@@ -49,6 +49,7 @@ static void handle(void *data, struct grpc_call *call)
     } else if (!strcmp(method, "/t.T/Gone")) { /* one message, and no end while somebody waits */
         struct pollfd gone = {.fd = grpc_call_gone_fd(call), .events = POLLIN};
         ck_assert_int_eq(grpc_call_send(call, "", 0), OCV_OK);
+        grpc_call_push(call);
         ck_assert_int_eq(poll(&gone, 1, -1), 1);
         ck_assert(__atomic_load_n(grpc_call_gone(call), __ATOMIC_ACQUIRE) != 0);
         __atomic_add_fetch(&went, 1, __ATOMIC_ACQ_REL);

@@ -86,7 +86,10 @@ static unsigned timeout_of(const struct grpc_call *call)
 static int pass_message(void *data, const uint8_t *message, size_t len)
 {
     const struct relayed_call *passed = data;
-    return grpc_call_send(passed->call, message, len) < 0 ? 1 : 0;
+    if (grpc_call_send(passed->call, message, len) < 0)
+        return 1;
+    grpc_call_push(passed->call); /* the next one may be far */
+    return 0;
 }
 
 /* How the call ended. */
