@@ -84,8 +84,8 @@ static void write_finding(int fd, const struct probe_report *found, const struct
 }
 
 /* The kernel starts a process on its parent's processor, and may look for another one only when one
- * of them has waited for its turn a few times. So the parent allows the probe all processors but its
- * own, and then lets it begin; from then on it may run anywhere again. */
+ * of them has waited for its turn a few times. So the parent allows the probe all processors but
+ * its own, and then lets it begin; from then on it may run anywhere again. */
 static void give_start(pid_t pid, int fd, const cpu_set_t *all)
 {
     cpu_set_t others = *all;

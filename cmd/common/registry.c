@@ -79,6 +79,5 @@ int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct oc
 
 int cli_registry(struct cli *cli, struct ocv_error *err)
 {
-    return cli->registry ? OCV_OK
-                         : cli_registry_new(cli, cli->interrupted, &cli->registry, err);
+    return cli->registry ? OCV_OK : cli_registry_new(cli, cli->interrupted, &cli->registry, err);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Internals of the server. One thread, the loop, takes the frames of all connections; workers answer
- * calls, and send what ends one themselves. A call has two owners: its connection, until its stream
- * is closed, and the worker, until it has returned.
+/* Internals of the server. One thread, the loop, takes the frames of all connections; workers
+ * answer calls, and send what ends one themselves. A call has two owners: its connection, until its
+ * stream is closed, and the worker, until it has returned.
  *
- * Two locks: `frames` is for connections, their nghttp2 sessions and what of a call is theirs, `lock`
- * for what workers and the loop share. Who wants both takes `frames` first; handlers have neither.
+ * Two locks: `frames` is for connections, their nghttp2 sessions and what of a call is theirs,
+ * `lock` for what workers and the loop share. Who wants both takes `frames` first; handlers have
+ * neither.
  */
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
@@ -44,7 +45,7 @@ struct grpc_call {
     int gone; /* atomic for readers without the lock */
     int gone_fd;
     bool finished, pending, woken, headers_sent; /* pending: since the last push */
-    struct ocv_buffer head, tail; /* instead of ours, where they are not empty */
+    struct ocv_buffer head, tail;                /* instead of ours, where they are not empty */
     uint8_t *out;
     size_t out_len, out_size, out_sent;
     enum grpc_code code;

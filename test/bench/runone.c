@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* runone [NAME=VALUE]... COMMAND...: run it with these variables, its output to /dev/null, and print
- * "WALL_MS CPU_MS MAXRSS_KIB STATUS".
+/* runone [NAME=VALUE]... COMMAND...: run it with these variables, its output to /dev/null, and
+ * print "WALL_MS CPU_MS MAXRSS_KIB STATUS".
  *
  * Built statically and kept tiny: a child's peak RSS starts as its parent's at the fork and
  * survives exec, so a launcher must be smaller than anything it measures. CPU is the whole process

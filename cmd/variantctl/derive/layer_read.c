@@ -49,9 +49,8 @@ static int copy_layer(const struct layer_reader *reader, const struct ocv_descri
     ocv_auto(ocv_hasher) hasher = NULL;
     ocv_auto_fd int fd = -1;
     ocv_auto_free char *chunk = malloc(CHUNK);
-    int status = chunk
-                     ? ocv_layout_open_blob(reader->image->layout, layer->digest, &fd, &size, err)
-                     : ocv_error_nomem(err);
+    int status = chunk ? ocv_layout_open_blob(reader->image->layout, layer->digest, &fd, &size, err)
+                       : ocv_error_nomem(err);
     if (status >= 0)
         status = ocv_hasher_new(layer->digest, &hasher, err);
     while (status >= 0 && !feed->refused) {

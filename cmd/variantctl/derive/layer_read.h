@@ -10,8 +10,9 @@
 struct layer_reader {
     struct cli *cli;
     const struct image *image;
-    struct ocv_registry *registry; /**< its own client, made when it is needed; freed by the owner */
-    const volatile int *stop;      /**< non-zero: give up with OCV_ERR_INTERRUPTED */
+    struct ocv_registry
+        *registry;            /**< its own client, made when it is needed; freed by the owner */
+    const volatile int *stop; /**< non-zero: give up with OCV_ERR_INTERRUPTED */
 };
 
 /** The layer's report, from the cache or by reading the layer, which is then cached. */
