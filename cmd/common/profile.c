@@ -83,9 +83,9 @@ static void write_finding(int fd, const struct probe_report *found, const struct
         (void)!ocv_fd_write(fd, json->data, json->len);
 }
 
-/* The kernel starts a process on its parent's processor, and may look for another one only when one
- * of them has waited for its turn a few times. So the parent allows the probe all processors but
- * its own, and then lets it begin; from then on it may run anywhere again. */
+/* The kernel often starts a process on its parent's processor, and looks for another one only when
+ * one of them has waited for its turn a few times. So the parent allows the probe all processors
+ * but its own, and then lets it begin; from then on the probe may run wherever its parent may. */
 static void give_start(pid_t pid, int fd, const cpu_set_t *all)
 {
     cpu_set_t others = *all;
@@ -94,22 +94,25 @@ static void give_start(pid_t pid, int fd, const cpu_set_t *all)
         CPU_CLR((size_t)here, &others);
     if (CPU_COUNT(&others) > 0)
         (void)sched_setaffinity(pid, sizeof(others), &others);
-    (void)!ocv_fd_write(fd, "", 1);
+    (void)!send(fd, "", 1, MSG_NOSIGNAL); /* without it the probe sees the end, and begins, too */
 }
 
 static void await_start(int fd, const cpu_set_t *all)
 {
     char start;
-    if (read(fd, &start, 1) == 1 && CPU_COUNT(all) > 0)
+    while (read(fd, &start, 1) < 0 && errno == EINTR)
+        continue;
+    if (CPU_COUNT(all) > 0)
         (void)sched_setaffinity(0, sizeof(*all), all);
 }
 
-static void probe_apart(const struct cli *cli, int fd)
+static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processors)
 {
     struct probe_report found;
     struct ocv_buffer json;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    await_start(fd, processors);
     find_profile(cli, &found, &json);
     write_finding(fd, &found, &json);
     _exit(0);
@@ -131,8 +134,7 @@ void cli_profile_begin(struct cli *cli)
     *probe = (struct cli_probe){.pid = fork(), .fd = fds[0]};
     if (probe->pid == 0) {
         close(fds[0]);
-        await_start(fds[1], &processors);
-        probe_apart(cli, fds[1]);
+        probe_apart(cli, fds[1], &processors);
     }
     close(fds[1]);
     cli->probe = probe;

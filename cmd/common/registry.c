@@ -33,8 +33,7 @@ static int open_providers(struct cli *cli, struct ocv_error *err)
         .bin_dir = ocv_config_get(cli->config, "image_credential_provider_bin_dir"),
     };
     struct ocv_error local = {0};
-    if (cli->credential_providers || !options.config || !*options.config || !options.bin_dir ||
-        !*options.bin_dir)
+    if (!options.config || !*options.config || !options.bin_dir || !*options.bin_dir)
         return OCV_OK;
     int status = ocv_credential_providers_new(&options, &cli->credential_providers, &local);
     if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
@@ -69,9 +68,6 @@ int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct oc
         .wait = report_wait,
         .wait_data = cli,
     };
-    int status = open_providers(cli, err);
-    if (status < 0)
-        return status;
     options.credential_providers = cli->credential_providers;
     options.n_registries = ocv_config_registries(cli->config, &options.registries);
     return ocv_registry_new(&options, out, err);
@@ -79,5 +75,8 @@ int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct oc
 
 int cli_registry(struct cli *cli, struct ocv_error *err)
 {
-    return cli->registry ? OCV_OK : cli_registry_new(cli, cli->interrupted, &cli->registry, err);
+    if (cli->registry)
+        return OCV_OK;
+    int status = open_providers(cli, err);
+    return status < 0 ? status : cli_registry_new(cli, cli->interrupted, &cli->registry, err);
 }

@@ -159,6 +159,11 @@ void grpc_call_push(struct grpc_call *call)
 {
     struct grpc_server *s = call->server;
     bool failed = false;
+    pthread_mutex_lock(&s->lock);
+    bool pending = call->pending;
+    pthread_mutex_unlock(&s->lock);
+    if (!pending)
+        return;
     pthread_mutex_lock(&s->frames);
     pthread_mutex_lock(&s->lock);
     struct connection *c = call->pending ? call->connection : NULL;
@@ -175,7 +180,7 @@ void grpc_call_push(struct grpc_call *call)
         grpc_wake(s); /* it closes the connection */
 }
 
-/* Under the lock, which is given up meanwhile. */
+/* With `lock` held; releases it while it waits. */
 static void wait_for_room(struct grpc_call *call, size_t most)
 {
     struct grpc_server *s = call->server;
@@ -211,21 +216,22 @@ int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
     return status;
 }
 
-/* Under the lock. */
-static void set_status(struct grpc_call *call, enum grpc_code code, const char *message)
+/* With `lock` held. False: it has a status already. */
+static bool set_status(struct grpc_call *call, enum grpc_code code, const char *message)
 {
     if (call->finished)
-        return;
+        return false;
     call->finished = call->pending = true;
     call->code = code;
     if (message)
         grpc_encode_message(message, call->message, sizeof(call->message));
+    return true;
 }
 
 void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message)
 {
     pthread_mutex_lock(&call->server->lock);
-    set_status(call, code, message);
+    (void)set_status(call, code, message);
     pthread_mutex_unlock(&call->server->lock);
     grpc_call_push(call);
 }
@@ -234,8 +240,7 @@ void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, const char *m
 {
     struct grpc_server *s = call->server;
     pthread_mutex_lock(&s->lock);
-    set_status(call, code, message);
-    if (!call->woken && !call->gone) {
+    if (set_status(call, code, message) && !call->woken && !call->gone) {
         call->woken = true;
         call->references++;
         call->woken_next = s->woken;

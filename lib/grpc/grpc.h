@@ -114,10 +114,10 @@ const volatile int *grpc_call_gone(const struct grpc_call *call);
 int grpc_call_gone_fd(struct grpc_call *call);
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len);
 /** Send one message. It leaves with the call's end, with grpc_call_push, or when more than 4 MiB
- * wait; blocks while so many do and the peer takes none. OCV_ERR_NETWORK when the caller has gone.
- */
+ * (`framed`: 256 KiB) wait; blocks while so many do and the peer takes none. OCV_ERR_NETWORK when
+ * the caller has gone. */
 int grpc_call_send(struct grpc_call *call, const void *message, size_t len) OCV_WARN_UNUSED;
-/** Let what waits leave now, where the end may be far. */
+/** Let what waits leave now: a handler calls it before it waits for something else. */
 void grpc_call_push(struct grpc_call *call);
 /** End it. `message` may be NULL. */
 void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message);
@@ -161,8 +161,8 @@ int grpc_client_call(struct grpc_client *client, const char *path,
 
 /** Pass a call on: headers, those of HTTP/2 first, and a body with its frames. The answer comes as
  * it is: `on_headers` gets its headers and, `last`, its trailers (or headers that are both),
- *  `on_message` pieces of its body. `on_pause` (may be NULL) is called where more of it may be far.
- *  `result` knows the status as well. */
+ *  `on_message` pieces of its body. `on_pause` (may be NULL) is called after these, before more of
+ * it is waited for. `result` knows the status as well. */
 struct grpc_passed {
     const struct ocv_buffer *headers;
     const void *body;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Internals of the server. One thread, the loop, takes the frames of all connections; workers
- * answer calls, and send what ends one themselves. A call has two owners: its connection, until its
+/* Internals of the server. One thread, the loop, receives the frames of all connections; workers
+ * answer calls, and send the answers themselves. A call has two owners: its connection, until its
  * stream is closed, and the worker, until it has returned.
  *
  * Two locks: `frames` is for connections, their nghttp2 sessions and what of a call is theirs,
- * `lock` for what workers and the loop share. Who wants both takes `frames` first; handlers have
- * neither.
- */
+ * `lock` for what workers and the loop share. Who wants both takes `frames` first. Handlers are
+ * called with neither held, and may hold locks of their own when they send: nothing that runs with
+ * `frames` held, options.log included, may take those. */
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The loop: connections from accept to close, and the events that wake it. It holds `frames` but
- * while it waits. */
+/* The loop: connections from accept to close, and the events that wake it. It holds `frames`
+ * except while it waits and ticks. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 

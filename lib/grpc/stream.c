@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A connection's streams: requests into calls, answers out of them. Runs in the loop's thread. */
+/* A connection's streams: requests into calls, answers out of them. Runs with `frames` held, in the
+ * loop's thread or a worker's. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 

@@ -65,6 +65,7 @@ static void handle(void *data, struct grpc_call *call)
     else if (strcmp(method, "/Allocate") == 0)
         allocate(call, &out);
     int status = grpc_call_send(call, out.data ? out.data : "", out.len);
+    grpc_call_push(call);
     while (watch && status == OCV_OK && !grpc_call_cancelled(call))
         usleep(POLL_US);
     grpc_call_finish(call, GRPC_OK, NULL);

@@ -91,20 +91,29 @@ static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *
     return status;
 }
 
+static int parse_report(const struct layer_reader *reader, const struct ocv_buffer *bytes,
+                        struct ocv_content_report *out, struct ocv_error *err)
+{
+    pthread_mutex_lock(reader->parsing);
+    int status = ocv_content_report_read(bytes->data, bytes->len, out, err);
+    pthread_mutex_unlock(reader->parsing);
+    return status;
+}
+
 int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
                struct ocv_content_report *out, struct ocv_error *err)
 {
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_CONTENT_REPORT_MAX);
     if (digest_cache_read("content", layer->digest, &bytes) &&
-        ocv_content_report_read(bytes.data, bytes.len, out, NULL) >= 0) {
+        parse_report(reader, &bytes, out, NULL) >= 0) {
         cli_log(reader->cli, "layer %s: read before", layer->digest);
         return OCV_OK;
     }
     bytes.len = 0;
     int status = scan_layer(reader, layer, &bytes, err);
     if (status >= 0)
-        status = ocv_content_report_read(bytes.data, bytes.len, out, err);
+        status = parse_report(reader, &bytes, out, err);
     if (status >= 0)
         digest_cache_write("content", layer->digest, &bytes);
     return status < 0 ? ocv_error_prefix(err, "layer %s", layer->digest) : OCV_OK;

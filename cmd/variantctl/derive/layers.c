@@ -7,11 +7,10 @@
 #include "cmd/variantctl/derive/layer_read.h"
 
 #include <pthread.h>
-#include <stdlib.h>
+#include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
-#define READERS_MAX 4u /* with a scanner each they take less than 64 MiB */
+#define READERS_MAX 4u /* for an ordinary image they take less than 64 MiB, scanners included */
 #define AHEAD_MAX 8u   /* layers that are read or wait to be stacked */
 #define LOOK_MS 100    /* how often an interrupt is looked for */
 
@@ -25,7 +24,8 @@ struct reading {
     struct cli *cli;
     const struct image *image;
     const struct ocv_manifest *manifest;
-    int stop; /* atomic for readers without the lock */
+    int stop;                /* atomic for readers without the lock */
+    pthread_mutex_t parsing; /* a report may be large: one at a time is parsed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     size_t n, next, stacked; /* layers; the next one to read; those in the result */
@@ -67,7 +67,8 @@ static void finish_layer(struct reading *r, size_t i, const struct ocv_error *er
 static void *run_reader(void *data)
 {
     struct reading *r = data;
-    struct layer_reader reader = {.cli = r->cli, .image = r->image, .stop = &r->stop};
+    struct layer_reader reader = {
+        .cli = r->cli, .image = r->image, .stop = &r->stop, .parsing = &r->parsing};
     size_t i;
     while (take_layer(r, &i)) {
         struct ocv_error err = {0};
@@ -119,10 +120,13 @@ static int stack_layers(struct reading *r, struct ocv_content_report *out, struc
     return status;
 }
 
+/* One for each processor that this program may use. */
 static size_t count_readers(size_t layers)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = processors > 1 ? (size_t)processors : 1;
+    cpu_set_t processors;
+    size_t n = READERS_MAX; /* where there are more of them than the set has room for */
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+        n = (size_t)CPU_COUNT(&processors);
     n = n < READERS_MAX ? n : READERS_MAX;
     return n < layers ? n : layers;
 }
@@ -142,6 +146,7 @@ int layers_read(struct cli *cli, const struct image *image, const struct ocv_man
     struct reading r = {.cli = cli,
                         .image = image,
                         .manifest = manifest,
+                        .parsing = PTHREAD_MUTEX_INITIALIZER,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
                         .changed = PTHREAD_COND_INITIALIZER,
                         .n = ocv_manifest_layer_count(manifest)};

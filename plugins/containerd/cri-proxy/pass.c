@@ -127,7 +127,7 @@ static int on_headers(void *data, const struct ocv_buffer *headers, bool last)
     p->ended = last;
     if (!last)
         return grpc_call_begin(p->call, headers) < 0 ? -1 : 0;
-    grpc_call_end(p->call, headers);
+    (void)!ocv_buffer_append(&p->trailers, headers->data, headers->len, NULL);
     return 0;
 }
 
@@ -177,8 +177,10 @@ static void pass_on(struct passing *p)
     if (p->known && p->ended && result.code != GRPC_OK)
         decide_doubt(p->proxy->options.decide, p->text);
     pass_workload_end(p, status == OCV_OK && result.code == GRPC_OK);
-    if (p->ended)
+    if (p->ended) { /* only now: the client may call again at once */
+        grpc_call_end(p->call, &p->trailers);
         return;
+    }
     char text[sizeof(err.message) + 32];
     snprintf(text, sizeof(text), "container engine: %s", status < 0 ? err.message : result.message);
     grpc_call_finish(p->call,
@@ -192,9 +194,11 @@ void pass_call(void *data, struct grpc_call *call)
 {
     struct passing p = {.proxy = data, .call = call};
     ocv_buffer_init(&p.edited, GRPC_MESSAGE_MAX + 5);
+    ocv_buffer_init(&p.trailers, GRPC_HEADERS_MAX);
     if (inspect_call(&p))
         pass_on(&p);
     if (p.edited.data) /* it may contain a password */
         explicit_bzero(p.edited.data, p.edited.len);
     ocv_buffer_free(&p.edited);
+    ocv_buffer_free(&p.trailers);
 }

@@ -5,6 +5,7 @@
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 
+#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -182,6 +183,81 @@ START_TEST(test_large_request)
     grpc_client_free(client);
     stop();
     free(bytes);
+}
+END_TEST
+
+static ssize_t send_raw(nghttp2_session *session, const uint8_t *bytes, size_t len, int flags,
+                        void *data)
+{
+    (void)session, (void)flags;
+    return send(*(int *)data, bytes, len, MSG_NOSIGNAL);
+}
+
+static ssize_t read_empty_message(nghttp2_session *session, int32_t stream, uint8_t *out,
+                                  size_t size, uint32_t *flags, nghttp2_data_source *source,
+                                  void *data)
+{
+    (void)session, (void)stream, (void)source, (void)data;
+    ck_assert_uint_ge(size, 5);
+    memset(out, 0, 5);
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return 5;
+}
+
+#define HEADER(name, value)                                                                       \
+    {                                                                                             \
+        (uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value), strlen(name), strlen(value), \
+            0                                                                                     \
+    }
+
+/* Ask for 16 MiB within 50 ms, open every window, and read nothing. */
+static void ask_without_reading(int fd)
+{
+    const nghttp2_nv headers[] = {HEADER(":method", "POST"),
+                                  HEADER(":scheme", "http"),
+                                  HEADER(":path", "/t.T/Big"),
+                                  HEADER(":authority", "x"),
+                                  HEADER("content-type", "application/grpc"),
+                                  HEADER("grpc-timeout", "50m")};
+    const nghttp2_settings_entry window = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, INT32_MAX};
+    const nghttp2_data_provider body = {.read_callback = read_empty_message};
+    nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_session *session = NULL;
+    ck_assert_int_eq(nghttp2_session_callbacks_new(&callbacks), 0);
+    nghttp2_session_callbacks_set_send_callback(callbacks, send_raw);
+    ck_assert_int_eq(nghttp2_session_client_new(&session, callbacks, &fd), 0);
+    ck_assert_int_eq(nghttp2_submit_settings(session, 0, &window, 1), 0);
+    ck_assert_int_eq(nghttp2_submit_window_update(session, 0, 0, INT32_MAX - 65535), 0);
+    ck_assert_int_gt(nghttp2_submit_request(session, NULL, headers, 6, &body, NULL), 0);
+    ck_assert_int_eq(nghttp2_session_send(session), 0);
+    nghttp2_session_del(session);
+    nghttp2_session_callbacks_del(callbacks);
+}
+
+static int64_t server_cpu_ms(clockid_t clock)
+{
+    struct timespec now;
+    ck_assert_int_eq(clock_gettime(clock, &now), 0);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* An answer that is late and not read occupies no processor. */
+START_TEST(test_late_and_unread)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    clockid_t clock;
+    start();
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(pthread_getcpuclockid(server_thread, &clock), 0);
+    ask_without_reading(fd);
+    poll(NULL, 0, 2500); /* past the deadline, and the second after which the stream is cut */
+    int64_t before = server_cpu_ms(clock);
+    poll(NULL, 0, 500);
+    ck_assert_int_lt(server_cpu_ms(clock) - before, 250);
+    close(fd);
+    stop();
 }
 END_TEST
 
@@ -453,6 +529,7 @@ int main(void)
     TCase *tcase = tcase_create("grpc");
     tcase_set_timeout(tcase, 240); /* the largest messages take long under a sanitizer */
     tcase_add_test(tcase, test_calls);
+    tcase_add_test(tcase, test_late_and_unread);
     tcase_add_test(tcase, test_large_request);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
