@@ -24,6 +24,8 @@ void grpc_call_release(struct grpc_call *call)
     struct grpc_server *s = call->server;
     pthread_mutex_lock(&s->lock);
     bool last = --call->references == 0;
+    if (last)
+        s->requests -= call->counted;
     pthread_mutex_unlock(&s->lock);
     if (!last)
         return;

@@ -17,7 +17,10 @@
 
 #define GRPC_MESSAGE_MAX (16u * 1024 * 1024) /**< as containerd's own limit */
 #define GRPC_HEADERS_MAX (64u * 1024)        /**< of one call, names and values together */
-#define GRPC_STREAMS_MAX 100u                /**< calls at once on a connection */
+/** Bytes of requests that a server holds, beyond the first 64 KiB of each. */
+#define GRPC_REQUESTS_MAX (128u * 1024 * 1024)
+#define GRPC_REQUEST_FREE (64u * 1024)
+#define GRPC_STREAMS_MAX 100u /**< calls at once on a connection */
 #define GRPC_CONNECTIONS_MAX 1024u
 #define GRPC_WORKERS 4u /**< by default */
 #define GRPC_DRAIN_MS \

@@ -37,6 +37,7 @@ struct grpc_call {
     struct ocv_buffer headers;
     struct ocv_buffer body; /* received */
     size_t request_at, request_len;
+    size_t counted;   /* of the server's `requests`; under `lock` */
     int64_t deadline; /* monotonic ms, 0: none */
     bool dispatched, bad, cut;
     enum grpc_code bad_code;
@@ -75,6 +76,7 @@ struct grpc_server {
     pthread_cond_t work;
     struct grpc_call *queue, **queue_end;
     size_t n_queue, n_running, n_idle;
+    size_t requests; /* bytes of them that count to GRPC_REQUESTS_MAX */
     struct grpc_call *woken;
     bool stopping, workers_stop;
     int64_t stopping_since, drain_ms, ticked;

@@ -138,6 +138,31 @@ START_TEST(half_a_request)
 }
 END_TEST
 
+/* Large requests share what the proxy holds of them; small ones always have room. */
+START_TEST(too_many_large_requests)
+{
+    enum { HELD = GRPC_REQUESTS_MAX / BIG };
+    static struct answer held[HELD];
+    uint8_t *bytes = noise(BIG);
+    for (size_t i = 0; i < HELD; i++) {
+        held[i] = (struct answer){.hold = true};
+        client_start(&client, "/late", NULL, bytes, BIG, &held[i]);
+        CLIENT_UNTIL(&client, held[i].request_at == BIG);
+    }
+    client_call(&client, "/late", NULL, bytes, BIG, &a);
+    expect("8", NULL, 0);
+    client_call(&client, "/late", NULL, bytes, GRPC_REQUEST_FREE, &a);
+    expect("0", bytes, GRPC_REQUEST_FREE);
+    for (size_t i = 0; i < HELD; i++) {
+        nghttp2_submit_rst_stream(client.session, 0, held[i].id, 8);
+        CLIENT_UNTIL(&client, held[i].closed);
+    }
+    client_call(&client, "/late", NULL, bytes, BIG, &a);
+    expect("0", bytes, BIG);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(a_client_that_leaves)
 {
     struct client_side other;
@@ -362,6 +387,7 @@ int main(void)
     tcase_add_test(calls, resets);
     tcase_add_test(calls, a_cancelled_call);
     tcase_add_test(calls, half_a_request);
+    tcase_add_test(calls, too_many_large_requests);
     tcase_add_test(calls, deadline);
     tcase_add_test(calls, a_client_that_leaves);
     tcase_add_test(calls, engine_dies);
