@@ -77,9 +77,25 @@ find $STATE/tree-of-wheels -type f \\( -name '*.so' -o -name '*.so.*' -o -name '
 PEER
 }
 
+# derive_memory COMMAND...: the most MiB that its processes have together, pages that they share counted in each;
+# looked at every 20 ms
+derive_memory()
+{
+    local pid most=0 now
+    setsid "$@" >/dev/null &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        now=$(ps -o rss= -s "$pid" | awk '{ all += $1 } END { print all + 0 }')
+        [ "$now" -le "$most" ] || most=$now
+        sleep 0.02
+    done
+    wait "$pid" || return
+    awk -v kib="$most" 'BEGIN { printf "%.1f\n", kib / 1024 }'
+}
+
 derive()
 {
-    local rounds=3 again readers
+    local rounds=3 again readers memory
     local -a picked peers=() layers=()
     echo "## variantctl derive, an image of published wheels, docker-registry on loopback"
     echo
@@ -106,6 +122,8 @@ derive()
     alternate $rounds derive_forget \
         derive "XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
         inflate-alone "$tools/bench_inflate ${layers[*]}" "${peers[@]}"
+    derive_forget
+    memory=$(derive_memory env XDG_CACHE_HOME="$STATE/derive-cache" "$VARIANTCTL" derive --json "$REGISTRY/bench/wheels:1")
     XDG_CACHE_HOME=$STATE/derive-cache "$VARIANTCTL" derive --json "$REGISTRY/bench/wheels:1" >"$STATE/derived.json"
     alternate "$rounds_small" nothing \
         derive-again "XDG_CACHE_HOME=$STATE/derive-cache $VARIANTCTL derive --json $REGISTRY/bench/wheels:1" \
@@ -114,12 +132,14 @@ derive()
         "$(jq '.images[0].bytes / 1e9 * 100 | round / 100' "$STATE/derived.json") GB, in gzip" \
         "$(du -cb "${layers[@]}" | awk 'END { printf "%.2f", $1 / 1e9 }') GB."
     echo "derive fetches, checks, inflates (zlib, through libarchive) and reads, $readers layers at once; inflate-alone has"
-    echo "zlib inflate the same layers from files, one after the other, and nothing else. The peer copies with skopeo, unpacks with tar and asks cuobjdump of every"
-    echo "library. again: what layers say is remembered; asked: under 50 ms, and under 64 MiB of memory in both. RSS is the"
-    echo "largest process's; derive has $((readers + 1)) of that size."
+    echo "zlib inflate the same layers from files, one after the other, and nothing else. The peer copies with skopeo,"
+    echo "unpacks with tar and asks cuobjdump of every library. again: what layers say is remembered; asked: under 50 ms,"
+    echo "and under 64 MiB of memory in both. RSS is that of the largest process."
     [ ${#peers[@]} -gt 0 ] || echo "Not here, so not measured: cuobjdump (its wheel in DERIVE_WHEELS)."
     echo
     rows derive inflate-alone skopeo-tar-cuobjdump
+    echo
+    printf '%s\n' "| RSS of all processes of derive | MiB |" "|---|---|" "| together, at most | $memory |"
     echo
     rows derive-again true-derive
     echo

@@ -38,7 +38,7 @@ result=${RESULT:-$OCV_BUILD/bench.md}
 quick=${QUICK:-}
 rounds_small=${QUICK:+7}
 rounds_small=${rounds_small:-21}
-missing=$(for tool in docker-registry skopeo jq nginx; do command -v $tool >/dev/null || echo "$tool"; done)
+missing=$(for tool in docker-registry skopeo jq nginx curl; do command -v $tool >/dev/null || echo "$tool"; done)
 [ -z "$missing" ] || { echo "make bench needs $missing" >&2; exit 1; }
 
 state_start
@@ -251,6 +251,7 @@ print_ref()
     if command -v oras >/dev/null; then
         peers+=(oras-resolve "oras resolve --plain-http --platform linux/amd64 $REGISTRY/bench/app:1")
     fi
+    peers+=(curl-head "curl --silent --head http://$REGISTRY/v2/bench/app/manifests/1")
     alternate "$rounds_small" nothing \
         vpull-print-ref "$VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-of-daemon "OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
@@ -259,10 +260,11 @@ print_ref()
     echo "## Tag to digest, 8 entries, docker-registry on loopback, whole process"
     echo
     echo "vpull probes this machine, but for of-daemon, which asks variantd. ordinary is an"
-    echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing."
+    echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing;"
+    echo "curl-head is the floor of any program that asks with libcurl."
     echo
     rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary skopeo-inspect-raw \
-        crane-digest-platform oras-resolve
+        crane-digest-platform oras-resolve curl-head
     echo
 }
 
