@@ -112,10 +112,10 @@ derive()
     # with gzip, as layers in registries have
     skopeo --insecure-policy copy -q --dest-tls-verify=false "oci:$STATE/wheels" "docker://$REGISTRY/bench/wheels:1"
     rm -r "$STATE/wheels"
-    skopeo --insecure-policy copy -q --src-tls-verify=false "docker://$REGISTRY/bench/wheels:1" "dir:$STATE/layers"
+    skopeo --insecure-policy copy -q --src-tls-verify=false "docker://$REGISTRY/bench/wheels:1" "dir:$STATE/wheel-layers"
     while read -r again; do
-        layers+=("$STATE/layers/$again")
-    done < <(jq -r '.layers[].digest[7:]' "$STATE/layers/manifest.json")
+        layers+=("$STATE/wheel-layers/$again")
+    done < <(jq -r '.layers[].digest[7:]' "$STATE/wheel-layers/manifest.json")
     if derive_peer; then
         peers=(skopeo-tar-cuobjdump "sh $STATE/derive-peer")
     fi
@@ -144,5 +144,5 @@ derive()
     rows derive-again true-derive
     echo
     derive_forget
-    rm -r "$STATE/layers"
+    rm -r "$STATE/wheel-layers"
 }
