@@ -28,8 +28,8 @@ paste -d $'\x1f' "${runs[@]}" | awk -F $'\x1f' '
             a = a "|" left[i]
         return a
     }
-    # "12, 15" is two numbers
-    function range(a, b, c,    i, n, x, y, z, text, low, high) {
+    # "12 MiB, 15 MiB" is two numbers, each with what follows it
+    function range(a, b, c,    i, n, x, y, z, text, low, high, unit) {
         n = split(a, x, ","); split(b, y, ","); split(c, z, ",")
         for (i = 1; i <= n; i++) {
             low = high = x[i]
@@ -37,8 +37,12 @@ paste -d $'\x1f' "${runs[@]}" | awk -F $'\x1f' '
             if (z[i] + 0 < low + 0) low = z[i]
             if (y[i] + 0 > high + 0) high = y[i]
             if (z[i] + 0 > high + 0) high = z[i]
-            gsub(/ /, "", low); gsub(/ /, "", high)
-            text = text (i > 1 ? ", " : "") (low == high ? low : low "-" high)
+            unit = x[i]
+            sub(/^ *-?[0-9.]+ */, "", unit)
+            sub(/ *$/, "", unit)
+            sub(/^ */, "", low); sub(/[^-0-9.].*/, "", low)
+            sub(/^ */, "", high); sub(/[^-0-9.].*/, "", high)
+            text = text (i > 1 ? ", " : "") (low == high ? low : low "-" high) (unit == "" ? "" : " " unit)
         }
         return text
     }
