@@ -126,7 +126,7 @@ teardown_file()
     skopeo copy --quiet --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
         "oci:$STATE/layout:big" "docker://$PRIVATE/demo/big:1"
     printf '{"auths":{"%s":{"auth":"%s"}}}' "$PRIVATE" "$(printf user:secret | base64)" >"$STATE/auth.json"
-    run -0 script -qec "stty rows 40 cols 120; exec $VPULL --authfile $STATE/auth.json --to podman $PRIVATE/demo/big:1" /dev/null
+    run -0 script -qec "stty rows 40 cols 120; TERM=xterm exec $VPULL --authfile $STATE/auth.json --to podman $PRIVATE/demo/big:1" /dev/null
     digest=$(skopeo inspect --tls-verify=false --creds user:secret --format '{{.Digest}}' "docker://$PRIVATE/demo/big:1")
     id=$(jq -r '.layers[0].digest' "$STATE/layout/blobs/sha256/${digest#sha256:}")
     # rate and time left come after a second, when a fast machine is done
