@@ -51,6 +51,8 @@ VPULL=$installed/bin/vpull
 VARIANTCTL=$installed/bin/variantctl
 export OCV_DATADIR=$installed/share/ocivariant
 export OCV_LIBEXECDIR=$installed/libexec/ocivariant
+export STATE_DIRECTORY=$OCV_STATE_DIR # what variantd records must not reach this machine's own records
+mkdir -p "$STATE_DIRECTORY"
 
 # alternate ROUNDS PREPARE NAME COMMAND [NAME COMMAND]...: each command is a shell word list; before
 # every run PREPARE is called (outside the clock). The first round is not counted.

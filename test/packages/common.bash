@@ -84,6 +84,7 @@ host_tree()
     mount -t tmpfs -o mode=755 tmpfs "$work/over"
     mkdir "$work/over/upper" "$work/over/work"
     mount -t overlay -o "lowerdir=/,upperdir=$work/over/upper,workdir=$work/over/work" overlay "$tree"
+    rm -rf "$tree"/var/lib/ocivariant* "$tree"/etc/ocivariant # of this machine, if it is a node
     for dir in tmp root srv var/lib/containerd var/lib/containers var/lib/docker var/lib/ocivariant-snapshotter; do
         mkdir -p "$work/disk/$dir" "$tree/$dir"
         mount --bind "$work/disk/$dir" "$tree/$dir"
