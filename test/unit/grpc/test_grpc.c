@@ -1,131 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc: calls between our server and our client, and clients that misbehave. Text forms and
- * headers: test_grpc_text.c. */
-#include "lib/grpc/grpc.h"
-#include "ocivariant.h"
-#include "test/unit/suite.h"
-
-#include <nghttp2/nghttp2.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
-
-static char directory[] = "/tmp/ocv-grpc-XXXXXX", path[64];
-static struct grpc_server *server;
-static pthread_t server_thread;
-
-static int went; /* calls whose caller has gone; atomic */
-
-/* What the method's name asks for. */
-static void handle(void *data, struct grpc_call *call)
-{
-    const char *method = grpc_call_path(call);
-    size_t len = 0;
-    const uint8_t *request = grpc_call_request(call, &len);
-    (void)data;
-    if (!strcmp(method, "/t.T/Echo")) {
-        ck_assert_int_eq(grpc_call_send(call, request, len), OCV_OK);
-        grpc_call_finish(call, GRPC_OK, NULL);
-    } else if (!strcmp(method, "/t.T/Stream")) {
-        for (unsigned i = 0; i < 1000; i++)
-            if (grpc_call_send(call, &i, sizeof(i)) < 0)
-                return;
-        grpc_call_finish(call, GRPC_OK, NULL);
-    } else if (!strcmp(method, "/t.T/Metadata")) {
-        const char *value = grpc_call_metadata(call, "containerd-namespace");
-        ck_assert_int_eq(grpc_call_send(call, value ? value : "", value ? strlen(value) : 0),
-                         OCV_OK);
-        grpc_call_finish(call, GRPC_OK, NULL);
-    } else if (!strcmp(method, "/t.T/Slow")) {
-        for (int i = 0; i < 1000 && !grpc_call_cancelled(call); i++)
-            poll(NULL, 0, 5);
-        grpc_call_finish(call, grpc_call_cancelled(call) ? GRPC_CANCELLED : GRPC_OK, NULL);
-    } else if (!strcmp(method, "/t.T/Gone")) { /* one message, and no end while somebody waits */
-        struct pollfd gone = {.fd = grpc_call_gone_fd(call), .events = POLLIN};
-        ck_assert_int_eq(grpc_call_send(call, "", 0), OCV_OK);
-        grpc_call_push(call);
-        ck_assert_int_eq(poll(&gone, 1, -1), 1);
-        ck_assert(__atomic_load_n(grpc_call_gone(call), __ATOMIC_ACQUIRE) != 0);
-        __atomic_add_fetch(&went, 1, __ATOMIC_ACQ_REL);
-    } else if (!strcmp(method, "/t.T/Big")) {
-        char *bytes = calloc(1, GRPC_MESSAGE_MAX);
-        int status = grpc_call_send(call, bytes, GRPC_MESSAGE_MAX);
-        free(bytes);
-        grpc_call_finish(call, status < 0 ? GRPC_INTERNAL : GRPC_OK, NULL);
-    } else if (strcmp(method, "/t.T/Forget") != 0) {
-        grpc_call_finish(call, GRPC_FAILED_PRECONDITION, "image a: b%c\n\xc3\xa9 is no fit");
-    }
-}
-
-static void *serve(void *data)
-{
-    (void)data;
-    ck_assert_int_eq(grpc_server_run(server, NULL), OCV_OK);
-    return NULL;
-}
-
-static int bound_socket(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(directory + sizeof(directory) - 7, "XXXXXX", 6);
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/s", directory);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    ck_assert_int_eq(listen(fd, 128), 0);
-    return fd;
-}
-
-static void start(void)
-{
-    const struct grpc_server_options options = {.handle = handle};
-    ck_assert_int_eq(grpc_server_new(&options, bound_socket(), &server, NULL), OCV_OK);
-    ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
-}
-
-static void stop(void)
-{
-    grpc_server_stop(server);
-    pthread_join(server_thread, NULL);
-    grpc_server_free(server);
-    unlink(path);
-    rmdir(directory);
-}
-
-struct collected {
-    struct ocv_buffer bytes;
-    size_t n, stop_at;
-};
-
-static int collect(void *data, const uint8_t *message, size_t len)
-{
-    struct collected *c = data;
-    c->n++;
-    if (len)
-        ck_assert_int_eq(ocv_buffer_append(&c->bytes, message, len, NULL), OCV_OK);
-    return c->stop_at && c->n >= c->stop_at ? 1 : 0;
-}
-
-static struct grpc_result ask(struct grpc_client *client, const char *method, const void *request,
-                              size_t len, struct collected *out, int expected)
-{
-    const struct grpc_header headers[] = {{"containerd-namespace", "k8s.io"}};
-    struct grpc_result result;
-    struct ocv_error err = {0};
-    ocv_buffer_init(&out->bytes, 64u * 1024 * 1024);
-    int status = grpc_client_call(client, method, headers, 1, request, len, 120000, collect, out,
-                                  &result, &err);
-    ck_assert_msg(status == expected, "%s: %d %s", method, status, err.message);
-    return result;
-}
+/* lib/grpc: calls between our server and our client. Clients that misbehave: test_grpc_hostile.c;
+ * text forms and headers: test_grpc_text.c. */
+#include "test/unit/grpc/grpc_util.h"
 
 START_TEST(test_calls)
 {
@@ -183,81 +59,6 @@ START_TEST(test_large_request)
     grpc_client_free(client);
     stop();
     free(bytes);
-}
-END_TEST
-
-static ssize_t send_raw(nghttp2_session *session, const uint8_t *bytes, size_t len, int flags,
-                        void *data)
-{
-    (void)session, (void)flags;
-    return send(*(int *)data, bytes, len, MSG_NOSIGNAL);
-}
-
-static ssize_t read_empty_message(nghttp2_session *session, int32_t stream, uint8_t *out,
-                                  size_t size, uint32_t *flags, nghttp2_data_source *source,
-                                  void *data)
-{
-    (void)session, (void)stream, (void)source, (void)data;
-    ck_assert_uint_ge(size, 5);
-    memset(out, 0, 5);
-    *flags |= NGHTTP2_DATA_FLAG_EOF;
-    return 5;
-}
-
-#define HEADER(name, value)                                                                       \
-    {                                                                                             \
-        (uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value), strlen(name), strlen(value), \
-            0                                                                                     \
-    }
-
-/* Ask for 16 MiB within 50 ms, open every window, and read nothing. */
-static void ask_without_reading(int fd)
-{
-    const nghttp2_nv headers[] = {HEADER(":method", "POST"),
-                                  HEADER(":scheme", "http"),
-                                  HEADER(":path", "/t.T/Big"),
-                                  HEADER(":authority", "x"),
-                                  HEADER("content-type", "application/grpc"),
-                                  HEADER("grpc-timeout", "50m")};
-    const nghttp2_settings_entry window = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, INT32_MAX};
-    const nghttp2_data_provider body = {.read_callback = read_empty_message};
-    nghttp2_session_callbacks *callbacks = NULL;
-    nghttp2_session *session = NULL;
-    ck_assert_int_eq(nghttp2_session_callbacks_new(&callbacks), 0);
-    nghttp2_session_callbacks_set_send_callback(callbacks, send_raw);
-    ck_assert_int_eq(nghttp2_session_client_new(&session, callbacks, &fd), 0);
-    ck_assert_int_eq(nghttp2_submit_settings(session, 0, &window, 1), 0);
-    ck_assert_int_eq(nghttp2_submit_window_update(session, 0, 0, INT32_MAX - 65535), 0);
-    ck_assert_int_gt(nghttp2_submit_request(session, NULL, headers, 6, &body, NULL), 0);
-    ck_assert_int_eq(nghttp2_session_send(session), 0);
-    nghttp2_session_del(session);
-    nghttp2_session_callbacks_del(callbacks);
-}
-
-static int64_t server_cpu_ms(clockid_t clock)
-{
-    struct timespec now;
-    ck_assert_int_eq(clock_gettime(clock, &now), 0);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* An answer that is late and not read occupies no processor. */
-START_TEST(test_late_and_unread)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    clockid_t clock;
-    start();
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    ck_assert_int_eq(pthread_getcpuclockid(server_thread, &clock), 0);
-    ask_without_reading(fd);
-    poll(NULL, 0, 2500); /* past the deadline, and the second after which the stream is cut */
-    int64_t before = server_cpu_ms(clock);
-    poll(NULL, 0, 500);
-    ck_assert_int_lt(server_cpu_ms(clock) - before, 250);
-    close(fd);
-    stop();
 }
 END_TEST
 
@@ -409,76 +210,6 @@ START_TEST(test_gone)
 }
 END_TEST
 
-static int dial(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
-}
-
-/* Bytes that are not HTTP/2, half a preface, a flood of SETTINGS: other clients are still served.
- */
-START_TEST(test_rubbish)
-{
-    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    struct grpc_client *client = NULL;
-    int fds[200];
-    start();
-    for (int i = 0; i < 200; i++) {
-        fds[i] = dial();
-        const char *text = i % 3 == 0 ? "GET / HTTP/1.1\r\n\r\n" : preface;
-        size_t len = i % 3 == 1 ? 7 : strlen(text);
-        ck_assert_int_eq(send(fds[i], text, len, MSG_NOSIGNAL), (ssize_t)len);
-        if (i % 3 == 2) /* a frame longer than is allowed, of a type that is not known */
-            ck_assert_int_gt(send(fds[i], "\xff\xff\xff\x63\xff\x7f\xff\xff\xff", 9, MSG_NOSIGNAL),
-                             0);
-    }
-    struct collected c = {0};
-    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
-    ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
-    ocv_buffer_free(&c.bytes);
-    grpc_client_free(client);
-    for (int i = 0; i < 200; i++)
-        close(fds[i]);
-    stop();
-}
-END_TEST
-
-static int64_t cpu_ms(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
-}
-
-/* Without descriptors, who comes waits, and the loop does, too. */
-START_TEST(test_descriptors)
-{
-    struct grpc_client *client = NULL;
-    struct rlimit limit, low;
-    start();
-    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    int next = dup(0);
-    close(next);
-    low = (struct rlimit){(rlim_t)next + 1, limit.rlim_max};
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
-    int fd = dial(); /* the last one */
-    int64_t before = cpu_ms();
-    poll(NULL, 0, 1500);
-    ck_assert_int_lt(cpu_ms() - before, 200);
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    struct collected c = {0};
-    ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
-    ocv_buffer_free(&c.bytes);
-    grpc_client_free(client);
-    close(fd);
-    stop();
-}
-END_TEST
-
 /* A connection that waits in the client's pool does not outlive the server it was made to. */
 START_TEST(test_restart)
 {
@@ -489,18 +220,8 @@ START_TEST(test_restart)
         struct collected c = {0};
         ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
         ocv_buffer_free(&c.bytes);
-        grpc_server_stop(server);
-        pthread_join(server_thread, NULL);
-        grpc_server_free(server);
-        unlink(path);
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        memcpy(address.sun_path, path, strlen(path) + 1);
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-        ck_assert_int_eq(listen(fd, 16), 0);
-        const struct grpc_server_options options = {.handle = handle};
-        ck_assert_int_eq(grpc_server_new(&options, fd, &server, NULL), OCV_OK);
-        ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
+        stop_server();
+        start_again();
     }
     grpc_client_free(client);
     stop();
@@ -529,14 +250,11 @@ int main(void)
     TCase *tcase = tcase_create("grpc");
     tcase_set_timeout(tcase, 240); /* the largest messages take long under a sanitizer */
     tcase_add_test(tcase, test_calls);
-    tcase_add_test(tcase, test_late_and_unread);
     tcase_add_test(tcase, test_large_request);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
     tcase_add_test(tcase, test_pass_again);
     tcase_add_test(tcase, test_gone);
-    tcase_add_test(tcase, test_rubbish);
-    tcase_add_test(tcase, test_descriptors);
     tcase_add_test(tcase, test_restart);
     tcase_add_test(tcase, test_nobody);
     suite_add_tcase(suite, tcase);
