@@ -141,7 +141,7 @@ resolve()
     done
 }
 
-# 30 PCI devices, including a GPU: a recorded machine, or one made here
+# About 30 PCI devices, a GPU among them: a recorded machine, or one made here
 machine_of_30()
 {
     local recording=${OCV_FIXTURES:-../shared/fixtures}/pci/ghw-linux-amd64-accel-nvidia dir i file target
@@ -214,7 +214,7 @@ probe()
     alternate "$rounds_small" nothing \
         variantctl-probe-30 "$VARIANTCTL probe --format json --sysroot $STATE/machine" "${peers[@]}"
     devices=$(find "$STATE/machine/sys/bus/pci/devices" -mindepth 1 -maxdepth 1 | wc -l)
-    echo "## variantctl probe --sysroot, $devices PCI devices and a GPU, whole process, warm"
+    echo "## variantctl probe --sysroot, $devices PCI devices, a GPU among them, whole process, warm"
     echo
     rows variantctl-probe-30 lspci-n-30
     echo
