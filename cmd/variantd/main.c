@@ -23,12 +23,13 @@ static void raise_limits(void)
     }
 }
 
-/* Keep memory use low after a burst of blobs: memory that many threads took from few heaps can be
- * returned, and transfer buffers get their own mappings, which are unmapped when freed. */
+/* Keep memory use low after a burst of blobs: what many threads took from few heaps can be
+ * returned, which the last of them does. Buffers of blobs come from the heaps, too: in mappings of
+ * their own each blob would pay for new pages. */
 static void tame_malloc(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
-    (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    (void)mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 }
 
 /* A registry that floods us keeps a thread inside libcurl, where it cannot be interrupted. Exiting

@@ -145,8 +145,17 @@ static bool collect_ended(struct ocv_registry *registry)
     return any;
 }
 
-int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
+static int multi_error(CURLMcode code, struct ocv_error *err)
 {
+    return code == CURLM_OK
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
+}
+
+/* Drive all transfers. `*ended`: one of them has come to its end. */
+static int work(struct ocv_registry *registry, bool *ended, struct ocv_error *err)
+{
+    *ended = false;
     if (ocv_registry_interrupted(registry))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (registry->deadline && !ocv_registry_left(registry, 1)) {
@@ -155,14 +164,23 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
             err->http_status = 504;
         return OCV_ERR_NETWORK;
     }
-    wait_ms = ocv_registry_left(registry, wait_ms);
-    CURLMcode code = ocv_multi_perform(registry->multi);
-    if (code == CURLM_OK && !collect_ended(registry) && wait_ms > 0)
-        code =
-            curl_multi_poll(registry->multi, NULL, 0, wait_ms < POLL_MS ? wait_ms : POLL_MS, NULL);
-    if (code != CURLM_OK)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
-    return OCV_OK;
+    int status = multi_error(ocv_multi_perform(registry->multi), err);
+    *ended = status == OCV_OK && collect_ended(registry);
+    return status;
+}
+
+static int await(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
+{
+    wait_ms = ocv_registry_left(registry, wait_ms < POLL_MS ? wait_ms : POLL_MS);
+    return wait_ms > 0 ? multi_error(curl_multi_poll(registry->multi, NULL, 0, wait_ms, NULL), err)
+                       : OCV_OK;
+}
+
+int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
+{
+    bool ended;
+    int status = work(registry, &ended, err);
+    return status < 0 || ended ? status : await(registry, wait_ms, err);
 }
 
 int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
@@ -173,7 +191,12 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
         if (x->state == OCV_EXCHANGE_DONE)
             break;
         ocv_wait_report(x->registry, x);
-        int status = ocv_exchange_poll(x->registry, x->transfer.done ? 0 : wait_ms, err);
+        bool ended;
+        int status = work(x->registry, &ended, err);
+        if (status == OCV_OK && !ended && x->pause)
+            status = x->pause(x->data, err);
+        if (status == OCV_OK && !ended && !x->transfer.done)
+            status = await(x->registry, wait_ms, err);
         if (status == OCV_ERR_NETWORK) /* the poll does not know which exchange failed */
             (void)ocv_error_prefix(err, "%s", x->what);
         if (status < 0)

@@ -227,6 +227,8 @@ struct ocv_exchange {
     int (*begin)(void *data, struct ocv_exchange *exchange);
     /** Body bytes of a 2xx answer; NULL collects them in transfer.body. */
     int (*sink)(void *data, const char *bytes, size_t len, struct ocv_error *err);
+    /** All that came was given to `sink`, and no more is at hand. May be NULL. */
+    int (*pause)(void *data, struct ocv_error *err);
     void *data;
 
     /* results */
@@ -253,8 +255,7 @@ struct ocv_exchange {
 
 #define OCV_EXCHANGE_AGAIN 1
 
-/** Run until every exchange is done. Returns the status of the first that failed; each has its own.
- */
+/** Run until the exchange is done, and return its status. */
 int ocv_exchange_run(struct ocv_exchange *exchange, struct ocv_error *err);
 /** Make progress without waiting; `*wait_ms` becomes smaller if something is due sooner. */
 void ocv_exchange_step(struct ocv_exchange *exchange, int *wait_ms);

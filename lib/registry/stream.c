@@ -159,6 +159,7 @@ int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *
     if (s.exchange.registry)
         ocv_exchange_free(&s.exchange);
     ocv_hasher_free(s.hasher);
+    free(s.block);
     free(s.path);
     free(s.what);
     return status;

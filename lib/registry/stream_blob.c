@@ -4,7 +4,10 @@
  * first: a part by its Content-Range, byte for byte. */
 #include "lib/registry/stream_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define RECEIVED_AT_ONCE (128L * 1024) /* fits in the cache of a processor */
 
 static int64_t most_bytes(const struct ocv_streaming *s)
 {
@@ -115,13 +118,58 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (s->part && s->first >= 0)
         head.size = s->size;
     x->registry->deadline = 0; /* the rest takes as long as it takes */
-    return ocv_stream_give_head(s, &head, &x->error);
+    status = ocv_stream_give_head(s, &head, &x->error);
+    if (status == OCV_OK && s->request->buffer > 0 &&
+        !(s->block = malloc((size_t)s->request->buffer)))
+        status = ocv_error_nomem(&x->error);
+    return status;
+}
+
+/* The caller sends them, and the kernel still does so while they are hashed here. */
+static int give(struct ocv_streaming *s, const char *bytes, size_t len, struct ocv_error *err)
+{
+    const struct ocv_stream *q = s->request;
+    if (q->body && q->body(q->data, bytes, len))
+        return ocv_stream_stopped(err);
+    return s->hasher ? ocv_hasher_update(s->hasher, bytes, len, err) : OCV_OK;
+}
+
+static int give_gathered(struct ocv_streaming *s, struct ocv_error *err)
+{
+    size_t len = s->gathered;
+    s->gathered = 0;
+    return len ? give(s, s->block, len, err) : OCV_OK;
+}
+
+/* Nothing more has come yet, or ever will: what is here goes on now. */
+static int give_rest(void *data, struct ocv_error *err)
+{
+    struct ocv_streaming *s = data;
+    int status = give_gathered(s, err);
+    if (status < 0)
+        (void)ocv_error_prefix(err, "%s", s->what);
+    return status;
+}
+
+static int gather(struct ocv_streaming *s, const char *bytes, size_t len, struct ocv_error *err)
+{
+    size_t max = (size_t)s->request->buffer;
+    while (len) {
+        size_t n = len < max - s->gathered ? len : max - s->gathered;
+        memcpy(s->block + s->gathered, bytes, n);
+        s->gathered += n;
+        bytes += n;
+        len -= n;
+        int status = s->gathered == max ? give_gathered(s, err) : OCV_OK;
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
 }
 
 static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
     struct ocv_streaming *s = data;
-    const struct ocv_stream *q = s->request;
     size_t again = (int64_t)len < s->skip ? len : (size_t)s->skip;
     s->skip -= (int64_t)again;
     bytes += again;
@@ -133,11 +181,9 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
                              (long long)s->size);
     if (s->size < 0 && (int64_t)len > most_bytes(s) - s->offset) /* it may be endless */
         return too_large(s, err);
-    if (q->body && q->body(q->data, bytes, len))
-        return ocv_stream_stopped(err);
     s->offset += (int64_t)len;
     s->exchange.range_from += (int64_t)len;
-    return s->hasher ? ocv_hasher_update(s->hasher, bytes, len, err) : OCV_OK;
+    return s->block ? gather(s, bytes, len, err) : give(s, bytes, len, err);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------
@@ -163,10 +209,13 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
     x->data = s;
     if (get) {
         x->sink = pass_bytes;
-        x->buffer_size = s->request->buffer > 0 ? s->request->buffer : 128L * 1024;
+        x->pause = give_rest;
+        x->buffer_size = RECEIVED_AT_ONCE;
     }
     for (;;) {
         int status = ocv_exchange_run(x, err);
+        if (status == OCV_OK)
+            status = give_rest(s, err);
         if (status < 0)
             return status;
         if (!get || s->size < 0 || s->offset >= s->size)

@@ -15,7 +15,9 @@ struct ocv_streaming {
     bool part;                 /* the answer is a part of it */
     int64_t size;              /* bytes that were promised, -1 while unknown */
     int64_t first, total;      /* of a part: where it begins, -1 if not told; size of the blob */
-    int64_t offset;            /* bytes given to the caller */
+    int64_t offset;            /* bytes received, all but `gathered` given to the caller */
+    char *block;               /* request->buffer bytes, or NULL */
+    size_t gathered;           /* bytes in it */
     int64_t skip;              /* bytes to skip, from a server without Range */
 };
 

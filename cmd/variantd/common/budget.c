@@ -20,13 +20,23 @@ static void release_bytes(size_t bytes)
         pthread_cond_broadcast(&more);
 }
 
-bool budget_acquire(size_t bytes)
+static bool acquire(size_t bytes, size_t limit)
 {
     pthread_mutex_lock(&lock);
-    bool room = bytes <= BUDGET_BYTES - taken;
+    bool room = taken <= limit && bytes <= limit - taken;
     taken += room ? bytes : 0;
     pthread_mutex_unlock(&lock);
     return room;
+}
+
+bool budget_acquire(size_t bytes)
+{
+    return acquire(bytes, BUDGET_BYTES);
+}
+
+bool budget_acquire_spare(size_t bytes)
+{
+    return acquire(bytes, BUDGET_SPARE);
 }
 
 void budget_release(size_t bytes)

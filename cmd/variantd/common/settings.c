@@ -125,15 +125,6 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool is_loopback(const struct sockaddr_storage *address)
-{
-    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
-    if (address->ss_family == AF_INET)
-        return ntohl(four->sin_addr.s_addr) >> 24 == 127;
-    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-}
-
 static int copy_text(char **out, const char *text, struct ocv_error *err)
 {
     if (!text)
@@ -287,7 +278,7 @@ static int check_settings(const struct settings *s, struct ocv_error *err)
     socklen_t len;
     if (!ocv_address_parse(s->listen_address, &address, &len))
         return config_fault(s, "listen", err, "not " OCV_ADDRESS_FORM, "");
-    if (!is_loopback(&address)) {
+    if (!ocv_address_is_loopback(&address)) {
         config_fault(s, "listen", err, s->listen_address, " is not a loopback address");
         ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
         return OCV_ERR_CONFIG;

@@ -37,7 +37,9 @@ struct passthrough {
     char *list_link;
     struct ocv_buffer body;
     struct stream *stream;
-    size_t held; /* bytes reserved for it in the budget */
+    struct ocv_stream *question; /* while a registry is asked, else NULL */
+    size_t full;                 /* bytes that come at once as long as there are more */
+    size_t held;                 /* bytes reserved for it in the budget */
     int fd;
     int64_t from, size; /* the part of a file to send */
 };

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER (128u * 1024) /* one read of a blob; fits in the cache of a CPU */
+#define BUFFER (128u * 1024) /* one read of a blob */
+#define BLOCK (512u * 1024)  /* one write of it: the fewer, the less often the client wakes */
+#define PIECE (16u * 1024)   /* libcurl passes at most this much; less means that it has no more */
 #define SMALL (64 * 1024)    /* smaller blobs share a connection */
 
 /* Wake the request; false if it has left. */
@@ -96,6 +98,12 @@ static int on_head(void *data, const struct ocv_stream_head *head)
         return -1;
     if (fits_in_memory(head))
         return 0;
+    p->full = p->question ? PIECE : BUFFER;
+    if (p->question && budget_acquire_spare(BLOCK)) {
+        p->held += BLOCK;
+        p->question->buffer = BLOCK;
+        p->full = BLOCK;
+    }
     if (stream_new(head->status != 206, head->size, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !on_arrival(p);
@@ -105,7 +113,7 @@ static int on_body(void *data, const char *bytes, size_t len)
 {
     struct passthrough *p = data;
     if (p->stream)
-        return stream_push(p->stream, bytes, len);
+        return stream_push(p->stream, bytes, len, len >= p->full);
     return ocv_buffer_append(&p->body, bytes, len, NULL);
 }
 
@@ -125,7 +133,6 @@ static int ask_upstream(struct passthrough *p, struct client *client, struct ocv
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
         .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
-        .buffer = BUFFER,
         .head = on_head,
         .body = on_body,
         .data = p,
@@ -133,7 +140,10 @@ static int ask_upstream(struct passthrough *p, struct client *client, struct ocv
     metrics_upstream(p->mirror->metrics, passthrough_streams(p) ? "blob"
                                          : p->head_only         ? "head"
                                                                 : "get");
-    return ocv_registry_stream(client_registry(client), &question, err);
+    p->question = &question;
+    int status = ocv_registry_stream(client_registry(client), &question, err);
+    p->question = NULL;
+    return status;
 }
 
 static int ask_registry(struct passthrough *p, struct ocv_error *err)

@@ -18,8 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define PIECE (16u * 1024) /* libcurl passes at most this much; less means that it has no more */
-#define PARTS 4            /* of a chunk: its size, held bytes, new bytes, the end of the line */
+#define PARTS 4 /* of a chunk: its size, held bytes, new bytes, the end of the line */
 #define CHUNK_HEAD_MAX 24
 
 struct stream {
@@ -208,12 +207,12 @@ static size_t to_hold(const struct stream *s, int64_t come)
     return late < (int64_t)STREAM_HELD ? (size_t)late : STREAM_HELD;
 }
 
-int stream_push(struct stream *s, const char *bytes, size_t len)
+int stream_push(struct stream *s, const char *bytes, size_t len, bool more)
 {
     s->given += (int64_t)len;
     size_t out = s->n_held + len - to_hold(s, s->given);
     size_t old = out < s->n_held ? out : s->n_held, now = out - old;
-    if (out && !send_bytes(s, old, bytes, now, len >= PIECE))
+    if (out && !send_bytes(s, old, bytes, now, more && s->given != s->size))
         return 1;
     memmove(s->held, s->held + old, s->n_held - old);
     memcpy(s->held + s->n_held - old, bytes + now, len - now);

@@ -24,8 +24,9 @@ struct stream;
 int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void stream_put(struct stream *stream);
-/** Writer: blocks while the reader takes nothing. Non-zero: the reader has gone. */
-int stream_push(struct stream *stream, const char *bytes, size_t len);
+/** Writer: blocks while the reader takes nothing. `more`: more bytes are at hand, and will be
+ * pushed soon. Non-zero: the reader has gone. */
+int stream_push(struct stream *stream, const char *bytes, size_t len, bool more);
 /** Writer: all bytes were passed. `good` false: cut the connection before its end. */
 void stream_end(struct stream *stream, bool good);
 /** A body for that connection; it ends with the body if the size is known. Takes a reference. NULL:

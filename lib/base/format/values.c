@@ -62,3 +62,12 @@ bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t
     *len = sizeof(*six);
     return inet_pton(AF_INET6, host + 1, &six->sin6_addr) == 1;
 }
+
+bool ocv_address_is_loopback(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->ss_family == AF_INET)
+        return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}

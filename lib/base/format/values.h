@@ -14,5 +14,6 @@ bool ocv_duration_parse(const char *text, int64_t *ms);
 #define OCV_ADDRESS_FORM "ADDRESS:PORT (IPv6: [::1]:5050)"
 /** "127.0.0.1:5050", "localhost:5050", "[::1]:5050": no other name is looked up. */
 bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t *len);
+bool ocv_address_is_loopback(const struct sockaddr_storage *address);
 
 #endif

@@ -33,11 +33,14 @@ START_TEST(test_addresses)
         const char *text, *host;
         int family;
         unsigned port;
-    } good[] = {{"127.0.0.1:5050", "127.0.0.1", AF_INET, 5050},
-                {"localhost:0", "127.0.0.1", AF_INET, 0},
-                {"0.0.0.0:65535", "0.0.0.0", AF_INET, 65535},
-                {"[::1]:5050", "::1", AF_INET6, 5050},
-                {"[::]:1", "::", AF_INET6, 1}};
+        bool loopback;
+    } good[] = {{"127.0.0.1:5050", "127.0.0.1", AF_INET, 5050, true},
+                {"localhost:0", "127.0.0.1", AF_INET, 0, true},
+                {"127.255.0.9:1", "127.255.0.9", AF_INET, 1, true},
+                {"128.0.0.1:1", "128.0.0.1", AF_INET, 1, false},
+                {"0.0.0.0:65535", "0.0.0.0", AF_INET, 65535, false},
+                {"[::1]:5050", "::1", AF_INET6, 5050, true},
+                {"[::]:1", "::", AF_INET6, 1, false}};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct sockaddr_storage address;
         socklen_t len = 0;
@@ -53,6 +56,7 @@ START_TEST(test_addresses)
                   is_four ? (const void *)&four->sin_addr : (const void *)&six->sin6_addr, host,
                   sizeof(host));
         ck_assert_str_eq(host, good[i].host);
+        ck_assert_msg(ocv_address_is_loopback(&address) == good[i].loopback, "%s", good[i].text);
     }
 }
 END_TEST

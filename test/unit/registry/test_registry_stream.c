@@ -2,6 +2,8 @@
 /* Requests that are passed on: what the caller sees of each, and of each way to go wrong. */
 #include "test/unit/registry/registry_util.h"
 
+static long gathered; /* bytes, of every blob; 0: they are given as they come */
+
 struct seen {
     struct ocv_stream_head head;
     char link[256];
@@ -25,6 +27,7 @@ static int on_bytes(void *data, const char *bytes, size_t len)
 {
     struct seen *seen = data;
     ck_assert_uint_eq(seen->heads, 1);
+    ck_assert(!gathered || len <= (size_t)gathered);
     seen->bytes += (int64_t)len;
     if (seen->hasher)
         ck_assert_int_eq(ocv_hasher_update(seen->hasher, bytes, len, &err), 0);
@@ -44,7 +47,7 @@ static int stream(const char *repository, struct ocv_stream q, struct seen *seen
 
 static struct ocv_stream whole_blob(void)
 {
-    return (struct ocv_stream){.kind = OCV_STREAM_BLOB, .object = blob_digest};
+    return (struct ocv_stream){.kind = OCV_STREAM_BLOB, .object = blob_digest, .buffer = gathered};
 }
 
 /* What was passed on, in all: exactly the blob. */
@@ -254,6 +257,49 @@ START_TEST(caller_stops)
 }
 END_TEST
 
+/* Of a server that sends one byte and waits: it is not held back for more. */
+START_TEST(what_has_come_is_given)
+{
+    struct seen seen = {.stop_at = 1};
+    expect_error(stream("slow", whole_blob(), &seen), OCV_ERR_INTERRUPTED, "stopped");
+    ck_assert_int_eq(seen.bytes, 1);
+}
+END_TEST
+
+static void gather(void)
+{
+    gathered = 100000;
+    set_up();
+}
+
+static void give_as_they_come(void)
+{
+    gathered = 0;
+    set_up();
+}
+
+static void add_blobs(Suite *suite, const char *name, void (*begin)(void))
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_checked_fixture(tcase, begin, tear_down);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, whole_blob_passes);
+    tcase_add_test(tcase, broken_transfer_goes_on);
+    tcase_add_test(tcase, head_of_a_blob);
+    tcase_add_test(tcase, part_of_a_blob);
+    tcase_add_test(tcase, broken_part_goes_on);
+    tcase_add_loop_test(tcase, other_rest_of_a_part_is_refused, 0, 4);
+    tcase_add_test(tcase, part_breaks_many_times);
+    tcase_add_test(tcase, whole_instead_of_a_part);
+    tcase_add_test(tcase, blob_is_bounded);
+    tcase_add_test(tcase, wrong_bytes_are_found_at_the_end);
+    tcase_add_test(tcase, odd_status_is_whole);
+    tcase_add_test(tcase, other_part_is_refused);
+    tcase_add_test(tcase, caller_stops);
+    tcase_add_test(tcase, what_has_come_is_given);
+    suite_add_tcase(suite, tcase);
+}
+
 START_TEST(documents)
 {
     struct seen seen = {0};
@@ -367,22 +413,11 @@ int main(int argc, char **argv)
     (void)argc;
     find_tools(argv[0]);
     Suite *suite = suite_create("registry stream");
-    TCase *tcase = tcase_create("stream");
+    add_blobs(suite, "blobs", give_as_they_come);
+    add_blobs(suite, "blobs, gathered", gather);
+    TCase *tcase = tcase_create("documents");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, whole_blob_passes);
-    tcase_add_test(tcase, broken_transfer_goes_on);
-    tcase_add_test(tcase, head_of_a_blob);
-    tcase_add_test(tcase, part_of_a_blob);
-    tcase_add_test(tcase, broken_part_goes_on);
-    tcase_add_loop_test(tcase, other_rest_of_a_part_is_refused, 0, 4);
-    tcase_add_test(tcase, part_breaks_many_times);
-    tcase_add_test(tcase, whole_instead_of_a_part);
-    tcase_add_test(tcase, blob_is_bounded);
-    tcase_add_test(tcase, wrong_bytes_are_found_at_the_end);
-    tcase_add_test(tcase, odd_status_is_whole);
-    tcase_add_test(tcase, other_part_is_refused);
-    tcase_add_test(tcase, caller_stops);
     tcase_add_test(tcase, documents);
     tcase_add_test(tcase, bytes_too_many);
     tcase_add_test(tcase, unchanged_document);

@@ -45,4 +45,17 @@ START_TEST(registry_has_its_share)
 }
 END_TEST
 
-RUN_TESTS("variantd room", wait_ends_in_time, registry_has_its_share)
+START_TEST(spare_room_ends_early)
+{
+    ck_assert(!budget_acquire_spare(BUDGET_SPARE + 1));
+    ck_assert(budget_acquire_spare(BUDGET_SPARE));
+    ck_assert(!budget_acquire_spare(1));
+    ck_assert(budget_acquire(1));
+    ck_assert(!budget_acquire_spare(1));
+    budget_release(2);
+    ck_assert(budget_acquire_spare(1));
+    budget_release(BUDGET_SPARE);
+}
+END_TEST
+
+RUN_TESTS("variantd room", wait_ends_in_time, registry_has_its_share, spare_room_ends_early)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -144,6 +145,25 @@ START_TEST(a_restart_binds_at_once)
 }
 END_TEST
 
+/* A machine may have another default for the network; sockets of clients are as the listener is. */
+START_TEST(loopback_is_sent_to_at_once)
+{
+    struct listening listening;
+    char name[16] = "";
+    socklen_t len = sizeof(name);
+    ck_assert_int_eq(listen_tcp("127.0.0.1:0", -1, &listening, &err), OCV_OK);
+    int client = dial(listening.port), served = -1;
+    while ((served = accept(listening.fd, NULL, NULL)) < 0 && errno == EAGAIN)
+        usleep(1000);
+    ck_assert_int_ge(served, 0);
+    ck_assert_int_eq(getsockopt(served, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+    ck_assert_str_eq(name, "reno");
+    close(served);
+    close(client);
+    close(listening.fd);
+}
+END_TEST
+
 START_TEST(what_was_kept_for_another_address_is_closed)
 {
     struct listening first, next;
@@ -261,6 +281,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, nobody_else_gets_the_address);
     tcase_add_test(tcase, a_restart_binds_at_once);
+    tcase_add_test(tcase, loopback_is_sent_to_at_once);
     tcase_add_test(tcase, what_was_kept_for_another_address_is_closed);
     tcase_add_test(tcase, the_kernel_tells_who_listens);
     tcase_add_test(tcase, whoever_is_in_our_place_is_named);

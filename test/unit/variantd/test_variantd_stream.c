@@ -46,7 +46,7 @@ static void *write_all(void *data)
         size_t n = plan.chunk < plan.bytes - at ? plan.chunk : plan.bytes - at;
         for (size_t i = 0; i < n; i++)
             chunk[i] = byte_at(at + i);
-        gone = stream_push(stream, chunk, n);
+        gone = stream_push(stream, chunk, n, n >= plan.chunk);
         at += n;
         if (plan.pause)
             usleep(plan.pause);
