@@ -290,7 +290,7 @@ include test/test.mk
 # ---- manual pages, of what the programs say with --help and of the documentation -----------------
 # as PROVIDERS_INDEX above: to build for another machine, HELP_OF is a build for this one
 HELP_OF ?= $(BUILD)
-MAN_SRC := contrib/man-pages $(shell awk '!/^\#/ { print $$3 }' contrib/man-pages)
+MAN_SRC := contrib/man-pages $(shell awk '/^[a-z]/ { print $$3 }' contrib/man-pages)
 $(BUILD)/man/vpull.1: $(PROGRAMS) $(HELPERS) contrib/man.sh contrib/man.awk contrib/man-page.awk $(MAN_SRC) contrib/debian/changelog VERSION
 	contrib/man.sh $(HELP_OF) $(@D)
 

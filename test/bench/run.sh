@@ -254,7 +254,7 @@ print_ref()
         peers+=(oras-resolve "oras resolve --plain-http --platform linux/amd64 $REGISTRY/bench/app:1")
     fi
     peers+=(curl-head "curl --silent --head http://$REGISTRY/v2/bench/app/manifests/1")
-    alternate "$rounds_small" nothing \
+    alternate $((3 * rounds_small)) nothing \
         vpull-print-ref "$VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-of-daemon "OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-ordinary "$VPULL --print-ref $REGISTRY/bench/ordinary:1" "${peers[@]}"
@@ -320,8 +320,8 @@ start_registry
 {
     echo "# Benchmarks"
     echo
-    echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
-        "$(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
+    echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)," \
+        "TCP $(</proc/sys/net/ipv4/tcp_congestion_control); $(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
     echo
     for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive}; do
         "$part"
