@@ -39,10 +39,12 @@ LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie
 
 # All that the core needs of libcrypto is SHA-2. Taken from libcrypto.a it is 50 KB; libcrypto.so takes
-# as long to load as a probe of the machine does. CRYPTO_LIBS=-lcrypto for the shared library.
+# as long to load as a probe of the machine does. libyaml is loaded by every command and used by few.
+# CRYPTO_LIBS=-lcrypto and YAML_LIBS=-lyaml for the shared libraries.
 links = $(shell echo '$(2)' | $(CC) -shared -fPIC -Wl,-z,defs -o /dev/null -x c - -x none $(1) 2>/dev/null && echo '$(1)')
 CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,int SHA512_Init(void *c); int ocv(void *c) { return SHA512_Init(c); })),-lcrypto)
-DATA_LIBS     := -ljansson -lyaml
+YAML_LIBS     ?= $(or $(if $(SAN),,$(call links,-l:libyaml.a,int yaml_parser_initialize(void *p); int ocv(void *p) { return yaml_parser_initialize(p); })),-lyaml)
+DATA_LIBS     := -ljansson $(YAML_LIBS)
 CORE_LIBS     := $(DATA_LIBS) -lcrypto -lpthread
 # libcrypto first: symbols are looked for in this order, and half of all that are looked for are its own
 REGISTRY_LIBS := -lcrypto -lssl -lcurl $(CORE_LIBS)
@@ -218,7 +220,7 @@ PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A)
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
 	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(PROGRAM_A) $(BASE_A) $(LAZY_A),$$(filter %.a,$$^)) $(PROGRAM_A) $$(filter $(LAZY_A),$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
+	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
@@ -270,7 +272,7 @@ $(NODE_SETUP_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/kube
 $(BUILD)/libexec/ocivariant-node-setup: $(call obj,plugins/kubernetes/main.c) $(NODE_SETUP_A) $(PROGRAM_A) $(BASE_A) $(SHARED)
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_ALL) $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -Wl$(comma)-rpath$(comma)'$$ORIGIN/..') -L$(BUILD) -Wl,--as-needed \
-	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
+	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
 
 # ---- without shared libraries ------------------------------------------------------------------
 include contrib/static/static.mk
