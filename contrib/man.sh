@@ -25,12 +25,12 @@ help()
     LD_LIBRARY_PATH=$programs "$file" "$@"
 }
 
-# also PAGE...: lines of the section "see also", without the page itself
+# also PAGE...: lines of the section "see also", without the page itself; awk -v reads a backslash of two
 also()
 {
     for other; do
         [ "$other" = "$name($section)" ] || echo "$other"
-    done | sed 's/^\(.*\)(\(.\))$/.BR \1 (\2),/; $s/,$//; s/-/\\-/g'
+    done | sed 's/^\(.*\)(\(.\))$/.BR \1 (\2),/; $s/,$//; s/-/\\\\-/g'
 }
 
 # page NAME SECTION SUMMARY ALSO COMMAND...: one page, and those of its verbs
