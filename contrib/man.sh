@@ -25,7 +25,8 @@ help()
     LD_LIBRARY_PATH=$programs "$file" "$@"
 }
 
-# also PAGE...: lines of the section "see also", without the page itself; awk -v reads a backslash of two
+# also PAGE...: lines of the section "see also", without the page itself. Each backslash is doubled:
+# awk -v takes one away.
 also()
 {
     for other; do
