@@ -24,8 +24,13 @@ void grpc_call_release(struct grpc_call *call)
     struct grpc_server *s = call->server;
     pthread_mutex_lock(&s->lock);
     bool last = --call->references == 0;
-    if (last)
+    if (last) {
         s->requests -= call->counted;
+        if (call->gone_fd >= 0 && !call->told && s->n_spare < SPARE_MAX) {
+            s->spare[s->n_spare++] = call->gone_fd;
+            call->gone_fd = -1;
+        }
+    }
     pthread_mutex_unlock(&s->lock);
     if (!last)
         return;
@@ -68,7 +73,6 @@ struct grpc_call *grpc_call_new(struct connection *c, int32_t stream)
     return call;
 }
 
-/* The stream is closed: the worker may still be busy, but its answer is dropped. */
 void grpc_call_forget(struct grpc_call *call)
 {
     *call->link = call->sibling;
@@ -76,8 +80,8 @@ void grpc_call_forget(struct grpc_call *call)
         call->sibling->link = call->link;
     pthread_mutex_lock(&call->server->lock);
     __atomic_store_n(&call->gone, 1, __ATOMIC_RELEASE);
-    if (call->gone_fd >= 0)
-        (void)eventfd_write(call->gone_fd, 1);
+    if (call->gone_fd >= 0 && !call->ended)
+        call->told = eventfd_write(call->gone_fd, 1) == 0;
     call->connection = NULL;
     pthread_cond_broadcast(&call->room);
     pthread_mutex_unlock(&call->server->lock);
@@ -126,10 +130,14 @@ const volatile int *grpc_call_gone(const struct grpc_call *call)
 
 int grpc_call_gone_fd(struct grpc_call *call)
 {
-    pthread_mutex_lock(&call->server->lock);
-    if (call->gone_fd < 0)
-        call->gone_fd = eventfd(call->gone ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_unlock(&call->server->lock);
+    struct grpc_server *s = call->server;
+    pthread_mutex_lock(&s->lock);
+    if (call->gone_fd < 0) {
+        call->told = call->gone;
+        call->gone_fd = !call->told && s->n_spare ? s->spare[--s->n_spare]
+                                                  : eventfd(call->told, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    pthread_mutex_unlock(&s->lock);
     return call->gone_fd;
 }
 
@@ -233,6 +241,7 @@ static bool set_status(struct grpc_call *call, enum grpc_code code, const char *
 void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message)
 {
     pthread_mutex_lock(&call->server->lock);
+    call->ended = true;
     (void)set_status(call, code, message);
     pthread_mutex_unlock(&call->server->lock);
     grpc_call_push(call);
@@ -267,6 +276,7 @@ int grpc_call_begin(struct grpc_call *call, const struct ocv_buffer *headers)
 void grpc_call_end(struct grpc_call *call, const struct ocv_buffer *trailers)
 {
     pthread_mutex_lock(&call->server->lock);
+    call->ended = true;
     if (!call->finished) {
         call->finished = call->pending = true;
         call->code = GRPC_RESOURCE_EXHAUSTED; /* where there is no memory */

@@ -24,12 +24,29 @@ static struct client_call *call_of(struct link *l, int32_t stream)
     return l->call && l->call->stream == stream ? l->call : NULL;
 }
 
+static void take_status(struct client_call *call, const char *text)
+{
+    char *end = NULL;
+    long code = strtol(text, &end, 10);
+    call->has_status = true;
+    call->result->code = *text && !*end && code >= 0 && code <= GRPC_UNAUTHENTICATED
+                             ? (enum grpc_code)code
+                             : GRPC_UNKNOWN;
+}
+
+static void take_message(struct client_call *call, const char *value, size_t len)
+{
+    char text[3072];
+    snprintf(text, sizeof(text), "%.*s", (int)(len < sizeof(text) ? len : sizeof(text) - 1), value);
+    grpc_decode_message(text, call->result->message, sizeof(call->result->message));
+}
+
+/* nghttp2 ends each value with a NUL, and refuses those that have one. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
                      void *data)
 {
     struct client_call *call = call_of(data, frame->hd.stream_id);
-    char text[3072];
     (void)session, (void)flags;
     if (!call)
         return 0;
@@ -37,20 +54,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         call->bad = GRPC_RESOURCE_EXHAUSTED;
         call->stopped = true;
     }
-    snprintf(text, sizeof(text), "%.*s",
-             (int)(value_len < sizeof(text) ? value_len : sizeof(text) - 1), value);
-    if (name_len == 7 && memcmp(name, ":status", 7) == 0) {
-        call->http = strtol(text, NULL, 10);
-    } else if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0) {
-        char *end = NULL;
-        long code = strtol(text, &end, 10);
-        call->has_status = true;
-        call->result->code = *text && !*end && code >= 0 && code <= GRPC_UNAUTHENTICATED
-                                 ? (enum grpc_code)code
-                                 : GRPC_UNKNOWN;
-    } else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0) {
-        grpc_decode_message(text, call->result->message, sizeof(call->result->message));
-    }
+    if (name_len == 7 && memcmp(name, ":status", 7) == 0)
+        call->http = strtol((const char *)value, NULL, 10);
+    else if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0)
+        take_status(call, (const char *)value);
+    else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0)
+        take_message(call, (const char *)value, value_len);
     return 0;
 }
 

@@ -80,10 +80,10 @@ struct grpc_call;
 
 struct grpc_server_options {
     /** Answer a call: send messages, then finish it, once, before returning. Runs in one of
-     *  `workers` threads; the call is freed after it returns. */
+     *  several threads, grpc_server_run's among them; the call is freed after it returns. */
     void (*handle)(void *data, struct grpc_call *call);
     void *data;
-    void (*tick)(void *data); /**< about once a second, from the loop's thread; may be NULL */
+    void (*tick)(void *data); /**< about once a second, never twice at once; may be NULL */
     unsigned workers;  /**< calls at once; each is a thread, started when it is needed. 0: 4 */
     unsigned drain_ms; /**< 0: GRPC_DRAIN_MS */
     /** For proxies: requests and answers are bytes as the wire has them, any number of messages
@@ -112,8 +112,8 @@ int64_t grpc_call_left(const struct grpc_call *call);
 bool grpc_call_cancelled(struct grpc_call *call);
 /** Not 0 once the caller has gone; read atomically, while the handler runs. */
 const volatile int *grpc_call_gone(const struct grpc_call *call);
-/** Readable once the caller has gone, while the handler runs; never read. -1 where there is none.
- */
+/** Readable once the caller has gone, until the handler ends the call; never read. -1 where there
+ * is none. */
 int grpc_call_gone_fd(struct grpc_call *call);
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len);
 /** Send one message. It leaves with the call's end, with grpc_call_push, or when more than 4 MiB

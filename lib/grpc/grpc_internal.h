@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Internals of the server. One thread, the loop, receives the frames of all connections; workers
- * answer calls, and send the answers themselves. A call has two owners: its connection, until its
- * stream is closed, and the worker, until it has returned.
+/* Internals of the server. Its threads are equal: grpc_server_run's own, and workers. Each of them
+ * waits for events of all connections (the loop), receives frames, and when a call is complete,
+ * answers it, and sends the answer itself: no other thread has to be woken first. One thread at
+ * least stays in the loop; calls for which there is none wait in the queue. A call has two owners:
+ * its connection, until its stream is closed, and the thread that answers it, until it has
+ * returned.
  *
  * Two locks: `frames` is for connections, their nghttp2 sessions and what of a call is theirs,
- * `lock` for what workers and the loop share. Who wants both takes `frames` first. Handlers are
+ * `lock` for what else the threads share. Who wants both takes `frames` first. Handlers are
  * called with neither held, and may hold locks of their own when they send: nothing that runs with
  * `frames` held, options.log included, may take those. */
 #ifndef OCV_GRPC_INTERNAL_H
@@ -21,9 +24,10 @@
 #define WAITING_MAX (4u * 1024 * 1024) /* bytes of an answer that a slow peer has not taken */
 #define PASSED_MAX (256u * 1024)       /* likewise, of one that is passed on in pieces */
 #define GRPC_HEADER_BLOCK_MAX (2 * GRPC_HEADERS_MAX) /* as nghttp2 counts what it sends */
-#define QUEUE_MAX 4096u                              /* calls that wait for a worker */
+#define QUEUE_MAX 4096u                              /* calls that wait for a thread */
 #define GRPC_CUT_MS 1000 /* past its deadline, that a call's answer may still be taken */
 #define WORKER_STACK (512u * 1024)
+#define SPARE_MAX 8u
 
 struct connection;
 
@@ -46,6 +50,7 @@ struct grpc_call {
     int gone; /* atomic for readers without the lock */
     int gone_fd;
     bool finished, pending, woken, headers_sent; /* pending: since the last push */
+    bool ended, told;                            /* by its handler; it was told by `gone_fd` */
     struct ocv_buffer head, tail;                /* instead of ours, where they are not empty */
     uint8_t *out;
     size_t out_len, out_size, out_sent;
@@ -57,6 +62,7 @@ struct grpc_call {
 struct connection {
     struct connection *next, **link;
     struct grpc_server *server;
+    uint64_t id; /* in its events: when they are looked at, it may be closed already */
     int fd;
     nghttp2_session *session;
     struct grpc_call *calls;
@@ -67,19 +73,24 @@ struct connection {
 
 struct grpc_server {
     struct grpc_server_options options;
-    int listen_fd, epoll, wake;
+    int listen_fd, epoll, wake, clock;
     struct connection *connections;
     size_t n_connections;
+    uint64_t last_id;
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;
     pthread_mutex_t frames, lock;
-    pthread_cond_t work;
     struct grpc_call *queue, **queue_end;
-    size_t n_queue, n_running, n_idle;
+    size_t n_queue, n_running, n_in_loop;
     size_t requests; /* bytes of them that count to GRPC_REQUESTS_MAX */
     struct grpc_call *woken;
-    bool stopping, workers_stop;
-    int64_t stopping_since, drain_ms, ticked;
+    int spare[SPARE_MAX]; /* eventfds that were not written to, for the next calls */
+    size_t n_spare;
+    bool stopping;
+    bool over;    /* the loop has ended; */
+    int fault;    /* with this errno, or 0 */
+    bool ticking; /* a thread is in options.tick */
+    int64_t stopping_since, drain_ms;
     int64_t full_until; /* no descriptor was left: nothing is accepted until then; 0: all are */
     int stop_asked;     /* atomic: also set by signal handlers */
     pthread_t *threads;
@@ -93,24 +104,25 @@ nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size
 /* ---- calls (call.c)
  * -------------------------------------------------------------------------- */
 
-/** Have the loop look at what is woken. */
+/** Have a thread of the loop look at what there is to do. */
 void grpc_wake(struct grpc_server *server);
 /** grpc_call_finish where `frames` is held: the loop sends it. */
 void grpc_call_refuse(struct grpc_call *call, enum grpc_code code, const char *message);
 /** A call on a connection's stream. NULL without memory. */
 struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
-/** Its stream is closed: the worker may still be busy, but its answer is dropped. */
+/** Its stream is closed: its handler may still be busy, but the answer is dropped. */
 void grpc_call_forget(struct grpc_call *call);
 void grpc_call_release(struct grpc_call *call);
 
 /* ---- workers (workers.c)
  * --------------------------------------------------------------------- */
 
-/** The request is complete: check it and give it to a worker. */
+/** The request is complete: check it and put it into the queue. */
 void grpc_call_dispatch(struct grpc_call *call);
-int grpc_workers_start(struct grpc_server *server, struct ocv_error *err) OCV_WARN_UNUSED;
-/** End and join them. */
-void grpc_workers_stop(struct grpc_server *server);
+/** Be in the loop and answer calls, with as many workers as it takes, until it is over. */
+int grpc_workers_run(struct grpc_server *server, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Join them, and drop the calls that are left. */
+void grpc_workers_join(struct grpc_server *server);
 
 /* ---- streams (stream.c)
  * ---------------------------------------------------------------------- */
@@ -122,6 +134,9 @@ bool grpc_stream_advance(struct grpc_call *call);
 
 /* ---- connections (server.c)
  * ------------------------------------------------------------------ */
+
+/** Wait for events and handle them. True: the loop is over. */
+bool grpc_server_turn(struct grpc_server *server);
 
 /** Send what waits for the peer, as far as it takes it. */
 void grpc_connection_flush(struct connection *connection);

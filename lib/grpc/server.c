@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The loop: connections from accept to close, and the events that wake it. It holds `frames`
- * except while it waits and ticks. */
+/* The loop: connections from accept to close, and the events that wake it. A thread holds `frames`
+ * while it handles them. Events are edge-triggered, so that each wakes one thread. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
@@ -11,10 +11,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define EVENTS 64
 #define TICK_MS 1000
+#define TURNS 16 /* reads of one connection, or new connections, then the others' turn */
+
+enum { ID_LISTEN, ID_WAKE, ID_CLOCK, ID_CONNECTION };
 
 static void log_line(const struct grpc_server *s, const char *line)
 {
@@ -22,8 +26,20 @@ static void log_line(const struct grpc_server *s, const char *line)
         s->options.log(s->options.data, line);
 }
 
+/* `op` EPOLL_CTL_MOD has what is ready reported again. */
+static int watch(const struct grpc_server *s, int op, int fd, uint32_t events, uint64_t id)
+{
+    struct epoll_event event = {.events = events | EPOLLET, .data.u64 = id};
+    return epoll_ctl(s->epoll, op, fd, &event);
+}
+
 /* ---- connections -------------------------------------------------------------------------------
  */
+
+static int watch_connection(const struct connection *c, int op)
+{
+    return watch(c->server, op, c->fd, EPOLLIN | (c->writing ? EPOLLOUT : 0u), c->id);
+}
 
 static void connection_close(struct connection *c)
 {
@@ -47,9 +63,8 @@ void grpc_connection_flush(struct connection *c)
         c->failed = true;
     bool wants = grpc_outbox_waits(&c->out, c->session);
     if (wants != c->writing) {
-        struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0u), .data.ptr = c};
-        epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, c->fd, &event);
         c->writing = wants;
+        (void)watch_connection(c, EPOLL_CTL_MOD);
     }
     if (!wants && !nghttp2_session_want_read(c->session))
         c->failed = true;
@@ -79,35 +94,31 @@ static void advance_woken(struct grpc_server *s)
 static void receive_bytes(struct connection *c)
 {
     uint8_t bytes[16384];
-    for (int turn = 0; turn < 16 && !c->failed; turn++) { /* then the others' turn */
+    int turn = 0;
+    for (; turn < TURNS && !c->failed; turn++) {
         ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) /* epoll reports what comes next */
             break;
         if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
             c->failed = true;
-        if (n < (ssize_t)sizeof(bytes)) /* epoll reports what comes next */
-            break;
     }
+    if (turn == TURNS)
+        (void)watch_connection(c, EPOLL_CTL_MOD);
     grpc_connection_flush(c);
 }
 
-/* On EMFILE the listening socket stays readable; stop watching it so the loop does not spin. */
+/* After EMFILE a connection waits in the backlog: look at it again when there may be descriptors.
+ */
 static void let_in(struct grpc_server *s, bool yes)
 {
-    struct epoll_event event = {.events = yes ? EPOLLIN : 0u, .data.ptr = &s->listen_fd};
-    epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listen_fd, &event);
+    (void)watch(s, EPOLL_CTL_MOD, s->listen_fd, yes ? EPOLLIN : 0u, ID_LISTEN);
     s->full_until = yes ? 0 : ocv_clock_ms() + TICK_MS;
 }
 
-static void accept_one(struct grpc_server *s)
+static void add_connection(struct grpc_server *s, int fd)
 {
-    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        log_line(s, "no file descriptor is left: a connection must wait");
-        let_in(s, false);
-    }
-    if (fd < 0)
-        return;
     struct connection *c = s->n_connections < GRPC_CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, GRPC_STREAMS_MAX},
@@ -121,6 +132,7 @@ static void accept_one(struct grpc_server *s)
         return;
     }
     c->server = s;
+    c->id = s->last_id++;
     c->fd = fd;
     c->since = ocv_clock_ms();
     c->next = s->connections;
@@ -129,11 +141,26 @@ static void accept_one(struct grpc_server *s)
         c->next->link = &c->next;
     s->connections = c;
     s->n_connections++;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
-    if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ||
+    if (watch_connection(c, EPOLL_CTL_ADD) < 0 ||
         nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, 3) != 0)
         c->failed = true;
     grpc_connection_flush(c);
+}
+
+static void accept_some(struct grpc_server *s)
+{
+    int fd, turn = 0;
+    do {
+        fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0)
+            add_connection(s, fd);
+    } while (++turn < TURNS && (fd >= 0 || errno == EINTR || errno == ECONNABORTED));
+    if (turn == TURNS)
+        (void)watch(s, EPOLL_CTL_MOD, s->listen_fd, EPOLLIN, ID_LISTEN);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        log_line(s, "no file descriptor is left: a connection must wait");
+        let_in(s, false);
+    }
 }
 
 /* Past their deadline, calls end; where even that answer is not read, the stream is cut. */
@@ -198,19 +225,31 @@ static void begin_stop(struct grpc_server *s)
     }
 }
 
+static struct connection *find_connection(const struct grpc_server *s, uint64_t id)
+{
+    struct connection *c = s->connections;
+    while (c && c->id != id)
+        c = c->next;
+    return c;
+}
+
+static void handle_connection(const struct grpc_server *s, const struct epoll_event *event)
+{
+    struct connection *c = find_connection(s, event->data.u64);
+    if (c && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        receive_bytes(c);
+    else if (c)
+        grpc_connection_flush(c);
+}
+
+/* The eventfd is not read: each write to it is an event. */
 static void handle_events(struct grpc_server *s, const struct epoll_event *events, int n)
 {
-    uint64_t ignored;
     for (int i = 0; i < n; i++) {
-        void *who = events[i].data.ptr;
-        if (who == &s->listen_fd)
-            accept_one(s);
-        else if (who == &s->wake)
-            (void)!read(s->wake, &ignored, sizeof(ignored)); /* all that was written */
-        else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-            receive_bytes(who);
-        else
-            grpc_connection_flush(who);
+        if (events[i].data.u64 == ID_LISTEN && !s->stopping)
+            accept_some(s);
+        else if (events[i].data.u64 >= ID_CONNECTION)
+            handle_connection(s, &events[i]);
     }
     advance_woken(s);
     if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
@@ -221,35 +260,68 @@ static void handle_events(struct grpc_server *s, const struct epoll_event *event
 /* Without `frames`: it may wait for locks of handlers. */
 static void tick(struct grpc_server *s)
 {
-    int64_t now = ocv_clock_ms();
-    if (!s->options.tick || now - s->ticked < TICK_MS)
+    pthread_mutex_lock(&s->lock);
+    bool mine = s->options.tick && !s->ticking;
+    size_t leaves = mine && s->n_in_loop > 1; /* the loop, if that has another thread */
+    bool calls = s->queue;
+    s->ticking = s->ticking || mine;
+    s->n_in_loop -= leaves;
+    pthread_mutex_unlock(&s->lock);
+    if (!mine)
         return;
-    s->ticked = now;
+    if (calls && leaves)
+        grpc_wake(s);
     s->options.tick(s->options.data);
+    pthread_mutex_lock(&s->lock);
+    s->ticking = false;
+    s->n_in_loop += leaves;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool grpc_server_turn(struct grpc_server *s)
+{
+    struct epoll_event events[EVENTS];
+    uint64_t ignored;
+    int n = epoll_wait(s->epoll, events, EVENTS, -1);
+    int fault = n < 0 && errno != EINTR ? errno : 0;
+    pthread_mutex_lock(&s->frames);
+    handle_events(s, events, n);
+    bool over = fault || (s->stopping && is_drained(s));
+    if (fault)
+        s->fault = fault;
+    pthread_mutex_unlock(&s->frames);
+    for (int i = 0; i < n; i++)
+        if (events[i].data.u64 == ID_CLOCK && read(s->clock, &ignored, sizeof(ignored)) > 0)
+            tick(s);
+    return over;
 }
 
 int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
 {
-    struct epoll_event events[EVENTS];
-    int status = OCV_OK;
-    pthread_mutex_lock(&s->frames);
-    while (status == OCV_OK && (!s->stopping || !is_drained(s))) {
-        pthread_mutex_unlock(&s->frames);
-        tick(s);
-        int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
-        if (n < 0 && errno != EINTR)
-            status = ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
-        pthread_mutex_lock(&s->frames);
-        handle_events(s, events, n);
-    }
-    pthread_mutex_unlock(&s->frames);
-    return status;
+    int status = grpc_workers_run(s, err);
+    return status == OCV_OK && s->fault
+               ? ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(s->fault))
+               : status;
 }
 
 void grpc_server_stop(struct grpc_server *s)
 {
     __atomic_store_n(&s->stop_asked, 1, __ATOMIC_RELEASE);
     grpc_wake(s);
+}
+
+static bool open_loop(struct grpc_server *s)
+{
+    const struct itimerspec ticks = {.it_interval.tv_sec = TICK_MS / 1000,
+                                     .it_value.tv_sec = TICK_MS / 1000};
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return s->epoll >= 0 && s->wake >= 0 && s->clock >= 0 &&
+           timerfd_settime(s->clock, 0, &ticks, NULL) == 0 &&
+           watch(s, EPOLL_CTL_ADD, s->listen_fd, EPOLLIN, ID_LISTEN) == 0 &&
+           watch(s, EPOLL_CTL_ADD, s->wake, EPOLLIN, ID_WAKE) == 0 &&
+           watch(s, EPOLL_CTL_ADD, s->clock, EPOLLIN, ID_CLOCK) == 0;
 }
 
 int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
@@ -262,32 +334,26 @@ int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
     }
     s->options = *options;
     s->listen_fd = listen_fd;
+    s->epoll = s->wake = s->clock = -1;
+    s->last_id = ID_CONNECTION;
     s->queue_end = &s->queue;
     s->drain_ms = options->drain_ms ? options->drain_ms : GRPC_DRAIN_MS;
     pthread_mutex_init(&s->frames, NULL);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->work, NULL);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
-    s->epoll = epoll_create1(EPOLL_CLOEXEC);
-    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool opened = open_loop(s);
+    int why = errno;
     s->callbacks = grpc_stream_callbacks();
     if (nghttp2_option_new(&s->option) == 0)
         nghttp2_option_set_max_send_header_block_length(s->option, GRPC_HEADER_BLOCK_MAX);
-    struct epoll_event listening = {.events = EPOLLIN, .data.ptr = &s->listen_fd};
-    struct epoll_event woken = {.events = EPOLLIN, .data.ptr = &s->wake};
-    int status = OCV_OK;
-    if (s->epoll < 0 || s->wake < 0 || !s->callbacks || !s->option ||
-        epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_fd, &listening) < 0 ||
-        epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &woken) < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "cannot serve: %s", strerror(errno));
-    if (status == OCV_OK)
-        status = grpc_workers_start(s, err);
-    if (status < 0) {
-        grpc_server_free(s);
-        return status;
+    if (opened && s->callbacks && s->option) {
+        *out = s;
+        return OCV_OK;
     }
-    *out = s;
-    return OCV_OK;
+    int status = opened ? ocv_error_nomem(err)
+                        : ocv_error_set(err, OCV_ERR_IO, "cannot serve: %s", strerror(why));
+    grpc_server_free(s);
+    return status;
 }
 
 void grpc_server_free(struct grpc_server *s)
@@ -298,7 +364,7 @@ void grpc_server_free(struct grpc_server *s)
     while (s->connections)
         connection_close(s->connections);
     pthread_mutex_unlock(&s->frames);
-    grpc_workers_stop(s);
+    grpc_workers_join(s);
     advance_woken(s); /* releases what the last workers left */
     free(s->threads);
     nghttp2_session_callbacks_del(s->callbacks);
@@ -307,8 +373,11 @@ void grpc_server_free(struct grpc_server *s)
         close(s->epoll);
     if (s->wake >= 0)
         close(s->wake);
+    if (s->clock >= 0)
+        close(s->clock);
+    while (s->n_spare)
+        close(s->spare[--s->n_spare]);
     close(s->listen_fd);
-    pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->frames);
     free(s);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A connection's streams: requests into calls, answers out of them. Runs with `frames` held, in the
- * loop's thread or a worker's. */
+/* A connection's streams: requests into calls, answers out of them. Runs with `frames` held. */
 #include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 

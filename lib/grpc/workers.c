@@ -1,44 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The threads that handlers run in, and what is refused before one does. */
+/* The threads: who answers which call, and what is refused before a handler sees it. */
 #include "lib/grpc/grpc_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void *run_worker(void *data)
+static void answer_call(struct grpc_server *s, struct grpc_call *call)
 {
-    struct grpc_server *s = data;
-    pthread_mutex_lock(&s->lock);
-    for (;;) {
-        for (s->n_idle++; !s->queue && !s->workers_stop;)
-            pthread_cond_wait(&s->work, &s->lock);
-        s->n_idle--;
-        struct grpc_call *call = s->queue;
-        if (!call)
-            break;
-        s->queue = call->next;
-        if (!s->queue)
-            s->queue_end = &s->queue;
-        s->n_queue--;
-        s->n_running++;
-        bool late = call->gone;
-        pthread_mutex_unlock(&s->lock);
-        if (!late && grpc_call_left(call) == 0)
-            grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
-        else if (!late)
-            s->options.handle(s->options.data, call);
-        grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
-        grpc_call_release(call);
-        pthread_mutex_lock(&s->lock);
-        s->n_running--;
-        if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
-            grpc_wake(s); /* it waits for the last one */
-    }
-    pthread_mutex_unlock(&s->lock);
-    return NULL;
+    bool late = __atomic_load_n(&call->gone, __ATOMIC_ACQUIRE);
+    if (!late && grpc_call_left(call) == 0)
+        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+    else if (!late)
+        s->options.handle(s->options.data, call);
+    grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
+    grpc_call_release(call);
 }
 
-/* Start a thread. Called with the lock held, except for the first. */
+static void *run_worker(void *data);
+
+/* Start a thread, which counts as in the loop. With the lock held. */
 static bool add_worker(struct grpc_server *s)
 {
     pthread_attr_t attributes;
@@ -47,7 +27,63 @@ static bool add_worker(struct grpc_server *s)
     bool started = pthread_create(&s->threads[s->n_threads], &attributes, run_worker, s) == 0;
     pthread_attr_destroy(&attributes);
     s->n_threads += started ? 1 : 0;
+    s->n_in_loop += started ? 1 : 0;
     return started;
+}
+
+static struct grpc_call *pop_call(struct grpc_server *s)
+{
+    struct grpc_call *call = s->queue;
+    s->queue = call->next;
+    if (!s->queue)
+        s->queue_end = &s->queue;
+    s->n_queue--;
+    return call;
+}
+
+/* The call that this thread leaves the loop for, or NULL. With the lock held. */
+static struct grpc_call *take_call(struct grpc_server *s)
+{
+    while (s->n_in_loop <= s->n_queue && s->n_threads < s->max_threads && add_worker(s))
+        ;
+    if (!s->queue || s->n_in_loop < 2)
+        return NULL;
+    s->n_in_loop--;
+    s->n_running++;
+    return pop_call(s);
+}
+
+/* With the lock held. */
+static void call_answered(struct grpc_server *s)
+{
+    s->n_running--;
+    s->n_in_loop++;
+    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
+        grpc_wake(s); /* the end waits for the last one */
+}
+
+/* A thread's life. */
+static void *run_worker(void *data)
+{
+    struct grpc_server *s = data;
+    pthread_mutex_lock(&s->lock);
+    while (!s->over) {
+        struct grpc_call *call = take_call(s);
+        bool more = s->queue && s->n_in_loop > 1;
+        pthread_mutex_unlock(&s->lock);
+        if (more) /* for another thread, which does the same */
+            grpc_wake(s);
+        if (call)
+            answer_call(s, call);
+        bool over = !call && grpc_server_turn(s);
+        pthread_mutex_lock(&s->lock);
+        s->over = s->over || over;
+        if (call)
+            call_answered(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    grpc_wake(s); /* so that the next one ends, too */
+    return NULL;
 }
 
 static void dispatch_call(struct grpc_call *call)
@@ -62,13 +98,9 @@ static void dispatch_call(struct grpc_call *call)
         *s->queue_end = call;
         s->queue_end = &call->next;
         s->n_queue++;
-        if (s->n_queue > s->n_idle && s->n_threads < s->max_threads)
-            (void)add_worker(s); /* or it waits for one that is there */
     }
     pthread_mutex_unlock(&s->lock);
-    if (!full)
-        pthread_cond_signal(&s->work); /* without the lock, or it would wake only to wait again */
-    else
+    if (full)
         grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
 }
 
@@ -111,22 +143,27 @@ void grpc_call_dispatch(struct grpc_call *call)
     }
 }
 
-int grpc_workers_start(struct grpc_server *s, struct ocv_error *err)
+int grpc_workers_run(struct grpc_server *s, struct ocv_error *err)
 {
     s->max_threads = s->options.workers ? s->options.workers : GRPC_WORKERS;
     s->threads = calloc(s->max_threads, sizeof(*s->threads));
     if (!s->threads)
         return ocv_error_nomem(err);
-    return add_worker(s) ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    pthread_mutex_lock(&s->lock);
+    bool started = add_worker(s);
+    s->n_in_loop++;
+    pthread_mutex_unlock(&s->lock);
+    if (!started)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    run_worker(s);
+    return OCV_OK;
 }
 
-void grpc_workers_stop(struct grpc_server *s)
+void grpc_workers_join(struct grpc_server *s)
 {
-    pthread_mutex_lock(&s->lock);
-    s->workers_stop = true;
-    pthread_cond_broadcast(&s->work);
-    pthread_mutex_unlock(&s->lock);
     for (unsigned i = 0; i < s->n_threads; i++)
         pthread_join(s->threads[i], NULL);
     s->n_threads = 0;
+    while (s->queue)
+        grpc_call_release(pop_call(s));
 }

@@ -80,7 +80,7 @@ static struct sockaddr_un address(void)
 }
 
 /* Listens at `path`, where no socket is. */
-static void start_again(void)
+static void open_server(void)
 {
     const struct grpc_server_options options = {.handle = handle};
     const struct sockaddr_un at = address();
@@ -88,7 +88,17 @@ static void start_again(void)
     ck_assert_int_eq(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
     ck_assert_int_eq(listen(fd, 128), 0);
     ck_assert_int_eq(grpc_server_new(&options, fd, &server, NULL), OCV_OK);
+}
+
+static void run_server(void)
+{
     ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
+}
+
+static void start_again(void)
+{
+    open_server();
+    run_server();
 }
 
 static void start(void)

@@ -228,6 +228,25 @@ START_TEST(test_restart)
 }
 END_TEST
 
+/* More than one event's worth of connections: each gets the server's settings. */
+START_TEST(test_backlog)
+{
+    int fds[100];
+    char bytes[64];
+    start();
+    stop_server();
+    open_server();
+    for (size_t i = 0; i < 100; i++)
+        fds[i] = dial();
+    run_server();
+    for (size_t i = 0; i < 100; i++) {
+        ck_assert_int_gt(recv(fds[i], bytes, sizeof(bytes), 0), 0);
+        close(fds[i]);
+    }
+    stop();
+}
+END_TEST
+
 START_TEST(test_nobody)
 {
     struct grpc_client *client = NULL;
@@ -256,6 +275,7 @@ int main(void)
     tcase_add_test(tcase, test_pass_again);
     tcase_add_test(tcase, test_gone);
     tcase_add_test(tcase, test_restart);
+    tcase_add_test(tcase, test_backlog);
     tcase_add_test(tcase, test_nobody);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
