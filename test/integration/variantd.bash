@@ -22,6 +22,7 @@
 #   start_gate PORT [OWN-PORT]          a door before a server: sets GATE=HOST:PORT; `hold WHAT`
 #                                       closes it (test/tools/gate.c), `held` waits until something
 #                                       stands before it, `release` opens it
+#   watch_calls OPTION...               strace, attached to the daemon: stop_daemon strace ends it
 #   ask METHOD PATH [CURL OPTION...]    status in $code, head in $head (lower-case names), body in
 #                                       the file $body
 #   header NAME                         its value in the last answer
@@ -218,6 +219,14 @@ held()
 release()
 {
     rm -f "$STATE/hold"
+}
+
+watch_calls()
+{
+    require strace
+    start_daemon strace strace -f "$@" -p "$(<"$STATE/pids/$VARIANTD_NAME")"
+    until grep -Eq 'attached|not permitted' "$STATE/log/strace"; do daemon_alive strace && sleep 0.05; done
+    ! grep 'not permitted' "$STATE/log/strace" || skip "strace may not attach to a process here"
 }
 
 ask()

@@ -2,6 +2,7 @@
 /* Single flight: requests for one tag under one identity share one look-up. */
 #include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@ struct flight {
     struct lookup_target question;
     atomic_bool want_body;
     struct mirror_request *waiters;
-    uint64_t unattended; /* requests under `choose: shadow`, which do not wait */
+    struct lookup_result *known; /* while it is recorded */
+    int64_t known_until_ms;      /* when the answers are due that wait for this */
+    uint64_t unattended;         /* requests under `choose: shadow`, which do not wait */
     size_t bucket;
 };
 
@@ -65,15 +68,32 @@ static bool is_wanted(struct flight *f)
     return any;
 }
 
+/* A node that pulls has a busy disk: clients wait a while for the record, and then no longer. */
+static void record(struct flight *f, struct lookup_result *result, struct ocv_record_note *note)
+{
+    pthread_mutex_lock(&f->mirror->lock);
+    f->known = result;
+    f->known_until_ms = ocv_clock_ms() + RECORD_ANSWER_MS;
+    for (struct mirror_request *r = f->waiters; r; r = r->next_waiter)
+        request_hurry(r, f->known_until_ms);
+    pthread_mutex_unlock(&f->mirror->lock);
+    choice_record(f->mirror, note);
+}
+
 static void run_lookup(struct job *job)
 {
     struct flight *f = (struct flight *)job;
     struct mirror *m = f->mirror;
+    struct ocv_record_note *note = NULL;
     bool ask = is_wanted(f);
     struct lookup_result *result = !ask ? lookup_result_busy()
                                    : *f->question.child.digest
                                        ? lookup_child(m, &f->question)
-                                       : lookup_tag(m, &f->question, &f->want_body);
+                                       : lookup_tag(m, &f->question, &f->want_body, &note);
+    if (note && result)
+        record(f, result, note);
+    else
+        choice_drop_note(note);
     pthread_mutex_lock(&m->lock);
     if (ask)
         take_off(f);
@@ -91,15 +111,19 @@ static void run_lookup(struct job *job)
     free_flight(f);
 }
 
-void flight_leave(struct mirror_request *r)
+bool flight_leave(struct mirror_request *r)
 {
-    if (!r->flight)
-        return;
-    struct mirror_request **at = &r->flight->waiters;
+    struct flight *f = r->flight;
+    if (!f)
+        return false;
+    struct mirror_request **at = &f->waiters;
     while (*at != r)
         at = &(*at)->next_waiter;
     *at = r->next_waiter;
     r->flight = NULL;
+    if (f->known)
+        r->result = refcounted_ref(f->known);
+    return f->known;
 }
 
 static void make_question(const struct mirror_request *r, const struct ocv_descriptor *child,
@@ -137,13 +161,19 @@ static struct flight *make_flight(struct mirror *m, const struct lookup_target *
     return NULL;
 }
 
+/* The disk keeps it so long that upstream may say something else by now. */
+static bool is_stale(const struct flight *f)
+{
+    return f->known && ocv_clock_ms() - f->known_until_ms > FLIGHT_MS;
+}
+
 /* The running look-up of that question, or a new one. Call with the lock held. */
 static struct flight *find_or_start(struct mirror *m, const struct lookup_target *q,
                                     unsigned client)
 {
     size_t bucket = bucket_of(q);
     struct flight *f = m->flights[bucket];
-    while (f && !same_question(&f->question, q))
+    while (f && (!same_question(&f->question, q) || is_stale(f)))
         f = f->next;
     if (f && !client) /* a trusted client must not wait within another client's share */
         workers_favour(m->workers, &f->job);
@@ -189,6 +219,8 @@ bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
         r->next_waiter = f->waiters;
         f->waiters = r;
         request_sleep(r, r->started_us / 1000 + TAG_ANSWER_MS);
+        if (f->known)
+            request_hurry(r, f->known_until_ms);
         joined = true;
     }
     pthread_mutex_unlock(&m->lock);

@@ -225,7 +225,7 @@ static void settle_choice(struct lookup *l, struct mirror_choice *choice, const 
 {
     bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
     struct key key;
-    choice_settle(l->mirror, choice, seen);
+    l->note = choice_take_note(choice, seen);
     if (seen || !tag)
         return;
     choice_key(l, tag->head.descriptor.digest, &key);
@@ -256,13 +256,14 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
 }
 
 struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
-                                 const atomic_bool *want_body)
+                                 const atomic_bool *want_body, struct ocv_record_note **note)
 {
     struct lookup l = {.mirror = mirror,
                        .q = question,
                        .from = {.upstream = question->upstream},
                        .snapshot = node_get(mirror->node)};
     struct lookup_result *v = look_up(&l, want_body);
+    *note = l.note;
     client_give(l.from.client, l.status);
     node_put(l.snapshot);
     return v;

@@ -12,6 +12,7 @@ struct lookup {
     struct source from; /* its client is made when first needed */
     const struct snapshot *snapshot;
     int status; /* of the failure, if any */
+    struct ocv_record_note *note;
 };
 
 /** Adds the identity, the first part of every key. */

@@ -22,8 +22,8 @@ struct ocv_tag_rules;
 /** `settings`, `node` and `metrics` are borrowed and outlive the mirror. */
 int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
                struct mirror **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Resume all suspended requests with 504, and suspend no more: libmicrohttpd must not be stopped
- *  while a connection is suspended. Any thread. */
+/** Resume all suspended requests, with 504 unless their result is known, and suspend no more:
+ * libmicrohttpd must not be stopped while a connection is suspended. Any thread. */
 void mirror_stop(struct mirror *mirror);
 /** Call without running requests. */
 void mirror_free(struct mirror *mirror);

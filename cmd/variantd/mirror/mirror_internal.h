@@ -25,6 +25,7 @@
 #define TAG_ANSWER_MS (MIRROR_ANSWER_MS - 100) /* some time for the clock and the network */
 #define DOCUMENT_ANSWER_MS 10000 /* other answers of a proxy, except the body of a blob */
 #define BLOB_ANSWER_MS 30000     /* until the head of a blob */
+#define RECORD_ANSWER_MS 500     /* of an answer that is known, and is being recorded */
 
 #define FLIGHT_BUCKETS 256u
 #define MIRROR_ORDINARY "an image without variants" /* reason of a resolver's 404 */
@@ -129,9 +130,10 @@ struct lookup_result {
     int64_t validated_ms;
 };
 
-/** Look up the answer. Blocks; for workers. `want_body` may change meanwhile. NULL: no memory. */
+/** Look up the answer. Blocks; for workers. `want_body` may change meanwhile. `*note` is for
+ *  choice_record, or NULL. NULL: no memory. */
 struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
-                                 const atomic_bool *want_body);
+                                 const atomic_bool *want_body, struct ocv_record_note **note);
 struct lookup_result *lookup_child(struct mirror *mirror, const struct lookup_target *question);
 /** The result of a look-up that found nothing. */
 struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, const char *code,
@@ -184,8 +186,10 @@ void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
                  const struct source *from, const struct ocv_reference *reference,
                  const struct ocv_index *index, const struct ocv_entry *entry);
 void choice_drop_note(struct ocv_record_note *note);
-/** Record the choice, once, if its child was seen; else drop the note. */
-void choice_settle(const struct mirror *mirror, struct mirror_choice *choice, bool seen);
+/** The note, once, if the child was seen; else drop it. NULL: there is nothing to record. */
+struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen);
+/** Record it, and drop it. Waits for the disk. */
+void choice_record(const struct mirror *mirror, struct ocv_record_note *note);
 /** Choose for this node. NULL: no memory. */
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
                                   const struct ocv_reference *reference,
@@ -242,6 +246,8 @@ void request_sleep(struct mirror_request *request, int64_t deadline_ms);
 /** Is the request suspended, and its client still waiting for the answer? Call with the lock
  * held. */
 bool request_wanted(const struct mirror_request *request);
+/** Suspend it no longer than that. Call with the lock held. */
+void request_hurry(struct mirror_request *request, int64_t deadline_ms);
 /** Call with the lock held; does nothing if the request is not suspended. */
 void request_wake(struct mirror_request *request);
 /** Start the thread that keeps deadlines. */
@@ -257,8 +263,9 @@ void flight_shadow(const struct mirror_request *request);
 /** Log and count what `n` requests would have been answered with. */
 void shadow_log(const struct mirror *mirror, const struct ocv_reference *reference,
                 const struct lookup_result *result, uint64_t n);
-/** The request stops waiting for its look-up. Call with the lock held. */
-void flight_leave(struct mirror_request *request);
+/** The request, if it waits for a look-up, stops waiting. True: it got the result, which is known
+ *  and only being recorded. Call with the lock held. */
+bool flight_leave(struct mirror_request *request);
 
 /* ---- passing through ------------------------------------------------------------------------- */
 

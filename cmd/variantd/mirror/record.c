@@ -40,11 +40,18 @@ void choice_drop_note(struct ocv_record_note *note)
     ocv_record_note_free(note);
 }
 
-void choice_settle(const struct mirror *mirror, struct mirror_choice *choice, bool seen)
+struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen)
+{
+    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
+    if (seen)
+        return note;
+    choice_drop_note(note);
+    return NULL;
+}
+
+void choice_record(const struct mirror *mirror, struct ocv_record_note *note)
 {
     struct ocv_error err = {0};
-    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
-    if (note && seen)
-        log_failure(ocv_record_note_write(note, mirror->settings->records, &err), &err);
+    log_failure(ocv_record_note_write(note, mirror->settings->records, &err), &err);
     choice_drop_note(note);
 }

@@ -26,6 +26,15 @@ void request_sleep(struct mirror_request *r, int64_t deadline_ms)
     httpd_suspend(r->connection, &r->suspended);
 }
 
+void request_hurry(struct mirror_request *r, int64_t deadline_ms)
+{
+    if (deadline_ms >= r->deadline_ms)
+        return;
+    r->deadline_ms = deadline_ms;
+    if (deadline_ms < r->mirror->tick_ms)
+        pthread_cond_signal(&r->mirror->tick);
+}
+
 /* libmicrohttpd does not watch a suspended connection, so check for a hang-up here. A client that
  * has only shut down its sending side is rare, and is still served unless a look-up is late. */
 bool request_wanted(const struct mirror_request *r)
@@ -58,8 +67,7 @@ static int64_t wake_late(struct mirror *m, int64_t now)
             next = r->deadline_ms < next ? r->deadline_ms : next;
             continue;
         }
-        r->late = true;
-        flight_leave(r);
+        r->late = !flight_leave(r);
         request_wake(r);
     }
     return next;

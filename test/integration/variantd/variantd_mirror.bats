@@ -419,6 +419,24 @@ teardown_file()
     [ "$(jq -r '.errors[0].code' "$body")" = UNSUPPORTED ]
 }
 
+@test "a busy disk makes no answer late: what is known is told, and recorded afterwards" {
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/disk:1"
+    watch_calls -e trace=fsync -e inject=fsync:delay_enter=20000000 -o "$BATS_TEST_TMPDIR/calls"
+    ask HEAD "/v2/demo/disk/manifests/1?$NS"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask GET "/v2/demo/disk/manifests/1?$NS" # while the first one is being recorded
+    [ "$code" = 200 ]
+    [ "$(sha256_of "$body")" = "$CUDA" ]
+    run -1 grep "$REGISTRY/demo/disk:1" "$STATE"/node/resolved/*.json
+    stop_daemon strace
+    for _ in {1..200}; do
+        ! grep "$REGISTRY/demo/disk:1" "$STATE"/node/resolved/*.json || break
+        sleep 0.05
+    done
+    grep "$REGISTRY/demo/disk:1" "$STATE"/node/resolved/*.json
+}
+
 @test "many clients for many tags at once: each the right child, few requests upstream" {
     local i heads
     push_layout "$STATE/layout:app" "$REGISTRY/demo/many:1"
