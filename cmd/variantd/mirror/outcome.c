@@ -78,6 +78,8 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
         return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",
                                  "no answer from upstream in time");
+    bool unreached = err->status == OCV_ERR_NETWORK && !err->http_status;
     return lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                             "invalid answer from upstream");
+                             unreached ? "upstream cannot be reached"
+                                       : "invalid answer from upstream");
 }

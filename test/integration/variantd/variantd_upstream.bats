@@ -93,6 +93,19 @@ raw()
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"http_429\"}")" -ge 1 ]
 }
 
+@test "a registry that is not there is told from one that answers rubbish" {
+    local path
+    tag proxy badgzip GET
+    [ "$(jq -r '.errors[0].message' "$body")" = "invalid answer from upstream" ]
+    start_variantd absent --registry "absent.example=http://127.0.0.1:1" --profile "$PROFILES/h100.json"
+    for path in manifests/1 "manifests/$CHILD" "blobs/$BLOB"; do
+        ask GET "/proxy/v2/x/$path?ns=absent.example"
+        [ "$code" = 502 ]
+        [ "$(jq -r '.errors[0].message' "$body")" = "upstream cannot be reached" ]
+    done
+    stop_daemon absent
+}
+
 @test "requests for one tag that meet share one upstream" {
     local i
     curl -s "http://$BAD/log" >/dev/null # told once, then forgotten
