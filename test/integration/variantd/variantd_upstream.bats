@@ -393,6 +393,12 @@ requests_reach()
     right_blob
 }
 
+# listens PORT: somebody does
+listens()
+{
+    awk -v port="$(printf ':%04X' "$1")" '$4 == "0A" && substr($2, 9) == port { found = 1 } END { exit !found }' /proc/net/tcp
+}
+
 # libcurl reads frames of HTTP/2 that bring nothing for as long as they come
 @test "a registry that floods does not keep the daemon from its end" {
     local port pid dir=$BATS_TEST_TMPDIR
@@ -409,6 +415,8 @@ requests_reach()
     start_daemon flood bash -c "exec >'$dir/in'; head -c 9 '$dir/settings'
         until [ \"\$(stat -c %s '$dir/out')\" -gt 100 ]; do sleep 0.1; done
         : >'$dir/begun'; while cat '$dir/settings'; do :; done"
+    # it takes one connection only, so none to try
+    await flooding listens "$port"
     printf 'registries:\n  127.0.0.1:%s: {ca: %s}\n' "$port" "$STATE/ca.pem" >"$dir/flood.yaml"
     start_variantd ending --config "$dir/flood.yaml"
     pid=$(<"$STATE/pids/ending")
