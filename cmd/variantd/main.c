@@ -29,7 +29,7 @@ static void raise_limits(void)
 static void tame_malloc(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
-    (void)mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+    (void)mallopt(M_MMAP_THRESHOLD, 2 * 1024 * 1024);
 }
 
 /* A registry that floods us keeps a thread inside libcurl, where it cannot be interrupted. Exiting

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define RECEIVED_AT_ONCE (128L * 1024) /* fits in the cache of a processor */
+#define RECEIVED_TO_GATHER (256L * 1024)
 
 static int64_t most_bytes(const struct ocv_streaming *s)
 {
@@ -210,7 +211,7 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
     if (get) {
         x->sink = pass_bytes;
         x->pause = give_rest;
-        x->buffer_size = RECEIVED_AT_ONCE;
+        x->buffer_size = s->request->buffer > 0 ? RECEIVED_TO_GATHER : RECEIVED_AT_ONCE;
     }
     for (;;) {
         int status = ocv_exchange_run(x, err);

@@ -34,9 +34,9 @@ bool budget_acquire(size_t bytes)
     return acquire(bytes, BUDGET_BYTES);
 }
 
-bool budget_acquire_spare(size_t bytes)
+bool budget_acquire_spare(size_t bytes, size_t limit)
 {
-    return acquire(bytes, BUDGET_SPARE);
+    return acquire(bytes, limit < BUDGET_SPARE ? limit : BUDGET_SPARE);
 }
 
 void budget_release(size_t bytes)

@@ -13,7 +13,7 @@
  *  beginnings of large documents leaves the rest to the others. */
 #define BUDGET_EACH (24u * 1024 * 1024)
 /** While less of it is in use, there is room for what only makes work faster. */
-#define BUDGET_SPARE (8u * 1024 * 1024)
+#define BUDGET_SPARE (10u * 1024 * 1024)
 /** Threads that may wait for it; work that needs no budget must still find a thread. */
 #define BUDGET_WAITERS (WORKERS_DOCUMENT_EACH / 4)
 /** Larger documents are parsed by one thread at a time: the tree takes up to 50 MiB. */
@@ -21,8 +21,8 @@
 
 /** Count bytes that are kept. False, without counting, if the limit is reached. */
 bool budget_acquire(size_t bytes) OCV_WARN_UNUSED;
-/** The same for bytes that only make work faster: BUDGET_SPARE is the limit. */
-bool budget_acquire_spare(size_t bytes) OCV_WARN_UNUSED;
+/** The same for bytes that only make work faster: `limit` is at most BUDGET_SPARE. */
+bool budget_acquire_spare(size_t bytes, size_t limit) OCV_WARN_UNUSED;
 void budget_release(size_t bytes);
 /** The same for bytes that `upstream` (below WORKERS_UPSTREAMS_MAX) is about to send. Waits for
  *  room until `until_ms` (monotonic) or `*stop`, unless too many threads wait. */

@@ -12,9 +12,14 @@
 #include <unistd.h>
 
 #define BUFFER (128u * 1024) /* one read of a blob */
-#define BLOCK (512u * 1024)  /* one write of it: the fewer, the less often the client wakes */
 #define PIECE (16u * 1024)   /* libcurl passes at most this much; less means that it has no more */
 #define SMALL (64 * 1024)    /* smaller blobs share a connection */
+
+/* One write of a blob, and the part of the budget that it may be of: the fewer writes, the less
+ * often the client wakes. */
+static const struct {
+    size_t bytes, limit;
+} blocks[] = {{1024u * 1024, 4u * 1024 * 1024}, {512u * 1024, BUDGET_SPARE}};
 
 /* Wake the request; false if it has left. */
 static bool on_arrival(struct passthrough *p)
@@ -39,11 +44,12 @@ static bool acquire_budget(struct passthrough *p, size_t bytes)
 {
     if (p->held == bytes) /* reserved already while it arrived */
         return true;
-    if (budget_acquire(bytes))
-        p->held = bytes;
-    else
+    if (!budget_acquire(bytes)) {
         p->no = lookup_result_busy();
-    return p->held == bytes;
+        return false;
+    }
+    p->held += bytes;
+    return true;
 }
 
 /* Small bodies are read and checked completely before the head is sent, and their upstream
@@ -83,6 +89,33 @@ static bool check_document(struct passthrough *p)
     return false;
 }
 
+/* Gather as much as there is room for. */
+static long acquire_block(struct passthrough *p)
+{
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+        if (!budget_acquire_spare(blocks[i].bytes, blocks[i].limit))
+            continue;
+        p->held += blocks[i].bytes;
+        return (long)blocks[i].bytes;
+    }
+    return 0;
+}
+
+static void release_block(struct passthrough *p)
+{
+    budget_release((size_t)p->question->buffer);
+    p->held -= (size_t)p->question->buffer;
+    p->question->buffer = 0;
+}
+
+/* Less than that in one piece means that no more is at hand. */
+static size_t full_piece(const struct passthrough *p)
+{
+    if (!p->question)
+        return BUFFER;
+    return p->question->buffer ? (size_t)p->question->buffer : PIECE;
+}
+
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct passthrough *p = data;
@@ -93,17 +126,14 @@ static int on_head(void *data, const struct ocv_stream_head *head)
         return -1;
     if (!passthrough_streams(p))
         return 0;
+    if (p->question && fits_in_memory(head))
+        release_block(p);
     if (is_endless(p, head) ||
         !acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
         return -1;
     if (fits_in_memory(head))
         return 0;
-    p->full = p->question ? PIECE : BUFFER;
-    if (p->question && budget_acquire_spare(BLOCK)) {
-        p->held += BLOCK;
-        p->question->buffer = BLOCK;
-        p->full = BLOCK;
-    }
+    p->full = full_piece(p);
     if (stream_new(head->status != 206, head->size, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !on_arrival(p);
@@ -133,6 +163,7 @@ static int ask_upstream(struct passthrough *p, struct client *client, struct ocv
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
         .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
+        .buffer = passthrough_streams(p) ? acquire_block(p) : 0,
         .head = on_head,
         .body = on_body,
         .data = p,

@@ -225,7 +225,7 @@ struct ocv_stream {
                        refused, one without a length is cut there. 0: not known, and
                        OCV_STREAM_BLOB_MAX is for those without length */
     long buffer;  /**< bytes of a blob that are gathered for one call of `body` as long as more are
-                       at hand; looked at after `head`, which may set it. 0: given as they come */
+                       at hand; `head` may change it. 0: given as they come */
     /** Called once, before any body. Non-zero stops with OCV_ERR_INTERRUPTED. */
     int (*head)(void *data, const struct ocv_stream_head *head);
     /** Body bytes as they come; may block, which holds the server back. Non-zero as above. */

@@ -47,13 +47,14 @@ END_TEST
 
 START_TEST(spare_room_ends_early)
 {
-    ck_assert(!budget_acquire_spare(BUDGET_SPARE + 1));
-    ck_assert(budget_acquire_spare(BUDGET_SPARE));
-    ck_assert(!budget_acquire_spare(1));
+    ck_assert(!budget_acquire_spare(BUDGET_SPARE + 1, SIZE_MAX));
+    ck_assert(budget_acquire_spare(BUDGET_SPARE, SIZE_MAX));
+    ck_assert(!budget_acquire_spare(1, SIZE_MAX));
     ck_assert(budget_acquire(1));
-    ck_assert(!budget_acquire_spare(1));
+    ck_assert(!budget_acquire_spare(1, SIZE_MAX));
     budget_release(2);
-    ck_assert(budget_acquire_spare(1));
+    ck_assert(!budget_acquire_spare(1, 0));
+    ck_assert(budget_acquire_spare(1, SIZE_MAX));
     budget_release(BUDGET_SPARE);
 }
 END_TEST
