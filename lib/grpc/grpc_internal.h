@@ -27,7 +27,7 @@
 #define QUEUE_MAX 4096u                              /* calls that wait for a thread */
 #define GRPC_CUT_MS 1000 /* past its deadline, that a call's answer may still be taken */
 #define WORKER_STACK (512u * 1024)
-#define SPARE_MAX 8u
+#define SPARE_MAX 8u /* eventfds that are kept */
 
 struct connection;
 
@@ -50,8 +50,8 @@ struct grpc_call {
     int gone; /* atomic for readers without the lock */
     int gone_fd;
     bool finished, pending, woken, headers_sent; /* pending: since the last push */
-    bool ended, told;                            /* by its handler; it was told by `gone_fd` */
-    struct ocv_buffer head, tail;                /* instead of ours, where they are not empty */
+    bool ended, told;             /* its handler ended it; `gone_fd` was written to */
+    struct ocv_buffer head, tail; /* instead of ours, where they are not empty */
     uint8_t *out;
     size_t out_len, out_size, out_sent;
     enum grpc_code code;
@@ -87,8 +87,8 @@ struct grpc_server {
     int spare[SPARE_MAX]; /* eventfds that were not written to, for the next calls */
     size_t n_spare;
     bool stopping;
-    bool over;    /* the loop has ended; */
-    int fault;    /* with this errno, or 0 */
+    bool over;    /* the loop has ended */
+    int fault;    /* errno that it ended with, or 0 */
     bool ticking; /* a thread is in options.tick */
     int64_t stopping_since, drain_ms;
     int64_t full_until; /* no descriptor was left: nothing is accepted until then; 0: all are */

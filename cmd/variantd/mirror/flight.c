@@ -161,7 +161,7 @@ static struct flight *make_flight(struct mirror *m, const struct lookup_target *
     return NULL;
 }
 
-/* The disk keeps it so long that upstream may say something else by now. */
+/* Its record has hung for so long that upstream may say something else by now. */
 static bool is_stale(const struct flight *f)
 {
     return f->known && ocv_clock_ms() - f->known_until_ms > FLIGHT_MS;

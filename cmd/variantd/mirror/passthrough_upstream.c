@@ -15,7 +15,7 @@
 #define PIECE (16u * 1024)   /* libcurl passes at most this much; less means that it has no more */
 #define SMALL (64 * 1024)    /* smaller blobs share a connection */
 
-/* One write of a blob, and the part of the budget that it may be of: the fewer writes, the less
+/* Bytes of one write of a blob, and up to how much of the budget in use: the fewer writes, the less
  * often the client wakes. */
 static const struct {
     size_t bytes, limit;
