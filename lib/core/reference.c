@@ -163,6 +163,19 @@ static int bad_reference(struct ocv_error *err, const char *text, const char *wh
     return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not an image reference: %s", text, why);
 }
 
+/* As asprintf of three texts, several times per call of a proxy. NULL without memory. */
+static char *join(const char *a, const char *b, const char *c)
+{
+    size_t na = strlen(a), nb = strlen(b), nc = strlen(c);
+    char *text = malloc(na + nb + nc + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, a, na);
+    memcpy(text + na, b, nb);
+    memcpy(text + na + nb, c, nc + 1);
+    return text;
+}
+
 /* Fill host, repository, name and familiar from the name part, which is cut up in place. */
 static int split_name(const char *text, char *name, struct ocv_reference *ref,
                       struct ocv_error *err)
@@ -189,15 +202,12 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
     const char *familiar =
         hub && !strncmp(path, "library/", 8) && !strchr(path + 8, '/') ? path + 8 : path;
     ref->host = strdup(host);
-    if (asprintf(&ref->repository, "%s%s", official ? "library/" : "", path) < 0)
-        ref->repository = NULL;
+    ref->repository = join(official ? "library/" : "", path, "");
     if (!ref->host || !ref->repository)
         return ocv_error_nomem(err);
-    if (asprintf(&ref->name, "%s/%s", ref->host, ref->repository) < 0)
-        ref->name = NULL;
+    ref->name = join(ref->host, "/", ref->repository);
     bool bare = hub && !needs_host(familiar);
-    if (asprintf(&ref->familiar, "%s%s%s", bare ? "" : ref->host, bare ? "" : "/", familiar) < 0)
-        ref->familiar = NULL;
+    ref->familiar = join(bare ? "" : ref->host, bare ? "" : "/", familiar);
     if (!ref->name || !ref->familiar)
         return ocv_error_nomem(err);
     if (strlen(ref->name) > NAME_MAX_BYTES)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SMALL_ANSWER 1024u /* bytes; for larger ones some more are allocated than they need */
+
 void grpc_wake(struct grpc_server *s)
 {
     uint64_t one = 1;
@@ -46,6 +48,7 @@ void grpc_call_release(struct grpc_call *call)
     ocv_buffer_free(&call->head);
     ocv_buffer_free(&call->tail);
     free(call->out);
+    free(call->message);
     free(call->path);
     free(call);
 }
@@ -156,7 +159,7 @@ static bool reserve_bytes(struct grpc_call *call, size_t more)
     }
     if (call->out_size - call->out_len >= more)
         return true;
-    size_t size = call->out_len + more + 4096;
+    size_t need = call->out_len + more, size = need <= SMALL_ANSWER ? SMALL_ANSWER : need + 4096;
     uint8_t *bytes = realloc(call->out, size);
     if (!bytes)
         return false;
@@ -233,8 +236,8 @@ static bool set_status(struct grpc_call *call, enum grpc_code code, const char *
         return false;
     call->finished = call->pending = true;
     call->code = code;
-    if (message)
-        grpc_encode_message(message, call->message, sizeof(call->message));
+    if (message && *message && (call->message = malloc(MESSAGE_MAX)))
+        grpc_encode_message(message, call->message, MESSAGE_MAX);
     return true;
 }
 

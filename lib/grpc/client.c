@@ -34,13 +34,6 @@ static void take_status(struct client_call *call, const char *text)
                              : GRPC_UNKNOWN;
 }
 
-static void take_message(struct client_call *call, const char *value, size_t len)
-{
-    char text[3072];
-    snprintf(text, sizeof(text), "%.*s", (int)(len < sizeof(text) ? len : sizeof(text) - 1), value);
-    grpc_decode_message(text, call->result->message, sizeof(call->result->message));
-}
-
 /* nghttp2 ends each value with a NUL, and refuses those that have one. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
@@ -59,7 +52,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     else if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0)
         take_status(call, (const char *)value);
     else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0)
-        take_message(call, (const char *)value, value_len);
+        grpc_decode_message((const char *)value, call->result->message,
+                            sizeof(call->result->message));
     return 0;
 }
 

@@ -38,7 +38,7 @@ static int watch(const struct grpc_server *s, int op, int fd, uint32_t events, u
 
 static int watch_connection(const struct connection *c, int op)
 {
-    return watch(c->server, op, c->fd, EPOLLIN | (c->writing ? EPOLLOUT : 0u), c->id);
+    return watch(c->server, op, c->fd, EPOLLIN | EPOLLRDHUP | (c->writing ? EPOLLOUT : 0u), c->id);
 }
 
 static void connection_close(struct connection *c)
@@ -91,7 +91,9 @@ static void advance_woken(struct grpc_server *s)
     }
 }
 
-static void receive_bytes(struct connection *c)
+/* Read what there is; epoll reports what comes next. A read that does not fill the buffer is the
+ * last one, unless the same event reported that the peer has `closed` its side. */
+static void receive_bytes(struct connection *c, bool closed)
 {
     uint8_t bytes[16384];
     int turn = 0;
@@ -99,10 +101,12 @@ static void receive_bytes(struct connection *c)
         ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) /* epoll reports what comes next */
+        if (n < 0 && errno == EAGAIN)
             break;
         if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
             c->failed = true;
+        else if ((size_t)n < sizeof(bytes) && !closed)
+            break;
     }
     if (turn == TURNS)
         (void)watch_connection(c, EPOLL_CTL_MOD);
@@ -236,8 +240,9 @@ static struct connection *find_connection(const struct grpc_server *s, uint64_t 
 static void handle_connection(const struct grpc_server *s, const struct epoll_event *event)
 {
     struct connection *c = find_connection(s, event->data.u64);
-    if (c && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-        receive_bytes(c);
+    uint32_t closed = event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+    if (c && (closed || (event->events & EPOLLIN)))
+        receive_bytes(c, closed);
     else if (c)
         grpc_connection_flush(c);
 }

@@ -35,13 +35,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         free(call->path);
         call->path = strndup((const char *)value, value_len);
     } else if (name_len == 12 && memcmp(name, "grpc-timeout", 12) == 0) {
-        char text[16];
-        snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
-        int64_t ms = grpc_timeout_ms(text);
+        int64_t ms = grpc_timeout_ms((const char *)value);
         if (ms >= 0)
             call->deadline = ocv_clock_ms() + ms;
     }
-    /* nghttp2 has checked that neither has a NUL */
+    /* nghttp2 ends both with a NUL, and has checked that there is none in them */
     if (call->bad || grpc_header_add(&call->headers, name, name_len, value, value_len) < 0) {
         call->bad = true;
         call->bad_code = GRPC_RESOURCE_EXHAUSTED;
@@ -131,7 +129,7 @@ static bool make_headers(const struct grpc_call *call, bool head, bool status,
                 {"content-type", "application/grpc", head},
                 {"grpc-status", code, status},
                 {"grpc-accept-encoding", "identity", head && status},
-                {"grpc-message", call->message, status && call->message[0]}};
+                {"grpc-message", call->message, status && call->message}};
     snprintf(code, sizeof(code), "%d", (int)call->code);
     for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
         if (list[i].wanted && grpc_header_add(out, list[i].name, strlen(list[i].name),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/buffer_internal.h"
 #include "lib/grpc/grpc_internal.h"
 
 #include <stdlib.h>
@@ -79,14 +80,16 @@ bool grpc_header_next(const struct ocv_buffer *headers, size_t *at, const char *
 int grpc_header_add(struct ocv_buffer *headers, const void *name, size_t name_len,
                     const void *value, size_t value_len)
 {
-    if (headers->len + name_len + value_len + 2 > headers->max)
-        return OCV_ERR_DATA;
-    int status = ocv_buffer_append(headers, name, name_len, NULL);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(headers, "", 1, NULL);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(headers, value, value_len, NULL);
-    return status == OCV_OK ? ocv_buffer_append(headers, "", 1, NULL) : status;
+    int status = ocv_buffer_reserve(headers, name_len + value_len + 2, NULL);
+    if (status < 0)
+        return status;
+    char *end = headers->data + headers->len;
+    memcpy(end, name, name_len);
+    end[name_len] = '\0';
+    memcpy(end + name_len + 1, value, value_len);
+    end[name_len + 1 + value_len] = end[name_len + 2 + value_len] = '\0';
+    headers->len += name_len + value_len + 2;
+    return OCV_OK;
 }
 
 nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n)

@@ -61,9 +61,7 @@ static bool decide_image(struct passing *p, const struct decide *how,
     struct proxy *proxy = p->proxy;
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    ocv_auto(ocv_reference) reference =
-        pinned_parse(request->message + request->image.inner_at, request->image.inner_len);
-    if (!reference || wire_read_auth(request->message, request->len, &auth, NULL) < 0)
+    if (!pinned_is(p->reference) || wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
     while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
         ;
@@ -89,10 +87,21 @@ static bool look_up(struct passing *p, enum method method, const struct decide *
     if (method == METHOD_PULL)
         return decide_image(p, how, request);
     if (how->choose == OCV_CHOOSE_ON &&
-        map_rewrite(p->proxy->options.map, request->message + request->image.inner_at,
-                    request->image.inner_len, name))
+        map_rewrite(p->proxy->options.map, p->reference, p->text, name))
         pass_edit(p, request, name);
     return true;
+}
+
+static void read_name(struct passing *p, const struct passing_request *request)
+{
+    const uint8_t *name = request->message + request->image.inner_at;
+    size_t len = request->image.inner_len;
+    bool whole = len < sizeof(p->text) && !memchr(name, 0, len);
+    len = len < sizeof(p->text) ? len : sizeof(p->text) - 1;
+    memcpy(p->text, name, len);
+    p->text[len] = '\0';
+    if (whole && ocv_reference_parse(p->text, &p->reference, NULL) < 0)
+        p->reference = NULL;
 }
 
 static bool inspect_call(struct passing *p)
@@ -103,9 +112,8 @@ static bool inspect_call(struct passing *p)
     if (method == METHOD_OTHER || !message_of(p->call, &request.message, &request.len) ||
         !wire_find_image(request.message, request.len, &request.image))
         return true;
-    snprintf(p->text, sizeof(p->text), "%.*s", (int)request.image.inner_len,
-             (const char *)request.message + request.image.inner_at);
-    const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->text, &how);
+    read_name(p, &request);
+    const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->reference, &how);
     bool go_on = true;
     if (method == METHOD_REMOVE ||
         !pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on))
@@ -141,12 +149,14 @@ static void on_pause(void *data)
     grpc_call_push(((struct passing *)data)->call);
 }
 
-/* The headers without the client's content-length, which may have changed. */
+/* The headers with the content-length of the edited request; none if the client sent no length. */
 static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
 {
     const char *name, *value;
     char number[24];
     int status = OCV_OK;
+    if (!grpc_call_metadata(p->call, "content-length"))
+        return OCV_OK;
     snprintf(number, sizeof(number), "%zu", p->edited.len);
     for (size_t at = 0;
          status == OCV_OK && grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
@@ -169,7 +179,7 @@ static void pass_on(struct passing *p)
     passed.body = grpc_call_request(p->call, &passed.len);
     ocv_buffer_init(&headers, GRPC_HEADERS_MAX + 24);
     if (p->edited.len && headers_of_edited(p, &headers) == OCV_OK) {
-        passed.headers = &headers;
+        passed.headers = headers.len ? &headers : passed.headers;
         passed.body = p->edited.data;
         passed.len = p->edited.len;
     }
@@ -201,4 +211,5 @@ void pass_call(void *data, struct grpc_call *call)
         explicit_bzero(p.edited.data, p.edited.len);
     ocv_buffer_free(&p.edited);
     ocv_buffer_free(&p.trailers);
+    ocv_reference_free(p.reference);
 }

@@ -8,12 +8,13 @@
 struct passing {
     struct proxy *proxy;
     struct grpc_call *call;
-    bool ended;                 /* the engine's answer has been received completely */
-    struct ocv_buffer trailers; /* its end, with which the call ends */
-    bool known;                 /* a pull decided without asking a registry */
-    char fresh[TABLE_POD_MAX];  /* uid of a pod whose choice was made in this call, or empty */
-    struct ocv_buffer edited;   /* the request with another name, or empty */
-    char text[PINNED_TEXT_MAX];
+    bool ended;                      /* the engine's answer has been received completely */
+    struct ocv_buffer trailers;      /* its end, with which the call ends */
+    bool known;                      /* a pull decided without asking a registry */
+    char fresh[TABLE_POD_MAX];       /* uid of a pod whose choice was made in this call, or empty */
+    struct ocv_buffer edited;        /* the request with another name, or empty */
+    char text[PINNED_TEXT_MAX];      /* the image in the request, its beginning if it is longer */
+    struct ocv_reference *reference; /* the same, NULL if it is none */
 };
 
 /** The request's message and the position of the image in it. */

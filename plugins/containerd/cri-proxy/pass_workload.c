@@ -72,21 +72,17 @@ bool pass_workload(struct passing *p, bool pull, const struct decide *how,
                    const struct verdict_policy *policy, const struct passing_request *request,
                    bool *go_on)
 {
-    ocv_auto(ocv_reference) reference = NULL;
     struct workload_answer answer = {0};
-    if (!p->proxy->options.workload ||
-        memchr(request->message + request->image.inner_at, 0, request->image.inner_len) ||
-        request->image.inner_len >= sizeof(p->text) || is_id(p->text) ||
-        ocv_reference_parse(p->text, &reference, NULL) < 0)
+    if (!p->proxy->options.workload || !p->reference || is_id(p->text))
         return false;
-    const struct ocv_config *config = ocv_config_for_reference(how->config, reference);
+    const struct ocv_config *config = ocv_config_for_reference(how->config, p->reference);
     const struct workload_call call = {.decide = how,
                                        .config = config,
                                        .mode = ocv_config_workload(config),
                                        .closed = policy->closed,
                                        .path = grpc_call_path(p->call),
                                        .text = p->text,
-                                       .reference = reference,
+                                       .reference = p->reference,
                                        .message = request->message,
                                        .len = request->len,
                                        .image = &request->image,

@@ -10,15 +10,15 @@
 
 #define STACK_BYTES (512u * 1024)
 
-const struct verdict_policy *proxy_find_policy(const struct proxy *p, const char *reference,
-                                               struct decide *out)
+const struct verdict_policy *
+proxy_find_policy(const struct proxy *p, const struct ocv_reference *reference, struct decide *out)
 {
     const struct verdict_policy *policy = live_policy_get(p->options.policy);
     *out = *p->options.decide;
     out->config = policy->config;
     out->enforce = policy->enforce;
     out->socket = policy->socket;
-    out->choose = ocv_config_choose_text(policy->config, reference);
+    out->choose = ocv_config_choose(ocv_config_for_reference(policy->config, reference));
     return policy;
 }
 

@@ -47,7 +47,8 @@ void proxy_free(struct proxy *proxy);
 
 /** The current policy for images at `reference` (NULL: any), which must be put back, and all of
  *  `out`. */
-const struct verdict_policy *proxy_find_policy(const struct proxy *proxy, const char *reference,
+const struct verdict_policy *proxy_find_policy(const struct proxy *proxy,
+                                               const struct ocv_reference *reference,
                                                struct decide *out);
 
 /* ---- pass.c ---------------------------------------------------------------------------------- */

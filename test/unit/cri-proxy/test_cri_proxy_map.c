@@ -56,6 +56,10 @@ START_TEST(map_remembers)
 {
     char child[OCV_DIGEST_MAX], text[PINNED_TEXT_MAX];
     struct stat st;
+    ocv_auto(ocv_reference) pinned = NULL;
+    ocv_auto(ocv_reference) tagged = NULL;
+    ck_assert_int_eq(ocv_reference_parse("r.example/app:1@" A_DIGEST, &pinned, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_reference_parse("r.example/app:1", &tagged, NULL), OCV_OK);
     ck_assert(!map_find(map, "r.example/app@" A_DIGEST, child));
     put("r.example/app@" A_DIGEST, B_DIGEST);
     put("r.example/other@" A_DIGEST, C_DIGEST);
@@ -65,8 +69,10 @@ START_TEST(map_remembers)
         ck_assert(map_find(map, "r.example/other@" A_DIGEST, child));
         ck_assert_str_eq(child, C_DIGEST);
         ck_assert(!map_find(map, "r.example/app@" B_DIGEST, child));
-        ck_assert(map_rewrite(map, "r.example/app:1@" A_DIGEST, 16 + strlen(A_DIGEST), text));
+        ck_assert(map_rewrite(map, pinned, "r.example/app:1@" A_DIGEST, text));
         ck_assert_str_eq(text, "r.example/app@" B_DIGEST);
+        ck_assert(!map_rewrite(map, tagged, "r.example/app:1", text));
+        ck_assert(!map_rewrite(map, NULL, "r.example/app:1@sha", text));
         map_free(map);
         open_map();
     }

@@ -247,6 +247,29 @@ START_TEST(test_backlog)
 }
 END_TEST
 
+/* A client that sends and closes its side before anything is read: the end is seen, too. */
+START_TEST(test_sent_and_closed)
+{
+    static const char bytes[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+    const struct timeval patience = {.tv_sec = 60};
+    char answer[64];
+    ssize_t n;
+    start();
+    stop_server();
+    open_server();
+    int fd = dial();
+    ck_assert_int_eq(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL), (ssize_t)sizeof(bytes));
+    ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+    run_server();
+    while ((n = recv(fd, answer, sizeof(answer), 0)) > 0)
+        ;
+    ck_assert_int_eq(n, 0);
+    close(fd);
+    stop();
+}
+END_TEST
+
 START_TEST(test_nobody)
 {
     struct grpc_client *client = NULL;
@@ -276,6 +299,7 @@ int main(void)
     tcase_add_test(tcase, test_gone);
     tcase_add_test(tcase, test_restart);
     tcase_add_test(tcase, test_backlog);
+    tcase_add_test(tcase, test_sent_and_closed);
     tcase_add_test(tcase, test_nobody);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

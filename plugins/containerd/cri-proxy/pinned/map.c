@@ -82,12 +82,12 @@ void map_add_plain(struct map *map, const char *key)
     pthread_mutex_unlock(&map->lock);
 }
 
-bool map_rewrite(struct map *map, const void *text, size_t len, char out[PINNED_TEXT_MAX])
+bool map_rewrite(struct map *map, const struct ocv_reference *reference, const char *text,
+                 char out[PINNED_TEXT_MAX])
 {
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
-    ocv_auto(ocv_reference) reference = pinned_parse(text, len);
-    return reference && pinned_key(reference, key) && map_find(map, key, child) &&
-           pinned_rewrite(text, len, child, out);
+    return pinned_is(reference) && pinned_key(reference, key) && map_find(map, key, child) &&
+           pinned_rewrite(text, strlen(text), child, out);
 }
 
 /* Add or replace. `*gone`: the key that was dropped for it, or NULL; owned by the caller. */

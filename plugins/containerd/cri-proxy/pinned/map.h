@@ -33,8 +33,10 @@ void map_set_checked(struct map *map, const char *key, bool checked);
  *  map_add_plain remembers it; the last MAP_ENTRIES_MAX are kept, in memory. */
 bool map_is_plain(struct map *map, const char *key);
 void map_add_plain(struct map *map, const char *key);
-/** The request's text with the child in place of the index; false: leave it unchanged. */
-bool map_rewrite(struct map *map, const void *text, size_t len, char out[PINNED_TEXT_MAX]);
+/** `text`, which `reference` was parsed from, with the child in place of the index. False: leave it
+ *  unchanged, as it is not pinned or unknown here. */
+bool map_rewrite(struct map *map, const struct ocv_reference *reference, const char *text,
+                 char out[PINNED_TEXT_MAX]);
 /** Store a decision, on disk first. `index`: the bytes it was made from, or NULL. */
 int map_put(struct map *map, const char *key, const char *child, const void *index, size_t len,
             struct ocv_error *err) OCV_WARN_UNUSED;

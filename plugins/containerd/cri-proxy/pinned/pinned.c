@@ -19,17 +19,33 @@ struct ocv_reference *pinned_parse(const void *text, size_t len)
     copy[len] = '\0';
     if (ocv_reference_parse(copy, &reference, NULL) < 0)
         return NULL;
-    if (!reference->digest || !ocv_digest_known(reference->digest)) {
+    if (!pinned_is(reference)) {
         ocv_reference_free(reference);
         return NULL;
     }
     return reference;
 }
 
+bool pinned_is(const struct ocv_reference *reference)
+{
+    return reference && reference->digest && ocv_digest_known(reference->digest);
+}
+
+/* "NAME@DIGEST" */
+static bool join(const char *name, size_t len, const char *digest, char out[PINNED_TEXT_MAX])
+{
+    size_t n = strlen(digest);
+    if (n >= PINNED_TEXT_MAX - 1 || len >= PINNED_TEXT_MAX - 1 - n)
+        return false;
+    memcpy(out, name, len);
+    out[len] = '@';
+    memcpy(out + len + 1, digest, n + 1);
+    return true;
+}
+
 bool pinned_key(const struct ocv_reference *reference, char out[PINNED_TEXT_MAX])
 {
-    int n = snprintf(out, PINNED_TEXT_MAX, "%s@%s", reference->name, reference->digest);
-    return n > 0 && n < (int)PINNED_TEXT_MAX;
+    return join(reference->name, strlen(reference->name), reference->digest, out);
 }
 
 bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[PINNED_TEXT_MAX])
@@ -39,8 +55,7 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     for (size_t i = name; i > 0 && start[i - 1] != '/'; i--)
         if (start[i - 1] == ':') /* after the last slash, so a tag and not a port */
             name = i - 1;
-    int n = snprintf(out, PINNED_TEXT_MAX, "%.*s@%s", (int)name, start, digest);
-    return n > 0 && n < (int)PINNED_TEXT_MAX;
+    return join(start, name, digest, out);
 }
 
 /* ---- credentials ----------------------------------------------------------------------------- */
