@@ -163,7 +163,8 @@ static int bad_reference(struct ocv_error *err, const char *text, const char *wh
     return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not an image reference: %s", text, why);
 }
 
-/* As asprintf of three texts, several times per call of a proxy. NULL without memory. */
+/* The three texts, one after another; NULL without memory. Not asprintf: a proxy does this several
+ * times per call. */
 static char *join(const char *a, const char *b, const char *c)
 {
     size_t na = strlen(a), nb = strlen(b), nc = strlen(c);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SMALL_ANSWER 1024u /* bytes; for larger ones some more are allocated than they need */
+#define SMALL_ANSWER 1024u /* bytes allocated at first; a larger answer gets 4 KiB to spare */
 
 void grpc_wake(struct grpc_server *s)
 {
@@ -236,8 +236,8 @@ static bool set_status(struct grpc_call *call, enum grpc_code code, const char *
         return false;
     call->finished = call->pending = true;
     call->code = code;
-    if (message && *message && (call->message = malloc(MESSAGE_MAX)))
-        grpc_encode_message(message, call->message, MESSAGE_MAX);
+    if (message && *message && (call->message = malloc(STATUS_TEXT_MAX)))
+        grpc_encode_message(message, call->message, STATUS_TEXT_MAX);
     return true;
 }
 

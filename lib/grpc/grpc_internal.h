@@ -27,8 +27,8 @@
 #define QUEUE_MAX 4096u                              /* calls that wait for a thread */
 #define GRPC_CUT_MS 1000 /* past its deadline, that a call's answer may still be taken */
 #define WORKER_STACK (512u * 1024)
-#define MESSAGE_MAX 1024u /* bytes of a status message, encoded */
-#define SPARE_MAX 8u      /* eventfds that are kept */
+#define STATUS_TEXT_MAX 1024u /* bytes of a status message, encoded */
+#define SPARE_MAX 8u          /* eventfds that are kept */
 
 struct connection;
 
@@ -56,7 +56,7 @@ struct grpc_call {
     uint8_t *out;
     size_t out_len, out_size, out_sent;
     enum grpc_code code;
-    char *message; /* encoded, or NULL */
+    char *message; /* encoded; NULL if there is none, or no memory for it */
     pthread_cond_t room;
 };
 

@@ -92,7 +92,8 @@ static void advance_woken(struct grpc_server *s)
 }
 
 /* Read what there is; epoll reports what comes next. A read that does not fill the buffer is the
- * last one, unless the same event reported that the peer has `closed` its side. */
+ * last one, as long as peers pass no descriptors and no urgent data. But the end has no event of
+ * its own if the same one reported it (`closed`): then read on until it is reached. */
 static void receive_bytes(struct connection *c, bool closed)
 {
     uint8_t bytes[16384];

@@ -61,7 +61,8 @@ static bool decide_image(struct passing *p, const struct decide *how,
     struct proxy *proxy = p->proxy;
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    if (!pinned_is(p->reference) || wire_read_auth(request->message, request->len, &auth, NULL) < 0)
+    if (!pinned_by_digest(p->reference) ||
+        wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
     while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
         ;
@@ -149,7 +150,8 @@ static void on_pause(void *data)
     grpc_call_push(((struct passing *)data)->call);
 }
 
-/* The headers with the content-length of the edited request; none if the client sent no length. */
+/* The headers with the content-length of the edited request. `out` stays empty if the client sent
+ * none: its headers can go on as they are. */
 static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
 {
     const char *name, *value;
@@ -178,7 +180,12 @@ static void pass_on(struct passing *p)
                                  .data = p};
     passed.body = grpc_call_request(p->call, &passed.len);
     ocv_buffer_init(&headers, GRPC_HEADERS_MAX + 24);
-    if (p->edited.len && headers_of_edited(p, &headers) == OCV_OK) {
+    if (p->edited.len && headers_of_edited(p, &headers) < 0) {
+        pass_workload_end(p, false);
+        grpc_call_finish(p->call, GRPC_RESOURCE_EXHAUSTED, "ocivariant: out of memory");
+        return;
+    }
+    if (p->edited.len) {
         passed.headers = headers.len ? &headers : passed.headers;
         passed.body = p->edited.data;
         passed.len = p->edited.len;

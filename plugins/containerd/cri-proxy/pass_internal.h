@@ -13,8 +13,8 @@ struct passing {
     bool known;                      /* a pull decided without asking a registry */
     char fresh[TABLE_POD_MAX];       /* uid of a pod whose choice was made in this call, or empty */
     struct ocv_buffer edited;        /* the request with another name, or empty */
-    char text[PINNED_TEXT_MAX];      /* the image in the request, its beginning if it is longer */
-    struct ocv_reference *reference; /* the same, NULL if it is none */
+    char text[PINNED_TEXT_MAX];      /* the image in the request, cut if it is too long */
+    struct ocv_reference *reference; /* parsed from `text`; NULL if that is cut or invalid */
 };
 
 /** The request's message and the position of the image in it. */

@@ -86,7 +86,7 @@ bool map_rewrite(struct map *map, const struct ocv_reference *reference, const c
                  char out[PINNED_TEXT_MAX])
 {
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
-    return pinned_is(reference) && pinned_key(reference, key) && map_find(map, key, child) &&
+    return pinned_by_digest(reference) && pinned_key(reference, key) && map_find(map, key, child) &&
            pinned_rewrite(text, strlen(text), child, out);
 }
 

@@ -19,14 +19,14 @@ struct ocv_reference *pinned_parse(const void *text, size_t len)
     copy[len] = '\0';
     if (ocv_reference_parse(copy, &reference, NULL) < 0)
         return NULL;
-    if (!pinned_is(reference)) {
+    if (!pinned_by_digest(reference)) {
         ocv_reference_free(reference);
         return NULL;
     }
     return reference;
 }
 
-bool pinned_is(const struct ocv_reference *reference)
+bool pinned_by_digest(const struct ocv_reference *reference)
 {
     return reference && reference->digest && ocv_digest_known(reference->digest);
 }

@@ -11,7 +11,7 @@
  *  id, an invalid reference. `text` need not end with a NUL. Free with ocv_reference_free. */
 struct ocv_reference *pinned_parse(const void *text, size_t len);
 /** Does it have a digest of a known algorithm? NULL does not. */
-bool pinned_is(const struct ocv_reference *reference);
+bool pinned_by_digest(const struct ocv_reference *reference);
 /** The key of a pinned reference: "HOST/REPOSITORY@DIGEST", normalised. False if it is too long. */
 bool pinned_key(const struct ocv_reference *reference, char out[PINNED_TEXT_MAX]);
 /** The request's own text with that digest and no tag ("app:1@sha256:a", "app:1" ->
