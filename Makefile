@@ -139,13 +139,15 @@ $(BUILD)/gen/providers.h: $(PROVIDERS_INDEX) $(sort $(wildcard plugins/providers
 	$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 $(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
 
-# those of libcurl's libraries that registry_load.c loads first; to build for another machine, LDD lists
-# the libraries there
+# those of libcurl's libraries that registry_load.c loads first, and the one of OpenSSL; to build for
+# another machine, LDD lists the libraries there
 LDD ?= ldd
 $(BUILD)/gen/registry-libraries.h: $(BUILD)/libocivariant-registry.so
 	@mkdir -p $(@D)
 	$(LDD) $< | awk '/^[[:space:]]*lib(gnutls|krb5)\.so\./ { names = names "\"" $$1 "\", " } \
-	    END { print "#define REGISTRY_LIBRARIES " names }' > $@.tmp && mv $@.tmp $@
+	    /^[[:space:]]*libssl\.so\./ { openssl = "\"" $$1 "\"" } \
+	    END { print "#define REGISTRY_LIBRARIES " names; \
+	          print "#define REGISTRY_OPENSSL " (openssl ? openssl : "NULL") }' > $@.tmp && mv $@.tmp $@
 $(BUILD)/cmd/common/lazy/registry_load.o: $(BUILD)/gen/registry-libraries.h
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/paths.h"
+#include "lib/base/system/processors.h"
 #include "lib/records/daemon.h"
 #include "ocivariant-probe.h"
 
@@ -83,16 +84,12 @@ static void write_finding(int fd, const struct probe_report *found, const struct
         (void)!ocv_fd_write(fd, json->data, json->len);
 }
 
-/* The kernel often starts a process on its parent's processor, and looks for another one only when
- * one of them has waited for its turn a few times. So the parent allows the probe all processors
- * but its own, and then lets it begin; from then on the probe may run wherever its parent may. */
-static void give_start(pid_t pid, int fd, const cpu_set_t *all)
+/* The parent allows the probe all processors but its own, and then lets it begin; from then on the
+ * probe may run wherever its parent may. */
+static void give_start(pid_t pid, int fd)
 {
-    cpu_set_t others = *all;
-    int here = sched_getcpu();
-    if (here >= 0 && here < CPU_SETSIZE)
-        CPU_CLR((size_t)here, &others);
-    if (CPU_COUNT(&others) > 0)
+    cpu_set_t others;
+    if (ocv_processors_others(&others))
         (void)sched_setaffinity(pid, sizeof(others), &others);
     (void)!send(fd, "", 1, MSG_NOSIGNAL); /* without it the probe sees the end, and begins, too */
 }
@@ -141,7 +138,7 @@ void cli_profile_begin(struct cli *cli)
     if (probe->pid < 0)
         cli_profile_drop(cli);
     else
-        give_start(probe->pid, probe->fd, &processors);
+        give_start(probe->pid, probe->fd);
 }
 
 void cli_profile_drop(struct cli *cli)

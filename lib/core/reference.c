@@ -169,11 +169,8 @@ static char *join(const char *a, const char *b, const char *c)
 {
     size_t na = strlen(a), nb = strlen(b), nc = strlen(c);
     char *text = malloc(na + nb + nc + 1);
-    if (!text)
-        return NULL;
-    memcpy(text, a, na);
-    memcpy(text + na, b, nb);
-    memcpy(text + na + nb, c, nc + 1);
+    if (text)
+        memcpy(mempcpy(mempcpy(text, a, na), b, nb), c, nc + 1);
     return text;
 }
 

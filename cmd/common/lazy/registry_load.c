@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/lazy/registry_load.h"
 #include "gen/registry-libraries.h"
+#include "lib/base/system/processors.h"
 #include "ocivariant/registry.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Every function of the library that programs call. */
@@ -42,6 +44,36 @@ static void load_largest(void)
         (void)dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
 }
 
+typedef int openssl_init(uint64_t options, const void *settings);
+
+static void *run_init(void *data)
+{
+    (*(openssl_init **)data)(0, NULL);
+    return NULL;
+}
+
+/* libcurl initializes OpenSSL, which takes half a millisecond. Any thread may do that, any number
+ * of times (OPENSSL_init_crypto(3)): one does it on another processor while libcurl is being
+ * loaded. */
+static bool begin_openssl(pthread_t *thread)
+{
+    static const char *const name = REGISTRY_OPENSSL;
+    static openssl_init *init;
+    pthread_attr_t attributes;
+    cpu_set_t others;
+    void *library =
+        name && ocv_processors_others(&others) ? dlopen(name, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    if (library)
+        *(void **)&init = dlsym(library, "OPENSSL_init_ssl");
+    if (!init)
+        return false;
+    pthread_attr_init(&attributes);
+    (void)pthread_attr_setaffinity_np(&attributes, sizeof(others), &others);
+    bool begun = pthread_create(thread, &attributes, run_init, &init) == 0;
+    pthread_attr_destroy(&attributes);
+    return begun;
+}
+
 /* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP), and its constructor
  * takes half a millisecond. With this variable set, initialization is left to the first user
  * (GnuTLS manual, "Initialization"). Only a program with one thread may change its environment. */
@@ -49,8 +81,12 @@ static void *open_library(bool one_thread)
 {
     static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
     bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
+    pthread_t thread;
     load_largest();
+    bool begun = one_thread && begin_openssl(&thread);
     void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
+    if (begun)
+        pthread_join(thread, NULL);
     if (set)
         unsetenv(switch_off);
     return library;

@@ -43,7 +43,7 @@ setup()
 }
 
 @test "libcurl's largest libraries are loaded alone, before it, and only where it needs them" {
-    mapfile -t names < <(grep -o 'lib[^"]*' "$OCV_BUILD/gen/registry-libraries.h")
+    mapfile -t names < <(grep LIBRARIES "$OCV_BUILD/gen/registry-libraries.h" | grep -o 'lib[^"]*')
     ldd "$OCV_BUILD/libocivariant-registry.so" >"$BATS_TEST_TMPDIR/needed"
     run grep -cE '^[[:space:]]*lib(gnutls|krb5)\.so' "$BATS_TEST_TMPDIR/needed"
     [ "$output" = ${#names[@]} ]
@@ -52,6 +52,15 @@ setup()
     for name in ${names[@]+"${names[@]}"}; do
         [[ $output == *"file=$name "*"dynamically loaded by"*"calling init: "*"/$name"*"file=libcurl.so"* ]]
     done
+}
+
+@test "OpenSSL is initialized by a thread of its own where there is a second processor" {
+    [ "$(nproc)" -gt 1 ] || skip "one processor"
+    grep -q libssl "$OCV_BUILD/gen/registry-libraries.h" || skip "libcurl has another TLS library"
+    run strace -f -qq -e trace=execve,openat -o "$BATS_TEST_TMPDIR/trace" "$VPULL" --print-ref 127.0.0.1:1/app:1
+    [[ $output == *"127.0.0.1:1"* ]]
+    run -0 awk '!pid { pid = $1 } /openssl\.cnf/ { print ($1 == pid ? "itself" : "a thread") }' "$BATS_TEST_TMPDIR/trace"
+    [ "$output" = "a thread" ]
 }
 
 # its load would take as long as a probe
