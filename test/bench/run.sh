@@ -263,7 +263,7 @@ print_ref()
     echo
     echo "vpull probes this machine, but for of-daemon, which asks variantd. ordinary is an"
     echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing;"
-    echo "curl-head is the floor of any program that asks with libcurl."
+    echo "curl-head is what curl itself takes to ask with libcurl, without probing and choosing."
     echo
     rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary skopeo-inspect-raw \
         crane-digest-platform oras-resolve curl-head

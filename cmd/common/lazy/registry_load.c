@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* Every function of the library that programs call. */
@@ -52,9 +53,9 @@ static void *run_init(void *data)
     return NULL;
 }
 
-/* libcurl initializes OpenSSL, which takes half a millisecond. Any thread may do that, any number
- * of times (OPENSSL_init_crypto(3)): one does it on another processor while libcurl is being
- * loaded. */
+/* Initializing OpenSSL takes half a millisecond. libcurl does it when it is used first, but any
+ * thread may, any number of times (OPENSSL_init_crypto(3)): begin on another processor while
+ * libcurl is being loaded. False: no thread was started, and libcurl does it. */
 static bool begin_openssl(pthread_t *thread)
 {
     static const char *const name = REGISTRY_OPENSSL;

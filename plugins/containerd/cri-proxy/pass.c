@@ -93,6 +93,7 @@ static bool look_up(struct passing *p, enum method method, const struct decide *
     return true;
 }
 
+/* Read the name of the image: as text, and parsed. */
 static void read_name(struct passing *p, const struct passing_request *request)
 {
     const uint8_t *name = request->message + request->image.inner_at;
