@@ -59,6 +59,7 @@ setup()
     grep -q libssl "$OCV_BUILD/gen/registry-libraries.h" || skip "libcurl has another TLS library"
     run strace -f -qq -e trace=execve,openat -o "$BATS_TEST_TMPDIR/trace" "$VPULL" --print-ref 127.0.0.1:1/app:1
     [[ $output == *"127.0.0.1:1"* ]]
+    # shellcheck disable=SC2016 # awk's own
     run -0 awk '!pid { pid = $1 } /openssl\.cnf/ { print ($1 == pid ? "itself" : "a thread") }' "$BATS_TEST_TMPDIR/trace"
     [ "$output" = "a thread" ]
 }
