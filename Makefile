@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# make, make demo, make check, make lint, make bench, make docs, make abi, make clean
+# make, make demo, make check, make check-all, make lint, make bench, make docs, make abi, make clean
 # make install DESTDIR= PREFIX=, make uninstall with the same
 # BUILD=DIR builds elsewhere; SAN=asan|tsan|fuzz adds a sanitizer; WERROR= turns warnings back into
-# warnings. What needs tests' tools (demo, check) is in test/test.mk.
+# warnings; V=1 prints whole commands. All processors are used unless -j says otherwise. What needs tests'
+# tools (demo, check) is in test/test.mk.
+
+ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+# $(call quiet,CC,FILE)COMMAND: one short line in place of the command
+quiet = $(if $(filter 1,$(V)),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo '$(1) $(2)';) )
 
 VERSION  := $(shell cat VERSION)
 ABI      := 1
@@ -117,26 +124,26 @@ $(BUILD)/gen/libexecdir.h: always
 
 $(BUILD)/gen/vocabulary-words.h: schema/vocabulary.yaml schema/vocabulary-words.awk $(sort $(wildcard plugins/providers/*.yaml))
 	@mkdir -p $(@D)
-	awk -v providers="$(notdir $(filter plugins/%,$^))" -f schema/vocabulary-words.awk $< > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)awk -v providers="$(notdir $(filter plugins/%,$^))" -f schema/vocabulary-words.awk $< > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/config-facts.h: FACTS := -v record=config_fact -v prefix=config_ -v min=2 -v max=2
 $(BUILD)/gen/lint-facts.h: FACTS := -v record=lint_fact -v prefix=ocv_lint_ -v min=1 -v max=3
 $(BUILD)/gen/%-facts.h: schema/%-facts.yaml schema/facts.awk
 	@mkdir -p $(@D)
-	awk -v name=$*-facts $(FACTS) -f schema/facts.awk $< > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)awk -v name=$*-facts $(FACTS) -f schema/facts.awk $< > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
-	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
 
 # Run here, as TAGS_INDEX below: to build for another machine, PROVIDERS_INDEX names the program of a
 # build for this one.
 PROVIDERS_INDEX ?= $(BUILD)/providers-index
 $(BUILD)/providers-index: $(call obj,plugins/providers/index.c) $(CORE_A)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/gen/providers.h: $(PROVIDERS_INDEX) $(sort $(wildcard plugins/providers/*.yaml))
 	@mkdir -p $(@D)
-	$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 $(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
 
 # those of libcurl's libraries that registry_load.c loads first, and the one of OpenSSL; to build for
@@ -144,7 +151,7 @@ $(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
 LDD ?= ldd
 $(BUILD)/gen/registry-libraries.h: $(BUILD)/libocivariant-registry.so
 	@mkdir -p $(@D)
-	$(LDD) $< | awk '/^[[:space:]]*lib(gnutls|krb5)\.so\./ { names = names "\"" $$1 "\", " } \
+	$(call quiet,GEN,$@)$(LDD) $< | awk '/^[[:space:]]*lib(gnutls|krb5)\.so\./ { names = names "\"" $$1 "\", " } \
 	    /^[[:space:]]*libssl\.so\./ { openssl = "\"" $$1 "\"" } \
 	    END { print "#define REGISTRY_LIBRARIES " names; \
 	          print "#define REGISTRY_OPENSSL " (openssl ? openssl : "NULL") }' > $@.tmp && mv $@.tmp $@
@@ -152,15 +159,15 @@ $(BUILD)/cmd/common/lazy/registry_load.o: $(BUILD)/gen/registry-libraries.h
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(BUILD)/gen --proto_path=schema/proto $<
+	$(call quiet,GEN,$@)protoc-c --c_out=$(BUILD)/gen --proto_path=schema/proto $<
 
 $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c Makefile
-	$(CC) -std=gnu11 $(OPT) $(SANFLAGS) $(HARDEN) -fPIC -I$(BUILD)/gen -c $< -o $@
+	$(call quiet,CC,$<)$(CC) -std=gnu11 $(OPT) $(SANFLAGS) $(HARDEN) -fPIC -I$(BUILD)/gen -c $< -o $@
 
 # ---- objects ----------------------------------------------------------------------------------
 $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(call quiet,CC,$<)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
@@ -189,14 +196,14 @@ $(SETUP_A): $(call obj,$(SETUP_SRC))
 $(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit) lib/core/resolve/default.c lib/core/image_user.c)
 %.a:
 	@rm -f $@
-	ar rcs $@ $^
+	$(call quiet,AR,$@)ar rcs $@ $^
 
 # soname link, version script: only ocv_ symbols leave
 define shared
-	$(CC) -shared -Wl,-soname,$(notdir $@).$(ABI) -Wl,--version-script,lib/libocivariant.map -Wl,-z,defs \
+	$(call quiet,LD,$@)$(CC) -shared -Wl,-soname,$(notdir $@).$(ABI) -Wl,--version-script,lib/libocivariant.map -Wl,-z,defs \
 	    -Wl,--as-needed -Wl,-Bsymbolic-functions -o $@.$(VERSION) $(1) $(LDFLAGS_ALL) $(2)
-	ln -sf $(notdir $@).$(VERSION) $@.$(ABI)
-	ln -sf $(notdir $@).$(VERSION) $@
+	@ln -sf $(notdir $@).$(VERSION) $@.$(ABI)
+	@ln -sf $(notdir $@).$(VERSION) $@
 endef
 $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) $(BASE_A) lib/libocivariant.map
 	$(call shared,$(call obj,$(CORE_SRC)) $(BASE_A),$(QUICK_LIBS))
@@ -208,10 +215,10 @@ $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant
 # made every time: PREFIX may be another one at `make install`
 .PHONY: always
 $(PC): $(BUILD)/%.pc: contrib/%.pc.in VERSION Makefile always
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
-	sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
 # as installed first: each directory searched in vain costs twenty system calls
@@ -221,7 +228,7 @@ PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A)
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
-	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(PROGRAM_A) $(BASE_A) $(LAZY_A),$$(filter %.a,$$^)) $(PROGRAM_A) $$(filter $(LAZY_A),$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	$$(call quiet,LD,$$@)$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(PROGRAM_A) $(BASE_A) $(LAZY_A),$$(filter %.a,$$^)) $(PROGRAM_A) $$(filter $(LAZY_A),$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
 	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
@@ -235,37 +242,37 @@ $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
 $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	@mkdir -p $(@D)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
 # what reads archives that anybody may have made, run by variantctl
 $(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(CONTENT_A) $(BASE_A)
 	@mkdir -p $(@D)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
 $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
+	$(call quiet,LD,$@)$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONTENT_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/snapshotter/*)
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
 $(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
-	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
+	@sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 
 # ---- the CRI image service's proxy ---------------------------------------------------------------
 CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c plugins/containerd/cri-proxy/*/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
 $(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(REGISTRY_A) $(CORE_A)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
 # ---- what a DaemonSet runs on a node before variantd -----------------------------------------------
 comma        := ,
@@ -273,7 +280,7 @@ NODE_SETUP_A := $(BUILD)/libnode-setup.a
 $(NODE_SETUP_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/kubernetes/*.c))))
 $(BUILD)/libexec/ocivariant-node-setup: $(call obj,plugins/kubernetes/main.c) $(NODE_SETUP_A) $(PROGRAM_A) $(BASE_A) $(SHARED)
 	@mkdir -p $(@D)
-	$(CC) $(PIE) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_ALL) $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -Wl$(comma)-rpath$(comma)'$$ORIGIN/..') -L$(BUILD) -Wl,--as-needed \
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_ALL) $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -Wl$(comma)-rpath$(comma)'$$ORIGIN/..') -L$(BUILD) -Wl,--as-needed \
 	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
 
 # ---- without shared libraries ------------------------------------------------------------------
@@ -283,9 +290,9 @@ include contrib/static/static.mk
 # Run here: to build for another machine, TAGS_INDEX names the program of a build for this one.
 TAGS_INDEX ?= $(BUILD)/tags-index
 $(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(TAGS_A) $(CONTENT_A) $(CORE_A)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
-	$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick
@@ -296,7 +303,7 @@ include test/test.mk
 HELP_OF ?= $(BUILD)
 MAN_SRC := contrib/man-pages $(shell awk '/^[a-z]/ { print $$3 }' contrib/man-pages)
 $(BUILD)/man/vpull.1: $(PROGRAMS) $(HELPERS) contrib/man.sh contrib/man.awk contrib/man-page.awk $(MAN_SRC) contrib/debian/changelog VERSION
-	contrib/man.sh $(HELP_OF) $(@D)
+	$(call quiet,MAN,$(@D))contrib/man.sh $(HELP_OF) $(@D)
 
 # ---- install ----------------------------------------------------------------------------------
 .PHONY: install

@@ -12,7 +12,7 @@
 #include "ocivariant/registry.h"
 
 #include <curl/curl.h>
-#include <openssl/x509.h>
+#include <openssl/types.h>
 
 /* Limits on what servers send. */
 #define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
