@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Install what building and testing needs, on Debian and its relatives.
 #
-#   contrib/install-deps.sh [--build-only | --bench | --packages] [--check]
+#   contrib/install-deps.sh [--build-only | --unit | --tests | --deb | --rpm | --packages | --bench] [--check]
 #
-# Silent and quick when nothing is missing. --build-only: compiler and libraries only.
-# --bench: the peers that make bench measures beside ours as well.
-# --packages: what make deb, make rpm and make check-packages need, beside compiler and libraries.
+# Silent and quick when nothing is missing. Without an option: all that make check-all needs.
+# --build-only: compiler, libraries, and curl for make demo. --unit: with what unit tests need. --tests: with the
+# engines of make check. --deb, --rpm: what make deb and make rpm need beside compiler and libraries.
+# --packages: both, and what make check-packages, make image and a release need. --bench: beside everything else the
+# peers that make bench measures.
 # --check: say what is missing (exit 1), install nothing.
 #
 # What counts as present is a command or a header, not a package: a Docker or LLVM from elsewhere is
@@ -32,40 +34,29 @@ libnghttp2-dev nghttp2/nghttp2.h
 libprotobuf-c-dev protobuf-c/protobuf-c.h
 protobuf-c-compiler protoc-c
 libsqlite3-dev sqlite3.h
+curl curl
 '
-test_needs='
-git git
-clang clang
-clang-format clang-format
-clang-tidy clang-tidy
-cppcheck cppcheck
-shellcheck shellcheck
-abigail-tools abidiff
+unit_needs='
 check check.h
 libsubunit-dev subunit/child.h
+openssl openssl
+'
+# engines, and what the integration tests of make check call
+test_needs='
+git git
 bats bats
-tmux tmux
-zsh zsh
-fish fish
-umockdev umockdev-run
 jq jq
 python3-jsonschema python:jsonschema,yaml
 python3-yaml python:jsonschema,yaml
-curl curl
 strace strace
 sqlite3 sqlite3
-openssl openssl
-mandoc mandoc
 ca-certificates update-ca-certificates
-debhelper dh
-dpkg-dev dpkg-buildpackage
 libcap2-bin setcap
 util-linux setpriv
 procps pgrep
-systemd systemd-socket-activate
-systemd systemd-analyze
 iproute2 ip
 apache2-utils htpasswd
+zstd zstd
 containerd containerd
 runc runc
 docker.io dockerd
@@ -74,13 +65,30 @@ docker-registry docker-registry
 podman podman
 skopeo skopeo
 buildah buildah
-chromium chromium
-prometheus promtool
-zstd zstd
 munge munged
 slurmctld slurmctld
 slurmd slurmd
 slurm-client srun
+'
+# of make check-all
+more_needs='
+clang clang
+clang-format clang-format
+clang-tidy clang-tidy
+cppcheck cppcheck
+shellcheck shellcheck
+abigail-tools abidiff
+tmux tmux
+zsh zsh
+fish fish
+umockdev umockdev-run
+mandoc mandoc
+debhelper dh
+dpkg-dev dpkg-buildpackage
+systemd systemd-socket-activate
+systemd systemd-analyze
+chromium chromium
+prometheus promtool
 qemu-user qemu-aarch64
 gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
 gcc-powerpc64le-linux-gnu powerpc64le-linux-gnu-gcc
@@ -91,13 +99,17 @@ libc6-dev-ppc64el-cross ../powerpc64le-linux-gnu/include/stdio.h
 libc6-dev-riscv64-cross ../riscv64-linux-gnu/include/stdio.h
 libc6-dev-s390x-cross ../s390x-linux-gnu/include/stdio.h
 '
-package_needs='
+deb_needs='
 debhelper dh
+dpkg-dev dpkg-buildpackage
+'
+rpm_needs='
+rpm rpmbuild
+'
+package_needs='
 lintian lintian
 debootstrap debootstrap
 jq jq
-curl curl
-rpm rpmbuild
 minisign minisign
 '
 bench_needs='
@@ -151,7 +163,7 @@ list_missing()
         last=$package
         printf '%s\n' "$package"
     done
-    if [ "$only_build" = no ] && ! clang_runtime_present; then
+    if [[ $needs == *clang-tidy* ]] && ! clang_runtime_present; then
         printf 'libclang-rt-dev\n'
     fi
 }
@@ -181,27 +193,25 @@ real_name()
     esac
 }
 
-only_build=no
 only_check=no
-bench=no
-packages=no
+needs=
 for argument; do
     case $argument in
-    --build-only) only_build=yes ;;
-    --bench) bench=yes ;;
-    --packages) only_build=yes packages=yes ;;
+    --build-only) needs+=$build_needs ;;
+    --unit) needs+=$build_needs$unit_needs ;;
+    --tests) needs+=$build_needs$unit_needs$test_needs ;;
+    --deb) needs+=$build_needs$deb_needs ;;
+    --rpm) needs+=$build_needs$deb_needs$rpm_needs ;;
+    --packages) needs+=$build_needs$deb_needs$rpm_needs$package_needs ;;
+    --bench) needs+=$build_needs$unit_needs$test_needs$more_needs$bench_needs ;;
     --check) only_check=yes ;;
     *)
-        echo "usage: ${0##*/} [--build-only | --bench | --packages] [--check]" >&2
+        echo "usage: ${0##*/} [--build-only | --unit | --tests | --deb | --rpm | --packages | --bench] [--check]" >&2
         exit 2
         ;;
     esac
 done
-
-needs=$build_needs
-[ "$only_build" = yes ] || needs+=$test_needs
-[ "$bench" = no ] || needs+=$bench_needs
-[ "$packages" = no ] || needs+=$package_needs
+[ -n "$needs" ] || needs=$build_needs$unit_needs$test_needs$more_needs
 mapfile -t missing < <(list_missing <<<"$needs")
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -243,14 +253,36 @@ install_promtool()
     rm -r "$directory"
 }
 
-echo "installing: ${missing[*]}"
-"${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -q
+# apt waits for its other locks itself (DPkg::Lock::Timeout), but not for that of the lists
+update_lists()
+{
+    local log waited=0
+    log=$(mktemp)
+    until "${as_root[@]}" apt-get -q update >"$log" 2>&1; do
+        if ! grep -qi 'could not get lock\|unable to lock' "$log" || [ $waited -ge 600 ]; then
+            cat "$log" >&2
+            rm -f "$log"
+            return 1
+        fi
+        [ $((waited % 30)) != 0 ] || echo "waiting for another apt: $(grep -oi 'held by process.*' "$log" | head -n 1)"
+        sleep 5
+        waited=$((waited + 5))
+    done
+    rm -f "$log"
+}
+
+echo "installing, and starting no service: ${missing[*]}"
+update_lists
 names=()
 for package in "${missing[@]}"; do
     [ "$package" = prometheus ] || names+=("$(real_name "$package")")
 done
-[ ${#names[@]} = 0 ] || "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
-    install -q -y --no-install-recommends "${names[@]}"
+if [ ${#names[@]} != 0 ]; then
+    LC_ALL=C apt-get -s -o Debug::NoLocking=1 --assume-no --print-uris --no-install-recommends install "${names[@]}" 2>/dev/null |
+        awk '/^\047/ { n++; bytes += $3 } END { if (n) printf "%d packages, %.0f MB to download\n", n, bytes / 1e6 }' || true
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+        install -q -y --no-install-recommends "${names[@]}"
+fi
 [[ " ${missing[*]} " != *" prometheus "* ]] || install_promtool
 
 mapfile -t missing < <(list_missing <<<"$needs")

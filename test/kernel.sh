@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# test/kernel.sh VMLINUZ TEST...: unit tests on another kernel, in a virtual machine that has nothing but them.
+# test/kernel.sh VMLINUZ AREA/TEST...: unit tests on another kernel, in a virtual machine that has nothing but them.
 # For what depends on the kernel: who gets an address, files that are exchanged, signals, sockets.
 #
 # Needs qemu-system-x86 and busybox-static. The kernel of Debian 12, the oldest that is supported:
@@ -10,7 +10,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 build=${OCV_BUILD:-build}
-kernel=${1:?usage: test/kernel.sh VMLINUZ TEST...}
+kernel=${1:?usage: test/kernel.sh VMLINUZ AREA/TEST...}
 shift
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -22,8 +22,10 @@ ln -s ../bin "$root/usr/bin"
 printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' >"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 for name in "$@"; do
-    strip -o "$root/test/$name" "$build/test/unit/$name"
-    ldd "$build/test/unit/$name" | grep -o '/[^ ]*'
+    area=${name%/*}
+    echo "$name" >>"$root/tests"
+    strip -o "$root/test/$area" "$build/test/unit/$area/run"
+    ldd "$build/test/unit/$area/run" | grep -o '/[^ ]*'
 done | sort -u | while read -r library; do
     install -D "$(readlink -f "$library")" "$root$library"
 done
@@ -38,9 +40,9 @@ mount -t tmpfs tmpfs /tmp
 ip link set lo up
 export HOME=/tmp TMPDIR=/tmp CK_VERBOSITY=minimal
 cd /test
-for test in *; do
-    "./$test" </dev/null && echo "result ok $test" || echo "result failed $test"
-done
+while read -r test; do
+    "./${test%/*}" "${test#*/}" </dev/null && echo "result ok $test" || echo "result failed $test"
+done </tests
 echo "kernel $(uname -r)"
 poweroff -f
 INIT

@@ -2,18 +2,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run the tests and count every single check.
 #
-#   test/run.sh [SECTION...]      sections: build unit asan tsan headers abi integration
-#                                           packages lint clang fuzz; check and ci are sets of them
+#   test/run.sh [SECTION...]
 #
-# Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
-# the exit status is 1 when something failed.
-# OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
-# target. OCV_CONTAINERD2: a directory with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
-# with a Docker 28 (test/integration/docker.bash), OCV_KUBEBOX: a program that is Kubernetes
-# (test/integration/cluster.bash), OCV_BACKENDAI_PYTHON: an interpreter with Backend.AI
-# (test/integration/cluster/backendai.bats), OCV_SLURM_ROOT: a tree with the Slurm of another release
-# (test/integration/slurm.bash), OCV_SNAPSHOTTER_SUITE: containerd's tests of snapshotters. TESTS: only unit tests
-# and .bats files whose name contains it.
+#   check        build unit smoke: what `make check` runs (default)
+#   rest         what check leaves out: hardened clang thorough asan tsan headers abi lint integration
+#                packages fuzz
+#   all          check, then rest
+#   SECTION      one of those, or "bats" (every integration file)
+#
+# smoke is one integration file for each verb, daemon and engine, the shortest that proves its main line, without its
+# tests that are tagged slow; integration is those tests and all other files. Unit tests that loop over many inputs take every tenth, except in the sections of rest
+# (OCV_THOROUGH=1).
+#
+# Logs stay in $OCV_BUILD/log. What fails is shown, then the ten files that took longest; the last line is "N
+# passed, N failed, N skipped"; the exit status is 1 when something failed.
+# TESTS: only unit test files and .bats files whose name contains it. OCV_STRICT=1 or CI=true: a skipped
+# packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz target. OCV_TOTAL=FILE: the counts are added to
+# those in FILE, which an earlier run wrote.
+# Engines of other releases: OCV_CONTAINERD2, a directory with a containerd 2.x (test/integration/cri.bash);
+# OCV_DOCKER28, one with a Docker 28 (test/integration/docker.bash); OCV_KUBEBOX, a program that is Kubernetes
+# (test/integration/cluster.bash); OCV_HELM; OCV_BACKENDAI_PYTHON, an interpreter with Backend.AI
+# (test/integration/cluster/backendai.bats); OCV_SLURM_ROOT, a tree with the Slurm of another release
+# (test/integration/slurm.bash); OCV_SNAPSHOTTER_SUITE, containerd's tests of snapshotters.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
@@ -26,13 +36,22 @@ export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, 
 # the developer's settings and make's variables must not reach the programs under test
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_THOROUGH | OCV_TOTAL | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"
+times=$logs/times # SECONDS NAME of each file
+: >"$times"
 passed=0
 failed=0
 skipped=0
+# one for each of: vpull, its destinations, variantctl's verbs, daemons, hooks, clusters, the pages' commands; those that
+# take longest come first
+smoke=' slurm_devices vpull_engines variantd_podman vpull_containerd vpull_oci variantd_docker snapshotter_verdict cri_proxy
+    variantd_containerd quickstart local_images setup match lock variantd_cri verify_containers index_tags hooks backendai
+    choose variantd_private export_nfd export_backendai derive_attach node_setup verifier index_slips tags_config
+    variantctl variantd_layout harness coverage classes cli docs claim given_devices probe index_create index_changes
+    index_coverage '
 
 # report NAME PASSED FAILED SKIPPED [LOG]: adds up, prints a line, and on failure the log
 report()
@@ -79,15 +98,17 @@ slot()
     while [ "$(jobs -rp | wc -l)" -ge $((jobs + ${1:-0})) ]; do wait -n; done
 }
 
-# A program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
-unit_program() # LOG COMMAND...
+# timed NAME LOG COMMAND...: in the background of others; its seconds are kept for the end
+timed()
 {
-    local log=$1
-    shift
-    timeout 300 "$@" >"$log" 2>&1 </dev/null
+    local name=$1 log=$2 started=${EPOCHREALTIME/[.,]/}
+    shift 2
+    "$@" >"$log" 2>&1 </dev/null
     echo "exit status $?" >>"$log"
+    echo "$(((${EPOCHREALTIME/[.,]/} - started) / 100000)) $name" >>"$times"
 }
 
+# A program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
 unit_report() # NAME LOG
 {
     local name=$1 log=$2 ok bad skip checks fails
@@ -107,7 +128,8 @@ unit_report() # NAME LOG
     report "$name" "$ok" "$bad" "$skip" "$log"
 }
 
-# Unit tests of a build directory, several at the same time. The launcher may wrap the program.
+# Files of unit tests of a build directory, several at the same time; some of them wait. The launcher may wrap
+# the program.
 unit_programs() # TITLE DIRECTORY SOURCE-LIST [LAUNCHER...]
 {
     local title=$1 directory=$2 sources=$3 source name
@@ -116,8 +138,9 @@ unit_programs() # TITLE DIRECTORY SOURCE-LIST [LAUNCHER...]
     for source in $sources; do
         name=$(basename "$source" .c)
         [[ $name == *${TESTS:-}* ]] || continue
-        slot
-        unit_program "$logs/$title/$name.log" "$@" "$directory/test/unit/$name" &
+        slot 2
+        timed "$title $name" "$logs/$title/$name.log" \
+            timeout 300 "$@" "$directory/$(dirname "$source")/run" "$name" &
     done
     wait
     for source in $sources; do
@@ -129,13 +152,20 @@ unit_programs() # TITLE DIRECTORY SOURCE-LIST [LAUNCHER...]
 
 section_build()
 {
-    step "build" build_in "$build" all tests tools || return 1
+    step "build" build_in "$build" all tests tools
 }
 
 section_unit()
 {
     step "build unit tests" build_in "$build" tests || return 1
     unit_programs unit "$build" "$(echo test/unit/*/test_*.c)"
+}
+
+# all inputs of the files that take a tenth of them in section unit
+section_thorough()
+{
+    step "build unit tests" build_in "$build" tests || return 1
+    OCV_THOROUGH=1 unit_programs thorough "$build" "$(grep -l 'tenth()' test/unit/*/test_*.c)"
 }
 
 section_asan()
@@ -150,19 +180,11 @@ section_asan()
 # shadow memory on kernels that randomise more bits.
 section_tsan()
 {
-    local sources=() targets=() source
-    mapfile -t sources < <(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_|server_new' test/unit/*/test_*.c)
-    if [ ${#sources[@]} = 0 ]; then
-        report "tsan" 0 1 0
-        echo "no unit test of what uses threads"
-        return 1
-    fi
-    for source in "${sources[@]}"; do
-        targets+=("$build-tsan/test/unit/$(basename "$source" .c)")
-    done
-    step "build with TSan" build_in "$build-tsan" SAN=tsan tools "${targets[@]}" || return 1
+    local sources
+    sources=$(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_|server_new' test/unit/*/test_*.c)
+    step "build with TSan" build_in "$build-tsan" SAN=tsan UNIT_SRC="${sources//$'\n'/ }" tools tests || return 1
     TSAN_OPTIONS=halt_on_error=1 \
-        unit_programs tsan "$build-tsan" "${sources[*]}" setarch "$(uname -m)" -R
+        unit_programs tsan "$build-tsan" "$sources" setarch "$(uname -m)" -R
 }
 
 section_headers()
@@ -182,13 +204,6 @@ section_abi()
     step "ABI as contrib/abi describes it" env OCV_BUILD="$build" test/abi.sh
 }
 
-bats_file() # FILE LOG
-{
-    OCV_BUILD=$top/$build timeout 400 bats --tap --timing --print-output-on-failure "$1" \
-        >"$2" 2>&1 </dev/null
-    echo "exit status $?" >>"$2"
-}
-
 bats_report() # NAME LOG
 {
     local ok bad skip plan
@@ -205,33 +220,65 @@ bats_report() # NAME LOG
     report "$1" "$ok" "$bad" "$skip" "$2"
 }
 
-section_integration()
+# bats_files TITLE TAGS FILE...: TAGS as bats's --filter-tags, or empty
+bats_files()
 {
-    local file name
+    local title=$1 tags=$2 file name chosen=()
+    shift 2
     step "build for integration tests" build_in "$build" all tools || return 1
     if ! command -v bats >/dev/null; then
-        report "integration (bats is not installed)" 0 1 0
+        report "$title (bats is not installed)" 0 1 0
         return 1
     fi
     # a log has the name of its file
     name=$(basename -a test/integration/*/*.bats | sort | uniq -d)
     if [ -n "$name" ]; then
-        report "integration: two files named $name" 0 1 0
+        report "$title: two files named $name" 0 1 0
         return 1
     fi
-    mkdir -p "$logs/integration"
-    for file in test/integration/*/*.bats; do
+    mkdir -p "$logs/$title"
+    for file; do
         name=$(basename "$file" .bats)
         [[ $name == *${TESTS:-}* ]] || continue
-        slot 1 # they sometimes wait for daemons
-        bats_file "$file" "$logs/integration/$name.log" &
+        chosen+=("$name")
+        slot 2 # they often wait for daemons
+        OCV_BUILD=$top/$build timed "$title $name" "$logs/$title/$name.log" \
+            timeout 400 bats --tap --timing --print-output-on-failure ${tags:+--filter-tags "$tags"} "$file" &
     done
     wait
-    for file in test/integration/*/*.bats; do
-        name=$(basename "$file" .bats)
-        [[ $name == *${TESTS:-}* ]] || continue
-        bats_report "integration $name" "$logs/integration/$name.log"
+    for name in "${chosen[@]}"; do
+        bats_report "$title $name" "$logs/$title/$name.log"
     done
+}
+
+# A name that no file has is a fault of the list.
+section_smoke()
+{
+    local name files=()
+    for name in $smoke; do
+        files+=(test/integration/*/"$name".bats)
+        [ -e "${files[-1]}" ] || report "smoke: no file $name.bats" 0 1 0
+    done
+    bats_files smoke '!slow' "${files[@]}"
+}
+
+section_integration()
+{
+    local file others=() slow=()
+    for file in test/integration/*/*.bats; do
+        if [[ $smoke != *[[:space:]]$(basename "$file" .bats)[[:space:]]* ]]; then
+            others+=("$file")
+        elif grep -q '^# bats test_tags=slow$' "$file"; then
+            slow+=("$file")
+        fi
+    done
+    bats_files slow slow "${slow[@]}"
+    bats_files integration '' "${others[@]}"
+}
+
+section_bats()
+{
+    bats_files integration '' test/integration/*/*.bats
 }
 
 section_lint()
@@ -243,23 +290,15 @@ section_lint()
     done
 }
 
-# The directory that tests run from, if gcc is the compiler anyway.
-section_gcc()
+section_hardened()
 {
-    step "build with gcc" build_in "$build" CC=gcc all tests tools &&
-        step "hardened by gcc" test/hardened.sh "$build"
+    step "hardened by ${CC:-cc}" test/hardened.sh "$build"
 }
 
 section_clang()
 {
     step "build with clang" build_in "$build-clang" CC=clang all tests tools &&
         step "hardened by clang" test/hardened.sh "$build-clang"
-}
-
-fuzz_target() # NAME LOG
-{
-    FUZZ_BUILD=$build-fuzz test/fuzz/run.sh "$1" "${FUZZ_SECONDS:-10}" >"$2" 2>&1 </dev/null
-    echo "exit status $?" >>"$2"
 }
 
 fuzz_verdict() # LOG
@@ -280,7 +319,8 @@ section_fuzz()
     mkdir -p "$logs/fuzz"
     for name in $(test/fuzz/run.sh --list); do
         slot
-        fuzz_target "$name" "$logs/fuzz/$name.log" &
+        FUZZ_BUILD=$build-fuzz timed "fuzz $name" "$logs/fuzz/$name.log" \
+            test/fuzz/run.sh "$name" "${FUZZ_SECONDS:-10}" &
     done
     wait
     for name in $(test/fuzz/run.sh --list); do
@@ -298,24 +338,42 @@ section_packages()
 }
 
 [ $# -gt 0 ] || set -- check
+rest=(hardened clang thorough asan tsan headers abi lint integration packages fuzz)
 sections=()
 for word; do
     case $word in
-    check) sections+=(build unit asan tsan headers abi integration) ;;
-    ci) sections+=(gcc clang build unit asan tsan headers abi lint integration packages fuzz) ;;
+    check) sections+=(build unit smoke) ;;
+    rest) sections+=("${rest[@]}") ;;
+    all) sections+=(build unit smoke "${rest[@]}") ;;
     *)
         if ! declare -F "section_$word" >/dev/null; then
-            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|abi|integration|packages|lint|gcc|clang|fuzz|check|ci]..." >&2
+            echo "usage: ${0##*/} [check|rest|all|build|unit|smoke|${rest[*]}|bats]..." >&2
             exit 2
         fi
         sections+=("$word")
         ;;
     esac
 done
+if [ "${sections[*]}" = "build unit smoke" ]; then
+    echo "check: a build, then $(echo test/unit/*/test_*.c | wc -w) files of unit tests and $(wc -w <<<"$smoke") of" \
+        "$(echo test/integration/*/*.bats | wc -w) of integration tests: 4 to 8 minutes on two processors"
+fi
 for word in "${sections[@]}"; do
     started=$SECONDS
+    [[ " ${rest[*]} " != *" $word "* ]] || export OCV_THOROUGH=1
     "section_$word"
     printf '== %s: %d s\n' "$word" $((SECONDS - started))
 done
+if [ -s "$times" ]; then
+    echo "the ten slowest files:"
+    sort -rn "$times" | head -n 10 | awk '{ printf "%7.1f s  %s %s\n", $1 / 10, $2, $3 }'
+fi
+if [ -n "${OCV_TOTAL:-}" ]; then
+    if [ -s "$OCV_TOTAL" ]; then
+        read -r before_passed before_failed before_skipped <"$OCV_TOTAL"
+        passed=$((passed + before_passed)) failed=$((failed + before_failed)) skipped=$((skipped + before_skipped))
+    fi
+    echo "$passed $failed $skipped" >"$OCV_TOTAL"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

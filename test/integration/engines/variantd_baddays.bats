@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The daemon's bad days, seen from ctr, a kubelet's CRI and podman: an index in the written layout
-# gives its default entry whenever the variant cannot be told, and nothing stored is ever broken.
+# gives its default whenever the variant cannot be told, and nothing stored is ever broken.
 
 load ../harness
 load ../images
@@ -117,7 +117,7 @@ pulling()
     waiting=$!
 }
 
-@test "the daemon runs: the variant; it is stopped: the default entry" {
+@test "the daemon runs: the variant; it is stopped: the default" {
     node
     everyone_gets cuda12.8
     stop_daemon node
@@ -125,7 +125,7 @@ pulling()
     everyone_gets null
 }
 
-@test "the daemon's upstream hangs: 504, counted, and the default entry" {
+@test "the daemon's upstream hangs: 504, counted, and the default" {
     local all=() client
     start_registry stuck
     kill -STOP "$(<"$STATE/pids/stuck")"
@@ -224,7 +224,7 @@ in_mid_pull()
     done
 }
 
-@test "a child is gone or of another size upstream: 404, counted, and the default entry" {
+@test "a child is gone or of another size upstream: 404, counted, and the default" {
     local index
     # else ctr wants every child of an index that it pulls, with or without us
     ! containerd_is_2 || export CTR_PULL=--skip-metadata

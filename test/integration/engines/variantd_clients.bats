@@ -138,7 +138,7 @@ through()
     done
 }
 
-@test "the daemon is gone: everyone gets the default entry" {
+@test "the daemon is gone: everyone gets the default" {
     start_variantd gone --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
     echo "$VARIANTD" >"$STATE/gone.address"
     stop_daemon gone

@@ -47,7 +47,7 @@ through()
 }
 
 # what the written layout is for: entries that match no platform are not downloaded
-@test "without a mirror the same tag is the default entry, and no variant is fetched" {
+@test "without a mirror the same tag is the default, and no variant is fetched" {
     local label
     through none
     forget_images
@@ -89,7 +89,7 @@ through()
     [ "$(grep -c 'containerd/' "$STATE/log/registry" || true)" = "$direct" ]
 }
 
-@test "the daemon is gone: the default entry; nothing stored is anything but whole" {
+@test "the daemon is gone: the default; nothing stored is anything but whole" {
     start_variantd gone --registry "$SERVER=http://$SERVER" --profile "$PROFILES/h100.json"
     hosts_toml "$STATE/certs.d" "$SERVER" "http://$SERVER" "http://$VARIANTD"
     stop_daemon gone

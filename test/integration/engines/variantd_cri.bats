@@ -43,7 +43,7 @@ through()
     each_machine_pulls "$IMAGE"
 }
 
-@test "without a mirror the same tag is the default entry" {
+@test "without a mirror the same tag is the default" {
     through none
     run -0 pulled_digest "$IMAGE"
     [ "$output" = "$(index_digest)" ]

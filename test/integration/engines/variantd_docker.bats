@@ -32,7 +32,7 @@ setup()
     [ "$(stored app:1)" = "$(digest_of cpu.v3)" ]
 }
 
-@test "without a mirror the same tag is the default entry" {
+@test "without a mirror the same tag is the default" {
     through none
     run -0 pull demo/app:1
     [ "$(stored demo/app:1)" = "$(index_digest)" ]
@@ -40,10 +40,12 @@ setup()
     [ "$output" = "this is null" ]
 }
 
+# bats test_tags=slow
 @test "an ordinary index of levels: this machine's, where the daemon chooses among them" {
     levels_are_chosen demo/levels:1
 }
 
+# bats test_tags=slow
 @test "ordinary images and pulls by digest are as without us" {
     as_without_us demo/plain:1 "demo/app@$(digest_of rocm7.1)" "demo/app@$(index_digest)"
 }
@@ -71,12 +73,13 @@ setup()
     [ "$output" = "this is rocm7.1" ]
 }
 
+# bats test_tags=slow
 @test "a private image needs its user's own password, as without us" {
     private_as_without_us
 }
 
 # The daemon's own password answers the tag, and no content.
-@test "a private image, and the daemon has the password: the default entry with the user's own, else nothing" {
+@test "a private image, and the daemon has the password: the default with the user's own, else nothing" {
     hub_is_private
     through trusted
     log_out

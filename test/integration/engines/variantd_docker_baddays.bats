@@ -35,11 +35,11 @@ teardown()
     stop_daemon node
 }
 
-@test "the daemon runs: the variant; it is stopped: the default entry" {
+@test "the daemon runs: the variant; it is stopped: the default" {
     stopped
 }
 
-@test "the daemon's upstream hangs: 504, counted, and the default entry" {
+@test "the daemon's upstream hangs: 504, counted, and the default" {
     upstream_hangs
 }
 
@@ -58,7 +58,7 @@ teardown()
     pull_gives cuda12.8
 }
 
-@test "kill -9 in mid-pull for good: dockerd says so, takes the default entry, and the next pull gets the variant" {
+@test "kill -9 in mid-pull for good: dockerd says so, takes the default, and the next pull gets the variant" {
     node
     in_mid_pull kill_supervised node
     grep -q 'Retrying in' "$pulled"
@@ -69,11 +69,11 @@ teardown()
     pull_gives cuda12.8
 }
 
-@test "a child is gone or of another size upstream: counted, and the default entry" {
+@test "a child is gone or of another size upstream: counted, and the default" {
     child_is_wrong
 }
 
-@test "an upstream of 429, 500, silence or rubbish: the default entry" {
+@test "an upstream of 429, 500, silence or rubbish: the default" {
     upstream_is_rubbish
 }
 

@@ -34,7 +34,7 @@ setup()
     [ "$(stored app:1)" = "$(digest_of cpu.v3)" ]
 }
 
-@test "without a mirror the same tag is the default entry" {
+@test "without a mirror the same tag is the default" {
     through none
     run -0 pull demo/app:1
     [ "$(stored demo/app:1)" = "$(index_digest)" ]

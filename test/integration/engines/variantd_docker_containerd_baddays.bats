@@ -35,11 +35,11 @@ teardown()
     stop_daemon node
 }
 
-@test "the daemon runs: the variant; it is stopped: the default entry" {
+@test "the daemon runs: the variant; it is stopped: the default" {
     stopped
 }
 
-@test "the daemon's upstream hangs: 504, counted, and the default entry" {
+@test "the daemon's upstream hangs: 504, counted, and the default" {
     upstream_hangs
 }
 
@@ -56,11 +56,11 @@ teardown()
     pull_gives null
 }
 
-@test "a child is gone or of another size upstream: counted, and the default entry" {
+@test "a child is gone or of another size upstream: counted, and the default" {
     child_is_wrong
 }
 
-@test "an upstream of 429, 500, silence or rubbish: the default entry" {
+@test "an upstream of 429, 500, silence or rubbish: the default" {
     upstream_is_rubbish
 }
 

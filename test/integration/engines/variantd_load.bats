@@ -108,7 +108,7 @@ through()
     rm -rf "${work:?}"/b.*
 }
 
-@test "an upstream of 429, 500, silence or rubbish: containerd and podman get the default entry" {
+@test "an upstream of 429, 500, silence or rubbish: containerd and podman get the default" {
     local mode index
     start_badregistry
     start_variantd worse --registry "$SERVER=http://$BAD" --profile "$PROFILES/h100.json"
@@ -182,7 +182,7 @@ and_delete()
     curl -sf -X DELETE "http://$DIRECT/v2/demo/moving/manifests/$old"
 }
 
-@test "a tag that moves, and its old index is deleted: the new one's variant or its default entry" {
+@test "a tag that moves, and its old index is deleted: the new one's variant or its default" {
     push_layout "$STATE/layout:app" "$DIRECT/demo/moving:1"
     for CLIENT in ctr cri podman; do
         get_index demo/app:1 - | jq --arg c "$CLIENT" '.annotations.number = "second" + $c' >"$BATS_TEST_TMPDIR/second"

@@ -57,7 +57,8 @@ through()
     done
 }
 
-@test "without a mirror the same tag is the default entry" {
+# bats test_tags=slow
+@test "without a mirror the same tag is the default" {
     through none
     for CLIENT in podman buildah skopeo; do
         run -0 pull "$IMAGE"
@@ -66,12 +67,14 @@ through()
     done
 }
 
+# bats test_tags=slow
 @test "an ordinary index of levels: this machine's, where the daemon chooses among them" {
     for CLIENT in podman buildah skopeo; do
         levels_are_chosen "$SERVER/demo/levels:1"
     done
 }
 
+# bats test_tags=slow
 @test "ordinary images and pulls by digest are as without us" {
     for CLIENT in podman buildah; do
         as_without_us "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" "$SERVER/demo/app@$(index_digest)"
@@ -80,6 +83,7 @@ through()
     as_without_us "$SERVER/demo/plain:1"
 }
 
+# bats test_tags=slow
 @test "a private image needs its user's own password, as without us" {
     for CLIENT in podman buildah skopeo; do
         private_as_without_us

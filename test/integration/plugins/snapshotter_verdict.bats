@@ -242,6 +242,7 @@ variants()
     cri pull "$REGISTRY/pause:1"
 }
 
+# bats test_tags=slow
 @test "passing through: the other snapshotter keeps everything, the verdict is ours" {
     local i
     rm -rf "$STATE/behind"
@@ -287,6 +288,7 @@ variants()
 }
 
 # Its overlayfs keeps the layers, its own collector is at work, and no namespace or lease is common.
+# bats test_tags=slow
 @test "passing through to another containerd: it keeps everything, and collects nothing that is in use" {
     local images behind=(ctr -a "$STATE/behind/sock" -n ours) name
     mkdir -p "$STATE/behind"

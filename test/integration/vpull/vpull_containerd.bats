@@ -64,6 +64,7 @@ blob_gets()
     [[ $output == *"localhost/app:x"* ]]
 }
 
+# bats test_tags=slow
 @test "Ctrl-C exits 130 and names nothing; the next pull resumes and cleans up" {
     local pid partial i code=0
     hold bytes 20000000 # of 200 MB, which a quick machine has in a fraction of a second
@@ -91,6 +92,7 @@ blob_gets()
     [ -z "$(ls "$TMPDIR")" ]
 }
 
+# bats test_tags=slow
 @test "two pulls of one image into two namespaces" {
     "$VPULL" --to containerd -n one "$BIG" >/dev/null 2>&1 3>&- &
     local pid=$!

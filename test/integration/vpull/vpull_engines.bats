@@ -119,6 +119,7 @@ teardown_file()
 }
 
 # podman shows bars to a terminal only, so it gets one; ours shows its numbers in our own lines
+# bats test_tags=slow
 @test "podman: a terminal shows each layer with progress, rate and time left" {
     local digest id
     require script

@@ -163,7 +163,7 @@ START_TEST(test_limits)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("json_plain");
     TCase *tcase = tcase_create("json_plain");

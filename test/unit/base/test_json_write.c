@@ -71,7 +71,7 @@ START_TEST(test_full)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("json_write");
     TCase *tcase = tcase_create("json_write");

@@ -203,7 +203,7 @@ START_TEST(no_version_is_loosened)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("nearest");
     TCase *tcase = tcase_create("nearest");

@@ -38,7 +38,7 @@ START_TEST(test_limit)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("url");
     TCase *tcase = tcase_create("url");

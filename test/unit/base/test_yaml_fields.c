@@ -130,7 +130,7 @@ START_TEST(a_text_from_elsewhere)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("yaml_fields");
     TCase *tcase = tcase_create("fields");

@@ -252,7 +252,7 @@ static void random_variant(uint64_t *state, char text[600])
 /* Whatever variants name, and however many there are. */
 START_TEST(test_hosts_choose_what_any_claim_says)
 {
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 60; seed += (uint64_t)tenth()) {
         struct variant list[6];
         char texts[6][600], labels[6][8];
         uint64_t state = seed * 7919;

@@ -421,7 +421,7 @@ START_TEST(test_quiet)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("progress");
     TCase *tcase = tcase_create("progress");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/common/progress/format.c: numbers and progress lines as text. */
-#include "cmd/common/progress/format.c"
+#include "cmd/common/progress/format.h"
 #include "test/unit/suite.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct {
     int64_t bytes;
@@ -135,7 +138,7 @@ START_TEST(test_line_bounds)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("progress_format");
     TCase *tcase = tcase_create("progress_format");

@@ -171,7 +171,7 @@ START_TEST(a_visit_may_end_the_walk)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("config_names");
     TCase *tcase = tcase_create("config_names");

@@ -274,7 +274,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("config_repositories");
     TCase *tcase = tcase_create("config_repositories");

@@ -171,7 +171,7 @@ START_TEST(test_brands)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("config fit");
     TCase *tc = tcase_create("config fit");

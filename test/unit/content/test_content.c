@@ -393,7 +393,7 @@ START_TEST(test_merge)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("content");
     TCase *tcase = tcase_create("content");

@@ -403,7 +403,7 @@ START_TEST(test_a_target_that_a_file_lacks_names_the_file)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("content_report");
     TCase *tcase = tcase_create("content_report");

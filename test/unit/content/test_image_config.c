@@ -116,7 +116,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("image config");
     TCase *tc = tcase_create("image config");

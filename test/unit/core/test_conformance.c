@@ -211,7 +211,7 @@ START_TEST(test_own_vectors)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("conformance");
     TCase *tcase = tcase_create("conformance");

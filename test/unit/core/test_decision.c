@@ -482,7 +482,7 @@ START_TEST(test_hostile_warnings)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("decision");
     TCase *tcase = tcase_create("decision");

@@ -84,7 +84,7 @@ START_TEST(test_longest)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("digest");
     TCase *tcase = tcase_create("digest");

@@ -405,7 +405,7 @@ START_TEST(test_defaults)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("index");
     TCase *tcase = tcase_create("index");

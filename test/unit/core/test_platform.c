@@ -213,7 +213,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("platform");
     TCase *tcase = tcase_create("platform");

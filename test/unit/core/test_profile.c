@@ -154,7 +154,7 @@ START_TEST(test_counts)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("profile");
     TCase *tcase = tcase_create("profile");

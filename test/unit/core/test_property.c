@@ -148,7 +148,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("property");
     TCase *tcase = tcase_create("property");

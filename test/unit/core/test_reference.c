@@ -212,7 +212,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("reference");
     TCase *tcase = tcase_create("reference");

@@ -473,7 +473,7 @@ START_TEST(test_level_from_the_list)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("resolve");
     TCase *tcase = tcase_create("resolve");

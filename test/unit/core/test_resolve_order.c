@@ -293,7 +293,7 @@ START_TEST(test_one_device_is_no_device)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("resolve order");
     TCase *tcase = tcase_create("random");

@@ -246,7 +246,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("resolve_require");
     TCase *tcase = tcase_create("resolve_require");

@@ -54,7 +54,7 @@ START_TEST(test_fits)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("single entry");
     TCase *tcase = tcase_create("single entry");

@@ -168,7 +168,7 @@ START_TEST(one_label_for_each_platform)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("twins");
     TCase *tcase = tcase_create("twins");

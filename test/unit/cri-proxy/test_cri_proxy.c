@@ -372,7 +372,7 @@ START_TEST(drains)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("cri-proxy");
     TCase *calls = tcase_create("calls");

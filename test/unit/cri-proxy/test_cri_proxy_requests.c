@@ -159,7 +159,7 @@ START_TEST(pull_is_abandoned)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("cri_proxy_requests");
     TCase *calls = tcase_create("requests");

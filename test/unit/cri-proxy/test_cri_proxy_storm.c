@@ -194,7 +194,7 @@ START_TEST(request_trailers)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("cri-proxy-storm");
     TCase *calls = tcase_create("calls");

@@ -432,7 +432,7 @@ START_TEST(devices_of_the_profile)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("cri-proxy-workload");
     TCase *pure = tcase_create("pure"), *disk = tcase_create("disk");
@@ -453,9 +453,5 @@ int main(void)
     tcase_add_test(disk, damaged_rows);
     tcase_add_test(disk, kept_indexes);
     suite_add_tcase(suite, disk);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -207,7 +207,7 @@ START_TEST(relayout_of_what_another_tool_made)
 }
 END_TEST
 
-/* ---- the default entry ----------------------------------------------------------------------- */
+/* ---- the default ----------------------------------------------------------------------------- */
 
 #define NULL_ENTRY(digit, platform)                                                           \
     "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 digit "','size':5," \
@@ -232,7 +232,7 @@ START_TEST(null_becomes_an_entry_without_annotations)
     assert_outline(edit, "-/v7 -/v6 -/v5 cuda/x-cuda");
     ck_assert_ptr_null(strstr(ocv_edit_entry(edit, 0), "annotations"));
     ck_assert_int_eq(add(edit, 5, "linux/arm/v7", "null", NULL), OCV_ERR_DATA);
-    ck_assert_str_eq(err.message, "the second default image for linux/arm/v7");
+    ck_assert_str_eq(err.message, "the second default for linux/arm/v7");
     ck_assert_int_eq(add(edit, 5, "linux/arm/v7", NULL, NULL), OCV_ERR_INVALID);
     ck_assert_msg(strstr(err.message, "null= and --default"), "%s", err.message);
     ocv_edit_free(edit);

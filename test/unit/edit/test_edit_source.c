@@ -153,7 +153,7 @@ START_TEST(too_many_properties_name_the_line)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("edit_source");
     TCase *tcase = tcase_create("source");

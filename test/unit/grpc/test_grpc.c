@@ -287,7 +287,7 @@ START_TEST(test_nobody)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("grpc");
     TCase *tcase = tcase_create("grpc");

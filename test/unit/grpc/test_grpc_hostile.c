@@ -133,7 +133,7 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("grpc_hostile");
     TCase *tcase = tcase_create("grpc_hostile");

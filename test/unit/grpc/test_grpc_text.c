@@ -75,7 +75,7 @@ START_TEST(test_headers)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("grpc text");
     TCase *tcase = tcase_create("text");

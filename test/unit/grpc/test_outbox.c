@@ -98,7 +98,7 @@ START_TEST(test_lost)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("outbox");
     TCase *tcase = tcase_create("outbox");

@@ -247,7 +247,7 @@ START_TEST(table_is_complete)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("lint");
     TCase *tcase = tcase_create("lint");

@@ -233,7 +233,7 @@ START_TEST(nothing_is_quoted_raw)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("lint report");
     TCase *tcase = tcase_create("lint report");

@@ -278,7 +278,7 @@ START_TEST(tags_without_rules)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("lint tags");
     TCase *tcase = tcase_create("lint tags");

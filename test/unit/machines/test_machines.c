@@ -251,6 +251,7 @@ END_TEST
 START_TEST(recorded_machines_have_none)
 {
     size_t devices = 0;
+    int recordings = 0;
     const char *directory = fixtures("pci");
     if (!directory) {
         printf("skipped: no recorded machines\n");
@@ -264,7 +265,7 @@ START_TEST(recorded_machines_have_none)
         json_t *ns;
         size_t i;
         snprintf(path, sizeof(path), "%s/%s/sys", base, entry->d_name);
-        if (entry->d_name[0] == '.' || access(path, R_OK) != 0)
+        if (entry->d_name[0] == '.' || access(path, R_OK) != 0 || recordings++ % tenth())
             continue;
         snprintf(path, sizeof(path), "%s/%s", base, entry->d_name);
         copy_recording(path);
@@ -279,11 +280,11 @@ START_TEST(recorded_machines_have_none)
         devices += compare_readers(root);
     }
     closedir(dir);
-    ck_assert_uint_ge(devices, 200);
+    ck_assert_uint_ge(devices, tenth() == 1 ? 200 : 1);
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("machines");
     TCase *tcase = tcase_create("machines");

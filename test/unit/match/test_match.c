@@ -379,7 +379,7 @@ START_TEST(test_found_where_there_is_one)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("match");
     TCase *tcase = tcase_create("match");

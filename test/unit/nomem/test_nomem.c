@@ -254,7 +254,7 @@ static const struct torture_call calls[] = {
     {"choice among tags", call_tag_choice, 0},
 };
 
-int main(void)
+TEST_FILE
 {
     return torture("nomem", calls, sizeof(calls) / sizeof(*calls));
 }

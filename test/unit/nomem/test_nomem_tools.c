@@ -326,7 +326,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-int main(void)
+TEST_FILE
 {
     if (!mkdtemp(records))
         return 1;

@@ -77,7 +77,7 @@ START_TEST(test_no_conditions)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("hook container");
     TCase *tc = tcase_create("hook container");

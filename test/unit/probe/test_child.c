@@ -531,7 +531,7 @@ START_TEST(from_threads)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("child");
     TCase *tc = tcase_create("child");

@@ -369,7 +369,7 @@ START_TEST(a_file_looked_at_alone)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("executable");
     TCase *tc = tcase_create("files");

@@ -170,7 +170,7 @@ START_TEST(injected_processors)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("probe");
     TCase *machine = tcase_create("machine");

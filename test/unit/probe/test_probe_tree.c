@@ -224,7 +224,7 @@ START_TEST(hostile_cpuinfo)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("probe_tree");
     TCase *tree = tcase_create("tree");

@@ -327,7 +327,7 @@ START_TEST(virtual_function_in_a_guest)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("amd");
     TCase *tcase = tcase_create("amd");

@@ -272,7 +272,7 @@ START_TEST(limits)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("amd targets");
     TCase *tcase = tcase_create("amd targets");

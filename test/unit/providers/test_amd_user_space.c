@@ -296,7 +296,7 @@ START_TEST(driver_of_the_kernel)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("amd user space");
     TCase *tcase = tcase_create("amd user space");

@@ -248,7 +248,7 @@ START_TEST(vocabulary_is_the_table)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("cpu");
     TCase *tables = tcase_create("tables");

@@ -371,7 +371,7 @@ START_TEST(recorded_processors)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     fixtures = getenv("OCV_FIXTURES");
     if (!fixtures)

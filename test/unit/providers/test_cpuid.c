@@ -410,7 +410,7 @@ START_TEST(published_names_keep_spelling_and_order)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     const char *dir = getenv("OCV_FIXTURES");
     snprintf(fixtures, sizeof(fixtures), "%s", dir ? dir : "../shared/fixtures");

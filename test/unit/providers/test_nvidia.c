@@ -360,8 +360,8 @@ START_TEST(recorded_pci)
         return;
     }
     struct dirent *entry;
-    while ((entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
+    for (int i = 0; (entry = readdir(dir));)
+        if (entry->d_name[0] != '.' && i++ % tenth() == 0)
             check_recording(entry->d_name);
     closedir(dir);
 }
@@ -400,7 +400,7 @@ START_TEST(recorded_gpus)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("nvidia");
     TCase *c = tcase_create("nvidia");

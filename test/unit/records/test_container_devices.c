@@ -117,7 +117,7 @@ START_TEST(test_too_many)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("container devices");
     TCase *tc = tcase_create("container devices");

@@ -156,7 +156,7 @@ START_TEST(test_bad_arguments)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("daemon");
     TCase *tcase = tcase_create("daemon");

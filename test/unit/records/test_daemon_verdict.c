@@ -162,7 +162,7 @@ START_TEST(test_no_answer)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("daemon verdict");
     TCase *tcase = tcase_create("daemon verdict");

@@ -8,6 +8,7 @@
 #include "ocivariant-registry.h"
 #include "test/unit/suite.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,15 +27,15 @@ static struct ocv_registry *client;
 static struct ocv_error err;
 
 /* The directory of the test tools: OCV_TOOLS_DIR, or ../tools beside this program. */
-static inline void find_tools(const char *program)
+static inline void find_tools(void)
 {
     char copy[900];
     const char *dir = getenv("OCV_TOOLS_DIR");
-    snprintf(copy, sizeof(copy), "%s", program);
+    snprintf(copy, sizeof(copy), "%s", program_invocation_name);
     if (dir)
         snprintf(tools, sizeof(tools), "%s", dir);
     else
-        snprintf(tools, sizeof(tools), "%s/../tools", dirname(copy));
+        snprintf(tools, sizeof(tools), "%s/../../tools", dirname(copy));
 }
 
 static inline void start_server(void)

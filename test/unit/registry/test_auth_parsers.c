@@ -139,7 +139,7 @@ START_TEST(base64)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("auth parsers");
     TCase *p = tcase_create("parsers");

@@ -325,7 +325,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*(list)))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("credential_provider_files");
     TCase *parsers = tcase_create("parsers");

@@ -351,7 +351,7 @@ END_TEST
 
 #define N(list) (int)(sizeof(list) / sizeof(*(list)))
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("credential_providers");
     TCase *programs = tcase_create("programs");

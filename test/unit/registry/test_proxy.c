@@ -63,7 +63,7 @@ START_TEST(test_find)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("proxy");
     TCase *tcase = tcase_create("proxy");

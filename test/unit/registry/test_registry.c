@@ -353,9 +353,9 @@ START_TEST(insecure_host_falls_back_to_http)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
-    find_tools(argc > 0 ? argv[0] : "");
+    find_tools();
     Suite *suite = suite_create("registry");
     TCase *c = tcase_create("manifests");
     tcase_set_timeout(c, 60);

@@ -345,9 +345,9 @@ START_TEST(places_of_others)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
-    find_tools(argc > 0 ? argv[0] : "");
+    find_tools();
     Suite *suite = suite_create("registry-auth");
     TCase *c = tcase_create("server");
     tcase_set_timeout(c, 60);

@@ -302,9 +302,9 @@ START_TEST(http_on_a_unix_socket)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
-    find_tools(argc > 0 ? argv[0] : "");
+    find_tools();
     Suite *suite = suite_create("registry-fetch");
     TCase *c = tcase_create("blobs");
     tcase_set_timeout(c, 60);

@@ -149,9 +149,9 @@ START_TEST(guarded_address_is_refused)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
-    find_tools(argc > 0 ? argv[0] : "");
+    find_tools();
     Suite *suite = suite_create("registry_hops");
     TCase *c = tcase_create("hops");
     tcase_set_timeout(c, 60);

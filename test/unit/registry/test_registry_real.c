@@ -414,7 +414,7 @@ START_TEST(push_with_password)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
     // NOLINTNEXTLINE(cert-env33-c)
     if (system("command -v docker-registry >/dev/null && command -v openssl >/dev/null && "
@@ -422,7 +422,7 @@ int main(int argc, char **argv)
         puts("skipped: docker-registry, openssl or htpasswd is missing");
         return 0;
     }
-    find_tools(argc > 0 ? argv[0] : "");
+    find_tools();
     Suite *suite = suite_create("registry-real");
     TCase *c = tcase_create("docker-registry");
     tcase_set_timeout(c, 60);

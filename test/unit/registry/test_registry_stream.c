@@ -408,10 +408,9 @@ START_TEST(anonymous_client_tells_nothing)
 }
 END_TEST
 
-int main(int argc, char **argv)
+TEST_FILE
 {
-    (void)argc;
-    find_tools(argv[0]);
+    find_tools();
     Suite *suite = suite_create("registry stream");
     add_blobs(suite, "blobs", give_as_they_come);
     add_blobs(suite, "blobs, gathered", gather);

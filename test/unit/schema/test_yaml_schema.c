@@ -249,7 +249,7 @@ START_TEST(the_schema_says_what_the_table_says)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("yaml_schema");
     TCase *tcase = tcase_create("schema");

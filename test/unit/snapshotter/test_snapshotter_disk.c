@@ -273,7 +273,7 @@ START_TEST(test_remapped)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     if (geteuid() != 0) {
         puts("skipped: directories of other users need root");

@@ -341,7 +341,7 @@ START_TEST(test_records_as_configured)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     if (geteuid() != 0) {
         puts("skipped: directories of layers need root");

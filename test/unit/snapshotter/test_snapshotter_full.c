@@ -132,7 +132,7 @@ static bool can_mount(void)
     return pid > 0 && waitpid(pid, &code, 0) == pid && code == 0;
 }
 
-int main(void)
+TEST_FILE
 {
     if (!can_mount()) {
         puts("skipped: a small file system needs the right to mount");

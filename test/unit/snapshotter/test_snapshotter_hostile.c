@@ -458,7 +458,7 @@ START_TEST(test_vanishing)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("snapshotter_hostile");
     TCase *tcase = tcase_create("hostile");

@@ -389,7 +389,7 @@ START_TEST(test_bad_labels)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     if (geteuid() != 0) {
         puts("skipped: directories of other users need root");

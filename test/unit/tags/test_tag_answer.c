@@ -447,7 +447,7 @@ START_TEST(test_notes)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag answer");
     TCase *tc = tcase_create("tag answer");

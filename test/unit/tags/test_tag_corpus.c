@@ -192,7 +192,7 @@ START_TEST(test_what_is_left_to_configurations)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_corpus");
     TCase *tcase = tcase_create("tag_corpus");

@@ -345,7 +345,7 @@ START_TEST(test_platform)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_cuda");
     TCase *tcase = tcase_create("tag_cuda");

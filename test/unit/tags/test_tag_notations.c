@@ -67,7 +67,7 @@ START_TEST(test_notations)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_notations");
     TCase *tcase = tcase_create("tag_notations");

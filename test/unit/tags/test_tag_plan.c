@@ -227,7 +227,7 @@ START_TEST(test_index)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag plan");
     TCase *tcase = tcase_create("tag plan");

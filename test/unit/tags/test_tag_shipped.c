@@ -59,7 +59,7 @@ START_TEST(test_files)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_shipped");
     TCase *tcase = tcase_create("tag_shipped");

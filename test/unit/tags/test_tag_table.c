@@ -157,7 +157,7 @@ START_TEST(test_may)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_table");
     TCase *tcase = tcase_create("table"), *pattern = tcase_create("pattern");

@@ -85,7 +85,7 @@ START_TEST(test_torch_corpus)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tag_torch");
     TCase *tcase = tcase_create("tag_torch");

@@ -351,7 +351,7 @@ START_TEST(test_globs)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("tags");
     TCase *tcase = tcase_create("tags");

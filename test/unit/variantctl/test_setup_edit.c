@@ -362,7 +362,7 @@ START_TEST(diffs_that_patch_takes)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("setup_edit");
     TCase *tcase = tcase_create("edit");

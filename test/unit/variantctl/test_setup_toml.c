@@ -276,7 +276,7 @@ START_TEST(the_strings_of_a_list)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("setup_toml");
     TCase *tcase = tcase_create("toml");

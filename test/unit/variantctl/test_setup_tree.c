@@ -265,7 +265,7 @@ START_TEST(what_is_removed_meanwhile_has_no_other_name)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("setup_tree");
     TCase *tcase = tcase_create("tree");

@@ -5,15 +5,18 @@
 #include "lib/base/clock.h"
 #include "test/unit/suite.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The daemon's own calls come here: somebody sets the clock back as soon as it was read. */
+static bool clock_is_set; /* somebody sets the clock as soon as it was read */
+
+/* The daemon's own calls come here. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     int rc = (int)syscall(SYS_clock_gettime, clock, now);
-    if (clock == CLOCK_REALTIME)
+    if (clock == CLOCK_REALTIME && clock_is_set)
         now->tv_sec += 3600;
     return rc;
 }
@@ -21,6 +24,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 START_TEST(wait_ends_in_time)
 {
     int stop = 0;
+    clock_is_set = true;
     ck_assert(budget_acquire(BUDGET_BYTES));
     ck_assert(!budget_wait(0, 1, ocv_clock_ms() + 250, &stop));
     stop = 1;

@@ -134,7 +134,7 @@ START_TEST(host)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd header");
     TCase *tcase = tcase_create("header");

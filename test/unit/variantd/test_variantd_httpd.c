@@ -451,7 +451,7 @@ START_TEST(test_tls_crowd)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd httpd");
     TCase *tcase = tcase_create("variantd httpd");

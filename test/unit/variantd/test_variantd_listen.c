@@ -274,7 +274,7 @@ START_TEST(without_the_right_another_default)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd listen");
     TCase *tcase = tcase_create("listen");

@@ -38,7 +38,7 @@ START_TEST(cleaned)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd log");
     TCase *tcase = tcase_create("log");

@@ -187,7 +187,7 @@ START_TEST(test_watchdog_and_sockets)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd_node");
     TCase *tcase = tcase_create("node");

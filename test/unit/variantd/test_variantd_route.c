@@ -144,7 +144,7 @@ START_TEST(longest_name)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd route");
     TCase *tcase = tcase_create("route");

@@ -472,7 +472,7 @@ START_TEST(idle_clients_leave_descriptors)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd server");
     TCase *tcase = tcase_create("stop");

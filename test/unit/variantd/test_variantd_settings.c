@@ -99,7 +99,7 @@ START_TEST(test_wrong)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd_settings");
     TCase *tcase = tcase_create("settings");

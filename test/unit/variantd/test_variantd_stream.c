@@ -290,7 +290,7 @@ START_TEST(cut_ends_a_writer_that_waits)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("variantd stream");
     TCase *tcase = tcase_create("stream");

@@ -139,7 +139,7 @@ START_TEST(test_hook)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("plugin");
     TCase *tcase = tcase_create("plugin");

@@ -52,7 +52,7 @@ START_TEST(test_other)
 }
 END_TEST
 
-int main(void)
+TEST_FILE
 {
     Suite *suite = suite_create("podman_line");
     TCase *tests = tcase_create("podman_line");
