@@ -30,8 +30,8 @@ named_paths()
         grep -rqw --include='*.[ch]' "$name" lib cmd plugins || echo "$name"
     done <"$BATS_TEST_TMPDIR/names" >"$BATS_TEST_TMPDIR/missing"
     diff /dev/null "$BATS_TEST_TMPDIR/missing"
-    grep -ohE 'test/unit/test_[a-z_]+' docs/internals/*.md CONTRIBUTING.md | sort -u | while read -r program; do
-        [ -n "$(find test/unit -name "${program##*/}.c")" ] || echo "$program"
+    grep -ohE 'test/unit/[a-z-]+/run test_[a-z_]+' docs/internals/*.md CONTRIBUTING.md | sort -u | while read -r program; do
+        [ -n "$(find test/unit -name "${program##* }.c")" ] || echo "$program"
     done >"$BATS_TEST_TMPDIR/missing"
     diff /dev/null "$BATS_TEST_TMPDIR/missing"
 }

@@ -36,8 +36,8 @@ teardown_file()
     done < <(grep '^## ' "$OCV_TOP/docs/operating.md" | cut -c 4-)
 }
 
-@test "is it well?" {
-    run -0 run_section operating.md "Is it well?"
+@test "health checks" {
+    run -0 run_section operating.md "Health checks"
     echo "$output"
     [[ $output == *"is sound"* ]]
     [[ $output == *"variantd: answers at 127.0.0.1:340"* ]]

@@ -115,10 +115,6 @@ run_page()
     done < <(pages)
 }
 
-@test "README.md" {
-    run -0 run_page README.md
-}
-
 @test "docs/authoring.md" {
     run -0 run_page docs/authoring.md
     echo "$output"
@@ -170,6 +166,11 @@ run_page()
     echo "$output"
 }
 
+@test "docs/engines.md" {
+    run -0 run_page docs/engines.md
+    echo "$output"
+}
+
 @test "docs/refusing.md" {
     run -0 run_page docs/refusing.md
     echo "$output"
@@ -193,4 +194,10 @@ run_page()
 @test "docs/backendai.md" {
     run -0 run_page docs/backendai.md
     echo "$output"
+}
+
+# last: its tags would be among those that "index create --from-tags" finds
+@test "README.md" {
+    push_tags app 1.0-cu126=cuda12.6 1.0-atommax=cpu.v3
+    run -0 run_page README.md
 }
