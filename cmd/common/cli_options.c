@@ -171,7 +171,7 @@ static const struct ocv_option host_options[] = {
 static const struct ocv_option choice_options[] = {
     {.name = "label",
      .value = "LABEL",
-     .help = "only this variant; null: the default entry",
+     .help = "only this variant; null: the default",
      OCV_OPTION_TEXT(struct cli, label)},
     {.name = "cpu",
      .help = "the same as --label null",
@@ -182,7 +182,7 @@ static const struct ocv_option choice_options[] = {
      OCV_OPTION_FLAG(struct cli, unchecked)},
     {.name = "require",
      .value = "NS[::F[::V]]",
-     .help = "nothing that does not use it",
+     .help = "only builds that use it",
      .flags = OCV_OPTION_FOLDED,
      OCV_OPTION_CALL(cli_take_setting)},
     {.name = "namespace-priority",

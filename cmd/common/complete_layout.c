@@ -121,7 +121,7 @@ void complete_labels(struct ocv_completion *c, const char *behind)
     while (i < c->n_before && strncmp(c->before[i], OCI, strlen(OCI)) != 0)
         i++;
     snprintf(text, sizeof(text), "null%s", behind);
-    ocv_complete_offer(c, text, "the default entry");
+    ocv_complete_offer(c, text, "the default");
     ocv_auto(ocv_index) index = i < c->n_before ? open_index(c->before[i]) : NULL;
     for (size_t k = 0; index && k < ocv_index_count(index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(index, k);

@@ -290,7 +290,7 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
                       asked ? asked->os : "this machine's platform", asked ? "/" : "",
                       asked ? asked->architecture : "", has);
     else
-        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
+        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default",
                       image->text);
     ocv_error_hint(err, "variantctl explain %s", image->text);
     return OCV_ERR_NO_MATCH;

@@ -11,7 +11,7 @@ static const struct verb all[] = {
     {"fleet", "pack the profiles of a fleet, generate one for tests", cmd_fleet},
     {"index", "make, edit, show, compare and copy indexes with variants", cmd_index},
     {"derive", "what an image can run on, by the code in it", cmd_derive},
-    {"claim", "what a cluster has to know: devices and nodes that fit an image", cmd_claim},
+    {"claim", "Kubernetes and Slurm requirements of an image", cmd_claim},
     {"lint", "check indexes, their images and tags", cmd_lint},
     {"tags", "read published tags by rule files: parse, plan, check", cmd_tags},
     {"lock", "record the digest that each machine gets of each image", cmd_lock},

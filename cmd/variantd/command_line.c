@@ -23,8 +23,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_LIST(struct daemon, layouts)},
     {.name = "listen",
      .value = "ADDRESS:PORT",
-     .help = "the mirror; loopback only (default " OCV_LISTEN ")\n"
-             "(without CAP_NET_BIND_SERVICE " OCV_LISTEN_UNPRIVILEGED ")",
+     .help = "the mirror; loopback only (default " OCV_LISTEN ")",
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "socket",
      .value = "PATH",
@@ -45,7 +44,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct daemon, flags.once)},
     {.name = "whole-node",
-     .help = "count GPUs that this container is not given, too\n"
+     .help = "also count GPUs that this container was not given\n"
              "(answers are for the whole node)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct daemon, flags.whole_node)},
@@ -70,7 +69,7 @@ static const struct ocv_option options[] = {
     {.name = "image-credential-provider-config",
      .value = "FILE",
      .help = "\nkubelet's configuration of its credential provider plug-ins:\n"
-             "asked for credentials that that file lacks",
+             "asked for credentials that are not in --credentials",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "image-credential-provider-bin-dir",
@@ -80,17 +79,17 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "serve-private",
      .value = "true",
-     .help = "let a GET answer with content read with them",
+     .help = "let a GET answer with content that these can read",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "tag-rules",
      .value = "on|off",
-     .help = "variants by tag rules, too (default off)",
+     .help = "choose by tag rules, too (default off)",
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "cpu-levels",
      .value = "on|off",
-     .help = "choose among amd64 levels and arm versions of ordinary\n"
-             "indexes, too (default off)",
+     .help = "choose among amd64 levels and arm versions where an\n"
+             "index has no variants, too (default off)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "choose",

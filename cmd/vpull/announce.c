@@ -68,7 +68,7 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
     if (*said->missed)
         progress_message(pull->progress, "note: %s", said->missed);
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
-                     layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
+                     layers == 1 ? "" : "s", others >= 0 ? "; the default is " : "",
                      others >= 0 ? format_bytes(others, other) : "");
 }
 

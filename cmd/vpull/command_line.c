@@ -77,7 +77,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(take_color, struct vpull_settings, cli)},
     {.name = "tag",
      .value = "NAME",
-     .help = "name of the result, of an IMAGE by digest or oci:DIR",
+     .help = "name of the result, for an IMAGE by digest or oci:DIR",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct vpull_settings, pull.tag)},
     {.name = "jobs",

@@ -166,7 +166,7 @@ static int refuse_default(const struct ocv_edit_entry *e, const struct ocv_edit_
 {
     bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
     ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
-                  "the second default image for %s/%s%s%s%s%s%s", e->os, e->architecture,
+                  "the second default for %s/%s%s%s%s%s%s", e->os, e->architecture,
                   *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "", e->os_version,
                   both_ways ? ": null= and --default are the same" : "");
     hint_replace(e, other, err);

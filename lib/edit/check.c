@@ -160,7 +160,7 @@ static int check_entries(const struct ocv_edit *edit, const struct ocv_index *in
             continue; /* an earlier fault does not prevent the edit of another entry */
         if (e->code != OCV_REJECT_NONE)
             return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
-                                 e->label ? e->label : "an ordinary image",
+                                 e->label ? e->label : "no label",
                                  e->detail ? e->detail : ocv_reject_name(e->code));
         for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
             struct ocv_property p = ocv_index_property(index, e->properties[k]);

@@ -47,6 +47,8 @@ static const char *name_of(const struct ocv_edit_entry *e)
 static int not_found(const struct ocv_edit *edit, const char *which, struct ocv_error *err)
 {
     char names[200] = "";
+    if (!which)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "there is no default");
     for (size_t i = 0; i < edit->n; i++) {
         const char *label = name_of(&edit->entries[i]);
         size_t used = strlen(names);
@@ -58,9 +60,8 @@ static int not_found(const struct ocv_edit *edit, const char *which, struct ocv_
         if (label && !told)
             snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", label);
     }
-    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s",
-                  which ? which : "that is an ordinary image");
-    if (which && *names)
+    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s", which);
+    if (*names)
         ocv_error_hint(err, "it has: %s%s", names, strlen(names) + 1 == sizeof(names) ? "..." : "");
     return OCV_ERR_NOT_FOUND;
 }

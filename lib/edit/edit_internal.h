@@ -97,7 +97,7 @@ int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_e
 /** Set a text of an object, or with NULL remove it. Text that is not UTF-8: OCV_ERR_DATA. */
 int ocv_edit_put_text(json_t *object, const char *key, const char *value,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** Leave out label and properties: an ordinary image is what a default entry is. Of an entry with
+/** Leave out label and properties: an image without either is what the default is. Of an entry with
  *  properties OCV_ERR_DATA. */
 int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set, or with NULL remove, a member of the platform or an annotation. */

@@ -59,6 +59,8 @@ void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place
 const char *ocv_lint_target(const struct ocv_lint *lint);
 /** The label annotation's text, "" where there is none. */
 const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry);
+/** The label for people: "the default" for an image without annotations among variants. */
+const char *ocv_lint_name(const struct ocv_lint *lint, size_t entry);
 const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry);
 /** A string annotation of the entry, or NULL. */
 const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const char *key);

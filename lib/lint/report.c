@@ -125,9 +125,7 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     const char *label = ocv_lint_label(lint, entry);
-    const char *name = ocv_index_shows_default(lint->index, ocv_index_entry(lint->index, entry))
-                           ? "default"
-                           : label;
+    const char *name = ocv_lint_name(lint, entry);
     snprintf(pointer, sizeof(pointer), "/manifests/%zu%s", entry, member);
     if (lint->input->draft && *name)
         snprintf(where, sizeof(where), "%.64s", name);

@@ -29,6 +29,12 @@ const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry)
     return label ? label : "";
 }
 
+const char *ocv_lint_name(const struct ocv_lint *lint, size_t entry)
+{
+    bool is_default = ocv_index_shows_default(lint->index, ocv_index_entry(lint->index, entry));
+    return is_default ? "the default" : ocv_lint_label(lint, entry);
+}
+
 bool ocv_lint_usable(const struct ocv_entry *entry)
 {
     return entry->code == OCV_REJECT_NONE;

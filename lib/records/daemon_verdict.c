@@ -24,7 +24,7 @@ const char *ocv_verdict_name(enum ocv_verdict verdict)
 
 const char *ocv_verdict_fit_words(const char *fit)
 {
-    return strcmp(fit, "null") == 0 ? "null (the default entry)" : fit;
+    return strcmp(fit, "null") == 0 ? "null (the default)" : fit;
 }
 
 /* ---- the answer --------------------------------------------------------------------------------

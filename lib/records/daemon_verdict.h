@@ -56,7 +56,7 @@ struct ocv_verdict_answer {
     char choose[8];          /**< "shadow" or "off" where it is not on for the image, else empty */
 };
 
-/** `fit` for people: "null (the default entry)", else the label. */
+/** `fit` for people: "null (the default)", else the label. */
 const char *ocv_verdict_fit_words(const char *fit);
 /** Ask the daemon that listens on unix socket `path`, all within `timeout_ms`. OCV_ERR_NOT_FOUND:
  * no process listens; OCV_ERR_INVALID: the request is too long; other errors as ocv_daemon_get

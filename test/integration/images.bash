@@ -74,7 +74,7 @@ index_digest()
 }
 
 # stored_for LABEL: the digest that a runtime keeps for a tag when it got that variant of `app`: the
-# default entry comes by the index
+# default comes by the index
 stored_for()
 {
     if [ "$1" = null ]; then index_digest; else digest_of "$1"; fi

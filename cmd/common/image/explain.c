@@ -23,7 +23,7 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
     if (entry->label)
         snprintf(out, size, "%s", entry->label);
     else if (ocv_index_shows_default(index, entry))
-        snprintf(out, size, "(default)");
+        snprintf(out, size, "the default");
     else
         snprintf(out, size, "(entry %zu)", entry->position);
     add_features(&entry->platform, out, size);
@@ -33,9 +33,9 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
 const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                            size_t size)
 {
-    if (entry->label || ocv_index_shows_default(index, entry))
+    if (entry->label || ocv_index_has_variants(index))
         return explain_name(index, entry, out, size);
-    snprintf(out, size, "ordinary image");
+    snprintf(out, size, "an image without variants");
     return out;
 }
 
@@ -113,7 +113,7 @@ static int format_head(const struct cli *cli, const struct image *image,
     if (status < 0)
         return status;
     if (!selected)
-        return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default entry\n");
+        return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default\n");
     const char *tag = image_tag(image, selected);
     return ocv_buffer_printf(out, err, "Chosen  %s  %s%s%s\n",
                              explain_choice(image->index, selected, name, sizeof(name)),
@@ -144,6 +144,15 @@ static int format_note(const struct ocv_decision *decision, const struct ocv_ent
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
+/* What an entry without properties needs. */
+static const char *plain_text(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    if (entry->kind == OCV_ENTRY_NULL || ocv_index_shows_default(index, entry))
+        return "needs nothing special";
+    return ocv_index_has_variants(index) ? "no annotations, after all variants"
+                                         : "an image without variants";
+}
+
 static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
                           struct columns width, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -156,11 +165,7 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
     if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
         status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
     else if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s",
-                                   entry->kind == OCV_ENTRY_NULL ||
-                                           ocv_index_shows_default(image->index, entry)
-                                       ? "needs nothing special"
-                                       : "ordinary image, after all variants");
+        status = ocv_buffer_printf(out, err, "%s", plain_text(image->index, entry));
     return status < 0 ? status : format_note(decision, entry, width.name, out, err);
 }
 

@@ -362,7 +362,7 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
     return status;
 }
 
-/* Choose the entry, whatever a machine says to it: so its configuration is read. */
+/* Resolve unchecked, only to load the entry's configuration. */
 static int finish_entry(struct cli *cli, struct image *image, const char *name,
                         const struct ocv_profile *profile, struct ocv_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl claim: what a cluster must know about an image before it is pulled. */
+/* variantctl claim: the Kubernetes and Slurm requirements of an image. */
 #include "cmd/common/names.h"
 #include "cmd/variantctl/claim/claim_slurm.h"
 #include "cmd/variantctl/claim/claim_verb.h"
@@ -54,7 +54,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct claim_options, index_file)},
     {.name = "for",
      .value = "kubernetes|slurm",
-     .help = "for whom (kubernetes)",
+     .help = "the scheduler (kubernetes)",
      OCV_OPTION_MEMBER(take_engine, struct claim_options, engine)},
     {.group = claim_slurm_options, .offset = offsetof(struct claim_options, slurm)},
     {.name = "name",
@@ -166,7 +166,7 @@ static int make_claim(const struct claim_options *r, const struct image *image,
                                                              : "null",
     };
     if (matched->entry && matched->entry->kind != OCV_ENTRY_VARIANT)
-        cli_warn(cli, "no variant has room for all members: they get the default entry");
+        cli_warn(cli, "no variant has room for all members: they get the default");
     if (matched->entry && matched->entry->has_platform)
         resolve.platform = &matched->entry->platform;
     int status = ocv_claim_new(image->index, &resolve, out, err);

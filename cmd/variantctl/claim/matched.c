@@ -50,7 +50,7 @@ static int no_placement(const struct claim_job *job, const struct image *image,
     struct ocv_lack lack = {0};
     if (ocv_placement_lack_count(placement))
         lack = ocv_placement_lack(placement, 0);
-    const char *label = lack.entry && lack.entry->label ? lack.entry->label : "(default)";
+    const char *label = lack.entry && lack.entry->label ? lack.entry->label : "the default";
     ocv_error_set(err, OCV_ERR_NO_MATCH,
                   "%s: no placement: the nearest entry, %s, has room for %zu, %zu too few",
                   image->text, label, lack.room, lack.missing);

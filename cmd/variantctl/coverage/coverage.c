@@ -61,11 +61,11 @@ static const struct ocv_option options[] = {
      OCV_OPTION_CALL(take_profiles)},
     {.name = "before",
      .value = "DIR",
-     .help = "compare the choices by this data directory ...",
+     .help = "compare the choices with this data directory ...",
      OCV_OPTION_TEXT(struct coverage_request, before)},
     {.name = "after",
      .value = "DIR",
-     .help = "... with those by this one (each: the installed one)",
+     .help = "... and with this one (each: the installed one)",
      OCV_OPTION_TEXT(struct coverage_request, after)},
     {.name = "fail-on",
      .value = "nothing-fits|default-only",
@@ -80,8 +80,8 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl coverage --profiles FLEET [OPTIONS] IMAGE|oci:DIR[:TAG]\n"
              "       variantctl coverage --profiles FLEET --before DIR --after DIR IMAGE...\n"
              "\n"
-             "Resolve an index for every machine of a fleet and show who gets what, or what\n"
-             "another data directory (a release's, with its tag rules and providers) changes.\n",
+             "Show which variant each machine of a fleet gets, or what another data directory\n"
+             "(a release's, with its tag rules and providers) changes.\n",
     .details = "Exit 0: shown, nothing changes; 4: a profile or the index cannot be read;\n"
                "5: a choice changes, or what --fail-on names.\n",
     .options = options,
@@ -111,7 +111,7 @@ static int decide_and_print(const struct coverage_request *r, struct image *imag
     if (status == OCV_OK && r->fail_on_nothing)
         status = check_gate(c, coverage_gets_nothing, "nothing fits", err);
     if (status == OCV_OK && r->fail_on_default)
-        status = check_gate(c, coverage_gets_default, "only the default entry fits", err);
+        status = check_gate(c, coverage_gets_default, "only the default fits", err);
     return status;
 }
 

@@ -9,9 +9,9 @@
 static const struct cli_command command = {
     .usage = "Usage: variantctl export backendai [OPTIONS]\n"
              "\n"
-             "Write what this machine, or the one of --profile, supports as a Backend.AI agent\n"
-             "with our compute plug-in says it in every heartbeat, among compute_plugins: its\n"
-             "profile, without names, times and serial numbers, and its class.\n",
+             "Write what this machine, or the one of --profile, supports, as our compute\n"
+             "plug-in puts it into every heartbeat of a Backend.AI agent (compute_plugins):\n"
+             "its profile, without names, times and serial numbers, and its class.\n",
     .groups = CLI_HOST,
     .end = "\n"
            "Examples:\n"

@@ -44,8 +44,8 @@ static const struct cli_command command = {
              "\n"
              "Write what this machine, or the one of --profile, supports as a feature file of\n"
              "node-feature-discovery: the label dev.ocivariant/class, which is equal on nodes\n"
-             "that choose alike, and a feature dev.ocivariant/NAMESPACE.FEATURE.VALUE for each\n"
-             "property, for its rules, which becomes no label.\n",
+             "that choose alike, and, for its rules, a feature (not a label) for each\n"
+             "property: dev.ocivariant/NAMESPACE.FEATURE.VALUE.\n",
     .options = options,
     .groups = CLI_HOST,
     .end = "\n"

@@ -27,7 +27,7 @@ static const struct ocv_option options[] = {
      .help = "the command that changes a running cluster",
      OCV_OPTION_FLAG(struct slurm_options, scontrol)},
     {.name = "features",
-     .help = "the features alone, as `sinfo -ho %f` prints them",
+     .help = "only the features, as `sinfo -ho %f` prints them",
      OCV_OPTION_FLAG(struct slurm_options, features)},
     {.name = "node",
      .value = "NAME",

@@ -62,8 +62,8 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl fleet generate --seed N [OPTIONS] PROFILE...\n"
              "\n"
              "Write the profiles of a fleet for tests and measurements, as JSON Lines: the\n"
-             "PROFILEs, varied as older drivers would have them, so that there are so many\n"
-             "different classes of nodes. The same seed gives the same bytes.\n",
+             "PROFILEs, and copies of them with older drivers, up to the number of classes.\n"
+             "The same seed gives the same bytes.\n",
     .options = options,
     .end = "\n"
            "Examples:\n"

@@ -212,7 +212,7 @@ static void print_entry(const json_t *e)
     printf("%c %s  %s%s%s  ", sign,
            label          ? label
            : *kind == 'a' ? "attestation"
-                          : "(default)",
+                          : "the default",
            was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
            cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
     printf("%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
@@ -259,7 +259,7 @@ void changes_print(const json_t *root)
 static const char *name_of(const json_t *entry)
 {
     const char *label = json_string_value(json_object_get(entry, "label"));
-    return label ? label : "(default)";
+    return label ? label : "the default";
 }
 
 static bool is_image(const json_t *entry, const char *change)

@@ -43,7 +43,7 @@ static const struct cli_command command = {
              "\n"
              "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
              "layout. A PROPERTY is 'namespace :: feature :: value' (variantctl vocabulary).\n"
-             "null=REF is the build that needs nothing: the default entry.\n",
+             "null=REF is the build that needs nothing: the default.\n",
     .details = "REF is REPO:TAG or oci:DIR:TAG; it is mounted or copied beside the index.\n",
     .options = options,
     .groups = CLI_REGISTRY,

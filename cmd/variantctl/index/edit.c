@@ -9,7 +9,7 @@
 
 static const struct ocv_option add_options[] = {{.name = "default",
                                                  .value = "REF",
-                                                 .help = "the default entry; the same as null=REF",
+                                                 .help = "the default; the same as null=REF",
                                                  OCV_OPTION_LIST(struct edit, defaults)},
                                                 {.name = "replace",
                                                  .help =
@@ -26,7 +26,7 @@ static const struct ocv_option add_options[] = {{.name = "default",
 static const struct ocv_option remove_options[] = {
     {.group = edit_platform_rows},
     {.name = "default",
-     .help = "the default entries without annotations\n"
+     .help = "the defaults without annotations\n"
              "(null is the same where no entry has that label)",
      OCV_OPTION_FLAG(struct edit, ordinary)},
     EDIT_ANNOTATION_ROWS,
@@ -37,13 +37,13 @@ static const struct ocv_option remove_options[] = {
 static const struct ocv_option annotate_options[] = {
     {.name = "label",
      .value = "LABEL|DIGEST=LABEL",
-     .help = "the label of an entry",
+     .help = "a new label for an entry",
      OCV_OPTION_LIST(struct edit, labels)},
     {.group = edit_platform_rows},
     {.name = "relayout",
-     .help = "order, platforms, annotations as of 'index create'\n"
+     .help = "order, platforms and annotations of 'index create'\n"
              "(for an index that another tool made; null becomes\n"
-             "the default entry without annotations)",
+             "the default without annotations)",
      OCV_OPTION_FLAG(struct edit, relayout)},
     EDIT_ANNOTATION_ROWS,
     EDIT_WRITE_ROWS(layout_rows),

@@ -154,7 +154,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
             bytes += child_bytes(&b->jobs[i].child);
             n++;
         }
-    printf("to copy: %zu manifest%s with %s, less what is there or can be mounted\n", n,
+    printf("to copy: %zu manifest%s with %s, except what is there already or can be mounted\n", n,
            n == 1 ? "" : "s", format_bytes(bytes, text));
 }
 

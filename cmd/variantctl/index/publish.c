@@ -37,12 +37,12 @@ const struct ocv_option write_rows[] = {
      .help = "show what would be written, and its digest",
      OCV_OPTION_FLAG(struct write_options, dry_run)},
     {.name = "referrers",
-     .help = "copy signatures and what else refers to images",
+     .help = "copy signatures and other referrers, too",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct write_options, referrers)},
     {.name = "expect",
      .value = "DIGEST|none",
-     .help = "refuse unless the tag names this now",
+     .help = "refuse unless the tag points to this now",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_expect, struct write_options, expect)},
     {.name = "quiet",
@@ -61,7 +61,7 @@ const struct ocv_option layout_rows[] = {{.name = "layout",
                                          OCV_OPTIONS_END};
 
 const struct ocv_option lint_rows[] = {{.name = "no-lint",
-                                        .help = "publish it though lint finds errors in it",
+                                        .help = "publish even if lint finds errors",
                                         OCV_OPTION_FLAG(struct write_options, no_lint)},
                                        OCV_OPTIONS_END};
 

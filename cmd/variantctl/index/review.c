@@ -54,7 +54,7 @@ static int refuse_loss(const struct build *b, const struct ocv_index *index,
     else
         snprintf(get, sizeof(get), "find no image");
     ocv_error_set(err, OCV_ERR_DATA,
-                  "%s:%s would have no default entry for %s: docker, podman and other clients "
+                  "%s:%s would have no default for %s: docker, podman and other clients "
                   "without variants would %s there, and hosts that no variant fits would get none: "
                   "nothing was written",
                   b->to.name, b->to.tag, machine, get);
@@ -80,7 +80,7 @@ static int check_defaults(const struct build *b, const struct ocv_index *index,
         if (b->edited && !b->options.no_lint && has_default(b->edited, e))
             return refuse_loss(b, index, e, err);
         cli_warn(b->cli,
-                 "no default entry for %s/%s: clients without variants, and hosts that no variant "
+                 "no default for %s/%s: clients without variants, and hosts that no variant "
                  "fits, find nothing (add --default REF)",
                  e->platform.os, e->platform.architecture);
     }

@@ -2,6 +2,7 @@
 /* variantctl index show: lists an index without choosing. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/core/resolve/default.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -40,14 +41,22 @@ static int format_properties(const struct image *image, const struct ocv_entry *
     return status;
 }
 
+/* What its name does not say; NULL: nothing. */
+static const char *kind_of(const struct ocv_index *index, const struct ocv_entry *e)
+{
+    if (e->code != OCV_REJECT_NONE)
+        return e->detail ? e->detail : ocv_reject_name(e->code);
+    if (!ocv_index_has_variants(index))
+        return "an image without variants";
+    return ocv_entry_is_unfinished(e) ? "no annotations" : NULL;
+}
+
 static int format_entry(const struct image *image, size_t i, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
     const struct ocv_entry *e = ocv_index_entry(image->index, i);
     char name[80], platform[128];
-    const char *kind = e->kind == OCV_ENTRY_NON_VARIANT ? "ordinary image" : NULL;
-    if (e->code != OCV_REJECT_NONE)
-        kind = e->detail ? e->detail : ocv_reject_name(e->code);
+    const char *kind = kind_of(image->index, e);
     int status = ocv_buffer_printf(
         out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
         explain_name(image->index, e, name, sizeof(name)),

@@ -54,13 +54,13 @@ static const struct ocv_option options[] = {
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
-     .help = "not to standard output; with --fix the index",
+     .help = "write to FILE; with --fix: the corrected index",
      OCV_OPTION_TEXT(struct lint_request, output)},
     {.name = "fix",
-     .help = "correct what is mechanical, where the input came from",
+     .help = "make mechanical corrections where the input came from",
      OCV_OPTION_FLAG(struct lint_request, fix)},
     {.name = "change-default",
-     .help = "with --fix: also what changes the image of others",
+     .help = "with --fix: even if other clients get another image",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct lint_request, change_default)},
     {.name = "dry-run",
@@ -102,8 +102,8 @@ static const struct cli_command command = {
              "\n"
              "Check indexes, their images and tags. A FILE is an index (JSON), what 'index\n"
              "create --from' reads (YAML), or a list of references, one a line.\n",
-    .details = "oci:DIR alone is every tag of the layout. Settings of a repository are read from\n"
-               "" OCV_LINT_CONFIG_FILE ", here or above, within the git repository.\n"
+    .details = "oci:DIR without a tag: all tags of the layout. Settings of a repository are read\n"
+               "from " OCV_LINT_CONFIG_FILE ", here or above, within the git repository.\n"
                "Exit 0: no error; 5: errors; 4: an input is neither an index nor a list.\n",
     .options = options,
     .groups = CLI_REGISTRY,

@@ -208,7 +208,7 @@ static int no_placement(const struct match_request *r, const struct match_result
     ocv_error_set(err, OCV_ERR_NO_MATCH,
                   "%s: no placement for %s: the nearest entry, %s, has room for %zu, %zu too few",
                   image, match_role_name(r, lack.role),
-                  lack.entry->label ? lack.entry->label : "(default)", lack.room, lack.missing);
+                  lack.entry->label ? lack.entry->label : "the default", lack.room, lack.missing);
     if (lack.cost)
         ocv_error_hint(err, "%s, which %zu node%s, costs most", what.data, lack.cost,
                        lack.cost > 1 ? "s lack" : " lacks");

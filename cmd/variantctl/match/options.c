@@ -135,10 +135,10 @@ static const struct ocv_option options[] = {
      .value = "FLEET",
      .help = "the nodes",
      OCV_OPTION_TEXT(struct match_request, fleet)},
-    {.name = "replicas", .value = "N", .help = "so many members", OCV_OPTION_CALL(take_replicas)},
+    {.name = "replicas", .value = "N", .help = "how many members", OCV_OPTION_CALL(take_replicas)},
     {.name = "role",
      .value = "NAME=N[:ARCH]",
-     .help = "so many of this role; again for more\n"
+     .help = "how many of this role; again for more\n"
              "(each role gets one build of its own; ARCH: only on\n"
              "this architecture)",
      OCV_OPTION_CALL(take_role)},
@@ -175,7 +175,7 @@ static const struct ocv_option options[] = {
     CLI_FORMAT(struct match_request, json, "what is printed (text)"),
     {.name = "label",
      .value = "LABEL",
-     .help = "only this variant; null: the default entry",
+     .help = "only this variant; null: the default",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct match_request, label)},
     {.name = "require",
@@ -196,7 +196,7 @@ static const struct cli_command command = {
              "       variantctl match --profiles FLEET --pin DIGEST [OPTIONS] IMAGE\n"
              "\n"
              "Find nodes for the members of a job, so that all of a role get the same build,\n"
-             "and the reference that pins it: a node left alone takes its own best.\n",
+             "and the reference that pins it: a node without a pin takes its own best.\n",
     .details = "FLEET: a directory of profiles (*.json), JSON Lines, a packed fleet (variantctl\n"
                "fleet), what `kubectl get nodes -o json` prints; \"-\" is standard input.\n"
                "IMAGE: a name in a registry, or oci:DIR[:TAG].\n"

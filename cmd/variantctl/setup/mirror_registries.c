@@ -173,7 +173,7 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
         status = check_registry(setup, setup->registries[i], err);
     if (status == OCV_OK && !*setup->root && !setup->daemon)
         status = setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
-                            setup->fail_closed ? "pulls fail" : "engines take the default entry");
+                            setup->fail_closed ? "pulls fail" : "engines take the default");
     return status < 0 ? status : warn_of_registries(setup, err);
 }
 

@@ -42,7 +42,7 @@ static const struct cli_command parse_command = {
 static const struct cli_command check_command = {
     .usage = "Usage: variantctl tags check FILE...\n"
              "\n"
-             "Read rule files over the rules of this machine.\n"
+             "Read rule files on top of the rules of this machine.\n"
              "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n",
     .end = "\n"
            "Examples:\n"

@@ -33,7 +33,7 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n"
              "\n"
              "List the repository's tags, and show the variant sets that the rules of this\n"
-             "machine form of them and what stays out; with TAG only the set of that name.\n"
+             "machine form from them, and what is left out; with TAG only that set.\n"
              "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n",
     .options = options,
     .groups = CLI_REGISTRY,

@@ -107,9 +107,8 @@ static const char *check_index(const struct image_checker *j, const struct ocv_i
         known_set_label(k, chosen->label);
         return "fits";
     }
-    return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0
-               ? "unknown"
-               : "misfit";
+    int status = ocv_buffer_printf(reason, err, "no variant fits and there is no default");
+    return status < 0 ? "unknown" : "misfit";
 }
 
 static const char *check_known(const struct image_checker *j,
@@ -128,7 +127,7 @@ static const char *check_known(const struct image_checker *j,
     return fits ? "fits" : "misfit";
 }
 
-/* If variants are chosen for it, the default entry may not be the best, unless pods have builds of
+/* If variants are chosen for it, the default may not be the best, unless pods have builds of
  * their own. Compares with the kept index, else asks variantd, which also records the image. */
 static const char *compare_to_best(struct image_checker *j, const struct local_image *image,
                                    const struct ocv_config *config,

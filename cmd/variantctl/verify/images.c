@@ -32,9 +32,9 @@ static const struct cli_command command = {
              "\n"
              "List the images of docker, podman, containerd and vpull's own layout that have\n"
              "variants: name, label, whether it fits this machine now (fits; lesser: another\n"
-             "one of its index fits better; misfit; warning: a misfit by its own labels\n"
-             "alone; unknown), why, and what to do. An engine that does not answer is named\n"
-             "once on standard error. Exit 0 whatever is found: see 'verify' for a check.\n",
+             "one of its index fits better; misfit; warning: a misfit only by its own labels;\n"
+             "unknown), why, and what to do. An engine that does not answer is named once on\n"
+             "standard error. Exit 0 whatever is found: see 'verify' for a check.\n",
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
@@ -48,10 +48,12 @@ static const struct cli_command command = {
 
 static const char *why_of(const struct image_result *checked)
 {
-    const char *properties = checked->known.said.properties;
+    const char *label = checked->known.said.label, *properties = checked->known.said.properties;
     if (checked->reason && *checked->reason)
         return checked->reason;
-    return properties && *properties ? properties : "the default entry";
+    if (properties && *properties)
+        return properties;
+    return label && strcmp(label, "null") != 0 ? "the best of its index" : "needs nothing special";
 }
 
 static int add_image(void *data, const struct local_image *image)
@@ -145,7 +147,7 @@ static struct image_widths measure_widths(const json_t *images)
     {
         widen_to(&w.where, text_of(image, "where", ""));
         widen_to(&w.image, text_of(image, "image", "(no name)"));
-        widen_to(&w.label, text_of(image, "label", "(default)"));
+        widen_to(&w.label, text_of(image, "label", "the default"));
     }
     return w;
 }
@@ -163,7 +165,7 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
             status = ocv_buffer_printf(out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", w.where,
                                        text_of(image, "where", ""), w.image,
                                        text_of(image, "image", "(no name)"), w.label,
-                                       text_of(image, "label", "(default)"),
+                                       text_of(image, "label", "the default"),
                                        text_of(image, "verdict", ""), text_of(image, "why", ""));
         if (status == OCV_OK && remedy)
             status = ocv_buffer_printf(out, err, "%*s  %s\n", w.where, "", remedy);

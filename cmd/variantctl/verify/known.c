@@ -134,7 +134,7 @@ bool known_lesser(const char *records, const struct known_image *k,
                  strcmp(best->digest, k->digest) != 0;
         reason->len = lesser ? 0 : reason->len; /* the reason for a better entry takes precedence */
         if (lesser && ocv_buffer_printf(reason, NULL, "%s fits it better",
-                                        best->label ? best->label : "the default entry") < 0)
+                                        best->label ? best->label : "the default") < 0)
             lesser = false;
     }
     ocv_decision_free(decision);

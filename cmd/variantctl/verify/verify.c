@@ -42,15 +42,14 @@ static const struct cli_command command = {
              "\n"
              "Check the images on this node against what it can run today. Each line has the\n"
              "command that pulls the right one. Exit 5 if one does not fit any more.\n",
-    .details =
-        "They are checked by the node's records of what was resolved, else by config labels\n"
-        "(which containerd's client does not show); what only its labels say, which images\n"
-        "inherit, is a warning. An image without variants is checked by the NVIDIA_REQUIRE_*\n"
-        "of its own configuration, as `config_policy` says. One that fits, though another one of "
-        "its index fits better,\n"
-        "is lesser. variantd is asked about what is not known here, unless --profile names\n"
-        "another machine. Exit 1 if an engine did not list all of its images, even if those\n"
-        "that it listed fit.\n",
+    .details = "Images are checked by the node's records of what was resolved, else by config\n"
+               "labels (which containerd's client does not show). Images inherit labels, so a\n"
+               "misfit that rests only on labels is a warning. An image without variants is\n"
+               "checked by the NVIDIA_REQUIRE_* of its own configuration, as `config_policy`\n"
+               "says. An image that fits is lesser if another one of its index fits better.\n"
+               "variantd is asked about what is not known here, unless --profile names another\n"
+               "machine. Exit 1 if an engine did not list all of its images, even if those that\n"
+               "it listed fit.\n",
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,

@@ -33,7 +33,7 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
                         struct fit_answer *out)
 {
     const char *better =
-        entry->fit[0] && strcmp(entry->fit, "null") != 0 ? entry->fit : "the default entry";
+        entry->fit[0] && strcmp(entry->fit, "null") != 0 ? entry->fit : "the default";
     if (!has_verdict(out, "fits") || out->each_pod || !digest || !entry->fit_digest[0] ||
         strcmp(entry->fit_digest, digest) == 0)
         return;
@@ -42,7 +42,7 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
     snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
 }
 
-/* An engine that asks the registry directly takes the default entry. */
+/* An engine that asks the registry directly takes the default. */
 static void take_default(const struct mirror_entry *entry, struct fit_answer *out)
 {
     out->verdict = "fits";

@@ -288,7 +288,7 @@ enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_resul
     if (!response)
         return MHD_NO;
     snprintf(warning, sizeof(warning), "299 - \"variantd: chose %s of %s:%s\"",
-             *v->label ? v->label : "the default image", ref->name, ref->tag);
+             *v->label ? v->label : "the default", ref->name, ref->tag);
     if (!answer_common(response, r) || !add_header(response, "Content-Type", v->child.media_type) ||
         !add_header(response, "Docker-Content-Digest", v->child.digest) ||
         !add_header(response, "Warning", warning)) {

@@ -17,7 +17,8 @@ void shadow_log(const struct mirror *mirror, const struct ocv_reference *referen
     metrics_shadow(mirror->metrics, result->outcome, label, n);
     if (variant)
         log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would serve %s (%s)", reference->name,
-                 reference->tag, label, result->child.digest);
+                 reference->tag, *result->label ? result->label : "the default",
+                 result->child.digest);
     else if (result->outcome == OUTCOME_ORDINARY)
         log_line(LOG_LEVEL_DEBUG, "%s:%s: shadow: %s", reference->name, reference->tag,
                  result->message);

@@ -10,7 +10,7 @@
 bool ocv_entry_is_default(const struct ocv_entry *entry);
 /** Is it hidden ("x-...") without annotations: a variant that its publisher has yet to annotate? */
 bool ocv_entry_is_unfinished(const struct ocv_entry *entry);
-/** Is it shown as "(default)": a complete ordinary image among variants? */
+/** Is it shown as "the default": a complete ordinary image among variants? */
 bool ocv_index_shows_default(const struct ocv_index *index, const struct ocv_entry *entry);
 /** What a client that knows nothing of variants takes on this machine: of the entries that are not
  *  hidden the first of the platform that fits best, or NULL. `any_features`: it ignores

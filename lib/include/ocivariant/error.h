@@ -34,7 +34,7 @@ enum ocv_status {
     OCV_ERR_NETWORK = -7,      /**< name, connection, broken transfer, server fault */
     OCV_ERR_NOT_FOUND = -8,    /**< no such image, tag, blob, file */
     OCV_ERR_DENIED = -9,       /**< credentials missing or refused */
-    OCV_ERR_NO_MATCH = -10,    /**< no variant fits and there is no default entry */
+    OCV_ERR_NO_MATCH = -10,    /**< no variant fits and there is no default */
     OCV_ERR_ENGINE = -11,      /**< a container engine refused or failed */
     OCV_ERR_INTERRUPTED = -12, /**< stopped on the caller's request */
     OCV_ERR_UNSUPPORTED = -13, /**< valid, but not something this version can do */

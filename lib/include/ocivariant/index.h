@@ -68,7 +68,7 @@ enum ocv_reject {
 /** The code's text, e.g. "value-unsupported". Never NULL. */
 OCV_API const char *ocv_reject_name(enum ocv_reject code);
 
-/** A variant, the default entry `null`, or an ordinary image without variant annotations. */
+/** A variant, the default `null`, or an image without variant annotations. */
 enum ocv_entry_kind { OCV_ENTRY_VARIANT, OCV_ENTRY_NULL, OCV_ENTRY_NON_VARIANT };
 
 /** One entry of an index, as read. Everything is borrowed from the index. */

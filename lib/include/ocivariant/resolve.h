@@ -58,7 +58,7 @@ OCV_API const struct ocv_entry *ocv_decision_selected(const struct ocv_decision 
 OCV_API size_t ocv_decision_order_count(const struct ocv_decision *decision);
 /** The i-th best of them, NULL past the last. */
 OCV_API const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, size_t i);
-/** What an older client gets: the first plain default entry for the platform, or NULL. */
+/** What an older client gets: the first plain default for the platform, or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision);
 /** Write the ids (ocv_index_property) of the entry's properties that this host supports, at most
  *  `max`, and return how many were written; 0 if the entry is not compatible. */

@@ -50,7 +50,8 @@ static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
         return; /* the default goes by that name */
     if (entry->kind == OCV_ENTRY_NON_VARIANT && entry->code == OCV_REJECT_NONE) {
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_INHERITED, i, "",
-                          "an ordinary image with the labels of the variant %s", name ? name : "?");
+                          "not a variant, but its configuration has the labels of %s",
+                          name ? name : "?");
         ocv_lint_hint(lint, "build with --label %s= --label %s=", OCV_ANNOTATION_LABEL,
                       OCV_ANNOTATION_PROPERTIES);
         return;

@@ -41,7 +41,7 @@ static void check_default(struct ocv_lint *lint, size_t i)
                                     .architecture = entry->platform.architecture};
     ocv_platform_format(&platform, name, sizeof(name));
     ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_MISSING, i, "/platform",
-                      "%s has variants and no default entry", name);
+                      "%s has variants and no default", name);
     ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
                   ocv_lint_target(lint), name);
 }
@@ -69,7 +69,7 @@ static void check_bare(struct ocv_lint *lint, size_t i)
                       entry->platform.os ? entry->platform.os : "",
                       entry->platform.architecture ? entry->platform.architecture : "");
     if (entry->kind == OCV_ENTRY_NULL)
-        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it an ordinary image",
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s removes its annotations",
                       ocv_lint_target(lint));
 }
 
@@ -215,7 +215,7 @@ static void check_hidden(struct ocv_lint *lint, size_t i)
                       entry->digest, ocv_lint_target(lint), entry->digest);
     } else if (entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
         ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
-                          "a default entry with platform.variant %.64s", variant);
+                          "the default has platform.variant %.64s", variant);
         ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",
                       ocv_lint_target(lint));
     }

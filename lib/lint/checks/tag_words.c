@@ -137,7 +137,8 @@ void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i)
     }
     if (!found)
         return;
-    const char *label = found->label ? found->label : "no label";
+    const char *name = ocv_lint_name(lint, found->position);
+    const char *label = *name ? name : "no label";
     if (doubt.why)
         ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
                         "it says '%.*s'; %s :: %s of entry %zu (%s) %s", (int)doubt.len, doubt.part,

@@ -88,14 +88,14 @@ static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag
 
 static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag, size_t at)
 {
-    const char *label = ocv_index_entry(lint->index, at)->label;
+    const char *name = ocv_lint_name(lint, at);
     struct ocv_property p;
     bool named;
     if (!tag_disagrees(lint, tag, at, &p, &named))
         return;
     ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
                     "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
-                    ocv_tag_family(tag), p.ns, p.feature, p.value, at, label ? label : "no label",
+                    ocv_tag_family(tag), p.ns, p.feature, p.value, at, *name ? name : "no label",
                     named ? "another value" : "nothing of it");
     ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
 }

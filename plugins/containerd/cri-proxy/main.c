@@ -77,7 +77,7 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct proxy_arguments, profile)},
     {.name = "pod-resources",
      .value = "PATH",
-     .help = "kubelet's socket of the devices that pods have\n(default " POD_RESOURCES ")",
+     .help = "kubelet's socket that lists the devices of pods\n(default " POD_RESOURCES ")",
      OCV_OPTION_TEXT(struct proxy_arguments, pod_resources)},
     {.name = "metrics",
      .value = "FILE",

@@ -72,11 +72,11 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct program, backend)},
     {.name = "backend-name",
      .value = "NAME",
-     .help = "the name of that one",
+     .help = "the name of that snapshotter",
      OCV_OPTION_TEXT(struct program, backend_name)},
     {.name = "backend-namespace",
      .value = "NAME",
-     .help = "that one is another containerd: keep everything in this\n"
+     .help = "if that is another containerd: keep everything in this\n"
              "namespace of it, which nothing else may use",
      OCV_OPTION_TEXT(struct program, backend_ns)},
     {.name = "config",

@@ -347,7 +347,7 @@ example()
     done <"$BATS_TEST_TMPDIR/examples"
 }
 
-@test "labels: the one that was meant, the default entry by its names; and of a lock's machines" {
+@test "labels: the one that was meant, the default by its names; and of a lock's machines" {
     local images="it has null (the default), cpu.v3, cuda12.8, rocm7.1"
     said "vpull: --label: no variant 'cuda128' in oci:$L:app: $images; did you mean 'cuda12.8'?" \
         "$VPULL" --dry-run --profile "$PROFILES/h100.json" --label cuda128 "oci:$L:app"

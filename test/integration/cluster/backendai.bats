@@ -106,7 +106,7 @@ check()
     decide decide unknown
 }
 
-@test "what agents say anew is taken in" {
+@test "a later heartbeat replaces the profile" {
     decide decide change
 }
 

@@ -98,11 +98,11 @@ retag()
 @test "two ordinary images of one platform are refused by what they are" {
     mkimage "$L" another7 --arch arm --variant v7 --file x=y
     run -4 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"
-    [ "${lines[0]}" = "variantctl: --default: the second default image for linux/arm/v7" ]
+    [ "${lines[0]}" = "variantctl: --default: the second default for linux/arm/v7" ]
     run -4 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
-    [ "${lines[0]}" = "variantctl: null: the second default image for linux/arm/v7" ]
+    [ "${lines[0]}" = "variantctl: null: the second default for linux/arm/v7" ]
     run -2 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" --default "oci:$L:another7"
-    [ "${lines[0]}" = "variantctl: null: the second default image for linux/arm/v7: null= and --default are the same" ]
+    [ "${lines[0]}" = "variantctl: null: the second default for linux/arm/v7: null= and --default are the same" ]
     run ! "$VARIANTCTL" index show "oci:$L:twice"
 }
 

@@ -289,7 +289,7 @@ refer()
     # tags of another repository, and what became of each
     run -0 --separate-stderr "$VARIANTCTL" index create --dry-run --rules "$STATE/tei.yaml" \
         --from-tags "$R/huggingface/text-embeddings-inference:*1.8" "$R/tei:any"
-    [[ $output == *" (default) "*"from $R/huggingface/text-embeddings-inference:cpu-1.8"$'\n'*" 86_1.8 "*"from $R/huggingface/text-embeddings-inference:86-1.8"* ]]
+    [[ $output == *" the default "*"from $R/huggingface/text-embeddings-inference:cpu-1.8"$'\n'*" 86_1.8 "*"from $R/huggingface/text-embeddings-inference:86-1.8"* ]]
     run -0 "$VARIANTCTL" index create --quiet --rules "$STATE/tei.yaml" \
         --from-tags "$R/huggingface/text-embeddings-inference:*1.8" "$R/tei:any"
     [ "$output" = "$(names tei any)" ]

@@ -43,9 +43,9 @@ setup()
 @test "a platform without default is warned about, once" {
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "oci:$L:bare" --namespaces 'nvidia, amd' \
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942"
-    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that no variant fits, find nothing (add --default REF)" ]
+    [ "$stderr" = "variantctl: warning: no default for linux/amd64: clients without variants, and hosts that no variant fits, find nothing (add --default REF)" ]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" "null=oci:$L:arm"
-    [[ $stderr == *"no default entry for linux/amd64: "* && $stderr != *linux/arm64* ]]
+    [[ $stderr == *"no default for linux/amd64: "* && $stderr != *linux/arm64* ]]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" --default "oci:$L:cpu"
     [ -z "$stderr" ]
 }
@@ -62,7 +62,7 @@ tag_digest()
     old=$(tag_digest kept)
     for how in null --default; do
         run -4 --separate-stderr "$VARIANTCTL" index remove "oci:$L:kept" $how
-        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would have no default entry for linux/amd64: docker, podman and other clients without variants would find no image there, and hosts that no variant fits would get none: nothing was written" ]
+        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would have no default for linux/amd64: docker, podman and other clients without variants would find no image there, and hosts that no variant fits would get none: nothing was written" ]
         [ "${stderr_lines[1]}" = "hint: 'index add --replace oci:$L:kept null=REF' replaces it by another build; --no-lint does it anyway" ]
         [ "$(tag_digest kept)" = "$old" ]
     done
@@ -70,7 +70,7 @@ tag_digest()
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet --replace "oci:$L:kept" "null=oci:$L:v3"
     [ "$(tag_digest kept)" != "$old" ]
     run -0 --separate-stderr "$VARIANTCTL" index remove --quiet --no-lint "oci:$L:kept" null
-    [[ $stderr == *"warning: no default entry for linux/amd64: clients without variants"* ]]
+    [[ $stderr == *"warning: no default for linux/amd64: clients without variants"* ]]
     # where the variants have plain platforms those clients would take the first one
     "$VARIANTCTL" index create --quiet --layout same-platform "oci:$L:plain" "null=oci:$L:cpu" \
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real"
@@ -96,7 +96,7 @@ tag_digest()
         .digest = "sha256:" + ("0" * 64) | .annotations["dev.ocivariant.properties"] = "nvidia :: sm_arch :: 90_real") |
         del(.manifests[0]) | .annotations["org.example.note"] = "new"' old.json >new.json
     run -0 "$VARIANTCTL" index diff old.json new.json
-    [ "${lines[0]}" = "- (default)  linux/amd64  $(jq -r '.manifests[0].digest' old.json)" ]
+    [ "${lines[0]}" = "- the default  linux/amd64  $(jq -r '.manifests[0].digest' old.json)" ]
     [ "${lines[1]}" = "~ cuda12.8  linux/amd64/x-cuda12-8 -> linux/amd64/x-cuda  $(digest_of cuda12.8) -> sha256:$(printf %064d 0)" ]
     [ "${lines[2]}" = "      - nvidia :: cuda_version_lower_bound :: 12.8" ]
     [ "${lines[3]}" = "+ org.example.note: new" ]

@@ -383,7 +383,7 @@ with_twins() # INDEX
     [ "$output" = "$R/twins@$twin" ]
     run -0 "$VARIANTCTL" explain --config "$STATE/nydus.yaml" --profile "$host" "$R/twins:1"
     [[ $output == *"Chosen  cuda12.8+nydus.remoteimage.v1  $twin"* ]]
-    [[ $output == *" 1  cuda12.8+nydus.remoteimage.v1 "*" 2  cuda12.8 "*" (default)+nydus.remoteimage.v1 "*" (default) "* ]]
+    [[ $output == *" 1  cuda12.8+nydus.remoteimage.v1 "*" 2  cuda12.8 "*" the default+nydus.remoteimage.v1 "*" the default "* ]]
     run -0 "$VARIANTCTL" explain --profile "$host" "$R/twins:1"
     [[ $output == *" -  cuda12.8+nydus.remoteimage.v1 "*"for linux/amd64/x-cuda12-8 with nydus.remoteimage.v1, which this host lacks (os_features)"* ]]
     run -0 "$VARIANTCTL" index show "$R/twins:1"

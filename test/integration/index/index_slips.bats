@@ -60,7 +60,7 @@ fails()
     "$VARIANTCTL" index create --quiet --namespaces nvidia,amd "$R/again:1" "null=$R/app:1.0-cpu" "$CUDA" "$ROCM"
     fails 4 "cuda12.8: the second image for linux/amd64 with this label" "to replace that one: index add --replace" \
         add "$R/again:1" "cuda12.8=$R/app:1.0-v3,nvidia :: sm_arch :: 90_real"
-    fails 4 "null: the second default image for linux/amd64" "to replace that one: index add --replace" \
+    fails 4 "null: the second default for linux/amd64" "to replace that one: index add --replace" \
         add "$R/again:1" "null=$R/app:1.0-v3"
     # two in one command: there is none to replace
     fails 4 "cuda12.8: the second image for linux/amd64 with this label" "" \
@@ -72,7 +72,7 @@ fails()
     [ "${lines[3]}" = "      - nvidia :: sm_arch :: 90_real" ]
     [ "${lines[4]}" = "      + nvidia :: sm_arch :: 80_real" ]
     run -0 --separate-stderr "$VARIANTCTL" index add --replace "$R/again:1" "null=$R/app:1.0-v3"
-    [ "${lines[2]}" = "~ (default)  linux/amd64  $(digest_of null) -> $(digest_of cpu.v3)" ]
+    [ "${lines[2]}" = "~ the default  linux/amd64  $(digest_of null) -> $(digest_of cpu.v3)" ]
     run -0 "$VARIANTCTL" index show --format json "$R/again:1"
     [ "$(jq -r '[.manifests[] | .annotations["dev.ocivariant.label"] // "-"] | join(" ")' <<<"$output")" = "- cuda12.8 rocm7.1" ]
     # nothing to replace is an ordinary addition, which has to say what it needs

@@ -97,7 +97,7 @@ daemon() # NAME OPTION...
     done
 }
 
-@test "pushed, it takes the document along" {
+@test "index copy --referrers copies the SPDX document with the image" {
     local digest list
     digest=$(jq -r '.manifests[0].digest' "$OCV_BUILD/image/index.json")
     start_registry

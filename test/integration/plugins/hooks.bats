@@ -109,13 +109,13 @@ hook()
     index=sha256:${index%% *}
     rocm=$("$VARIANTCTL" index show --json "oci:$STATE/images:two" | jq -r '.manifests[1].digest')
     run -1 verify enforce "$REGISTRY/two:1" "$rocm"
-    [[ $output == *"$REGISTRY/two:1 (rocm) does not fit this node: "*"; what would fit: null (the default entry)" ]]
+    [[ $output == *"$REGISTRY/two:1 (rocm) does not fit this node: "*"; what would fit: null (the default)" ]]
     run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$rocm\",\"org.opencontainers.image.ref.name\":\"$REGISTRY/two:1\"}}"
-    [[ $output == *"(rocm) does not fit this node: "*"; what would fit: null (the default entry)" ]]
+    [[ $output == *"(rocm) does not fit this node: "*"; what would fit: null (the default)" ]]
     answer=$(verdict "ref=$REGISTRY/two:1" "digest=$rocm")
     [ "$(jq -r .fit <<<"$answer")" = null ] # a word that --label takes
     run -1 verify enforce "$REGISTRY/two@$index" "$index"
-    [[ $output == *"is an unresolved variant index; what would fit: null (the default entry)" ]]
+    [[ $output == *"is an unresolved variant index; what would fit: null (the default)" ]]
 }
 
 @test "warn and off let pass, warn says so" {
@@ -337,7 +337,7 @@ SH
     [[ $output == *"(rocm7.1) does not fit this node"* ]]
 }
 
-@test "podman starts the default entry of an index that was pulled past the mirror" {
+@test "podman starts the default of an index that was pulled past the mirror" {
     require podman runc
     [ "$(id -u)" = 0 ] || skip "needs root"
     start_podman

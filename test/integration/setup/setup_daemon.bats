@@ -67,7 +67,7 @@ daemon()
         daemon
         run -0 own podman --registry docker.io
         run -0 own podman --status
-        [ "${lines[0]}" = "variantd: answers at $VARIANTD; choose is $mode: engines take the default entry" ]
+        [ "${lines[0]}" = "variantd: answers at $VARIANTD; choose is $mode: engines take the default" ]
         run -0 own podman --status --format json
         [ "$(jq -r .variantd.choose <<<"$output")" = "$mode" ]
         sed -i 's/^choose: .*/choose: on/' "$CONFIG"
@@ -86,9 +86,9 @@ daemon()
     [ "${stderr_lines[0]}" = "variantctl: quay.io is not in variantd's registries" ]
     [ "${stderr_lines[1]}" = "hint: add it under \`registries\` in $CONFIG" ]
     run -0 own podman --registry index.docker.io --listen 127.0.0.1:25050
-    [[ $output == *"note: variantd: not answering at 127.0.0.1:25050: engines take the default entry"* ]]
+    [[ $output == *"note: variantd: not answering at 127.0.0.1:25050: engines take the default"* ]]
     run -5 own podman --status
-    [ "${lines[0]}" = "variantd: not answering at 127.0.0.1:25050: engines take the default entry" ]
+    [ "${lines[0]}" = "variantd: not answering at 127.0.0.1:25050: engines take the default" ]
     run -0 own podman --registry docker.io --listen 127.0.0.1:25050 --fail-closed
     [[ $output == *"note: variantd: not answering at 127.0.0.1:25050: pulls fail"* ]]
     run -5 own podman --status

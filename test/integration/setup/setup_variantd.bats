@@ -139,7 +139,7 @@ blob_of_index()
     stop_daemon variantd
     # what status says comes true
     OCV_SOCKET=$VARIANTD_SOCKET run -5 "$VARIANTCTL" setup podman --status
-    [ "${lines[0]}" = "variantd: not answering at $VARIANTD: engines take the default entry" ]
+    [ "${lines[0]}" = "variantd: not answering at $VARIANTD: engines take the default" ]
     run -0 --separate-stderr podman_pulled
     [[ $output == "cpu "* ]]
     daemon

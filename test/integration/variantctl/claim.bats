@@ -67,7 +67,7 @@ claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --fo
     done
     # the last one: nothing is claimed, and that is said
     [ "$(jq -c '[.items[].kind]' <<<"$output")" = '["PodTemplate"]' ]
-    [[ $stderr == *"default entry"* ]]
+    [[ $stderr == *"they get the default"* ]]
     run --separate-stderr -3 claim app --replicas 33 --profiles "$fleet"
     run --separate-stderr -2 claim app --replicas 3
     run --separate-stderr -2 claim app --replicas 0 --profiles "$fleet"

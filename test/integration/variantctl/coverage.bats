@@ -106,7 +106,7 @@ compare()
     [ "$(jq -r '.hosts[0].selected.label' <<<"$output")" = warboy ]
 }
 
-@test "what cannot be compared" {
+@test "coverage rejects what is not a data directory, a fleet or an image" {
     run -2 "$VARIANTCTL" coverage --before "$STATE/images" --profiles "$STATE/fleet" "oci:$STATE/images:app"
     [[ $output == *"$STATE/images is not a data directory: it has no tags.d"* ]]
     run -2 "$VARIANTCTL" coverage --before "$STATE/old" --profiles "$STATE/fleet"
@@ -132,7 +132,7 @@ compare()
     run -0 "$VARIANTCTL" coverage --profiles "$PROFILES" --fail-on default-only "oci:$VARIANTS:gpuonly"
     "$VARIANTCTL" index add --quiet "oci:$VARIANTS:gpuonly" --default "oci:$VARIANTS:cpu"
     run -5 --separate-stderr "$VARIANTCTL" coverage --format json --profiles "$PROFILES" --fail-on nothing-fits,default-only "oci:$VARIANTS:gpuonly"
-    [ "$stderr" = "variantctl: only the default entry fits on 2 of 3 machines: h100, laptop" ]
+    [ "$stderr" = "variantctl: only the default fits on 2 of 3 machines: h100, laptop" ]
     jq -e . <<<"$output" >/dev/null
     run -2 "$VARIANTCTL" coverage --profiles "$PROFILES" --fail-on nothing "oci:$VARIANTS:gpuonly"
     run -2 compare --profiles "$PROFILES" --fail-on nothing-fits "$REGISTRY/app:1"

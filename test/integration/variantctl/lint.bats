@@ -506,7 +506,7 @@ YAML
     [[ $output == *"nothing reads the annotation dev.ocivarient.label of an entry"* ]]
     [[ $output == *"nothing reads the annotation dev.ocivariant.namespaces of an entry"*$'\n'"    hint: it belongs on the index"* ]]
     [[ $output != *org.example* ]]
-    [[ $output == *"(default): the architecture is called aarch64: did you mean arm64? [OCV523 architecture-name]"$'\n'"    hint: --fix writes arm64"* ]]
+    [[ $output == *"(the default): the architecture is called aarch64: did you mean arm64? [OCV523 architecture-name]"$'\n'"    hint: --fix writes arm64"* ]]
     run -5 lint --fix index.json
     [[ $output != *OCV523* ]]
     [ "$(jq -r '[.manifests[].platform.architecture] | unique | join(" ")' index.json)" = "amd64 arm64" ]

@@ -72,7 +72,7 @@ images()
     [[ $output == *misfit* && $output != *vpull* ]]
 }
 
-@test "podman and containerd: the default entry is lesser, and names what to do" {
+@test "podman and containerd: the default is lesser, and names what to do" {
     require podman containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"
     start_podman
@@ -82,8 +82,8 @@ images()
     podman pull --quiet --tls-verify=false "$REGISTRY/plain:1" 3>&-
     ctr -n k8s.io images pull --plain-http "$REGISTRY/app:1" >/dev/null 3>&-
     run -0 --separate-stderr env OCV_SOCKET="$VARIANTD_SOCKET" "$VARIANTCTL" images --config "$STATE/config.yaml" --from podman --from containerd
-    [[ $output == *"podman "*" $REGISTRY/app:1  (default)  lesser   cuda12.8 fits it better"$'\n'*"vpull --to podman $REGISTRY/app:1"* ]]
-    [[ $output == *"containerd:k8s.io  $REGISTRY/app:1  (default)  lesser   cuda12.8 fits it better"$'\n'*"vpull --to containerd -n k8s.io $REGISTRY/app:1"* ]]
+    [[ $output == *"podman "*" $REGISTRY/app:1  the default  lesser   cuda12.8 fits it better"$'\n'*"vpull --to podman $REGISTRY/app:1"* ]]
+    [[ $output == *"containerd:k8s.io  $REGISTRY/app:1  the default  lesser   cuda12.8 fits it better"$'\n'*"vpull --to containerd -n k8s.io $REGISTRY/app:1"* ]]
     [[ $output != *plain:1* ]]
     stop_daemon variantd
 }
@@ -96,7 +96,7 @@ images()
     docker pull --quiet "$REGISTRY/app:1" 3>&-
     docker pull --quiet "$REGISTRY/plain:1" 3>&-
     run -0 --separate-stderr env OCV_SOCKET="$VARIANTD_SOCKET" "$VARIANTCTL" images --config "$STATE/config.yaml" --from docker
-    [[ $output == *"docker "*" $REGISTRY/app:1  (default)  lesser   cuda12.8 fits it better"$'\n'*"vpull --to docker $REGISTRY/app:1"* ]]
+    [[ $output == *"docker "*" $REGISTRY/app:1  the default  lesser   cuda12.8 fits it better"$'\n'*"vpull --to docker $REGISTRY/app:1"* ]]
     [[ $output != *plain:1* ]]
     # what is advised, and then
     pull --to docker "$REGISTRY/app:1"

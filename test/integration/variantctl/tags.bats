@@ -198,7 +198,7 @@ chooses()
     [ "$code" = 404 ]
 }
 
-@test "llama.cpp: cuda and cuda12 are one build, and nothing to doubt" {
+@test "llama.cpp: cuda and cuda12 map to one build" {
     chooses h100 ghcr.io/ggml-org/llama.cpp:server server-cuda
     chooses cpu ghcr.io/ggml-org/llama.cpp:server server
     run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format text ghcr.io/ggml-org/llama.cpp
@@ -246,7 +246,7 @@ locked()
     "$VPULL" --config "$CONFIG" --locked "$STATE/tei.lock" "$@"
 }
 
-@test "a set that tags make is locked: the tags, what they stood for, and each machine's own" {
+@test "lock records every tag of a rule-made set" {
     local lock=("$VARIANTCTL" lock --config "$CONFIG" --profile "a10=$STATE/a10.json" --profile "h100=$STATE/h100.json")
     local a10 h100 name
     for name in 1.9 86-1.9 hopper-1.9 cpu-1.9; do
@@ -275,7 +275,7 @@ locked()
     [ "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/locked/index.json")" = "ghcr.io/$TEI:1.9" ]
     # another machine's choice, unchecked; one that is not locked
     run -0 locked --to "oci:$STATE/other" --lock-profile h100
-    [[ $output == *": hopper_1.9"$'\n'* && $output == *"Digest: $h100"* && $output != *"ordinary image"* ]]
+    [[ $output == *": hopper_1.9"$'\n'* && $output == *"Digest: $h100"* && $output != *"without variants"* ]]
     run -3 --separate-stderr locked --print-ref --profile "$STATE/t4.json"
     [[ $stderr == *"this machine would get "*"which is not locked"* ]]
     # rules that make no set of these tags

@@ -86,7 +86,7 @@ resolve()
     [[ $output == *"Chosen  cpu.v3"* ]]
 }
 
-@test "--platform of another architecture gives default entries only" {
+@test "--platform of another architecture gives defaults only" {
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --platform linux/arm64 "oci:$L:app"
     [ "$(jq -c '.order | length' <<<"$output")" = 1 ]
     [ "$(jq -r .selected.kind <<<"$output")" = non-variant ]
@@ -103,12 +103,12 @@ resolve()
     run -2 --separate-stderr resolve --profile "$PROFILES/h100.json" --unchecked "oci:$L:app"
 }
 
-@test "--label null is the default entry, annotated or not" {
+@test "--label null is the default, annotated or not" {
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --label null "oci:$L:app"
     [ "$(jq -c '[.selected.label, .selected.kind, .order]' <<<"$output")" = "[null,\"non-variant\",[\"$CPU\"]]" ]
     run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" --label null "oci:$L:app"
-    [[ $output == *"Chosen  (default)  $CPU"* ]]
-    [[ $output == *" 1  (default) "*"linux/amd64 "* ]]
+    [[ $output == *"Chosen  the default  $CPU"* ]]
+    [[ $output == *" 1  the default "*"linux/amd64 "* ]]
     # an index of an earlier version: null is annotated, stays so, and comes first
     "$VARIANTCTL" index show --format json "oci:$L:app" |
         jq '.manifests[0].annotations = {"dev.ocivariant.label": "null", "dev.ocivariant.properties": ""}' >"$STATE/before.json"
@@ -196,7 +196,7 @@ resolve()
     run -0 "$VARIANTCTL" index create --quiet "oci:$L:d" --default "oci:$L:cpu" "null=oci:$L:arm"
     [ "$output" = "$a" ]
     run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:e" --default "oci:$L:cuda" "null=oci:$L:cpu"
-    [ "$stderr" = "variantctl: null: the second default image for linux/amd64: null= and --default are the same" ]
+    [ "$stderr" = "variantctl: null: the second default for linux/amd64: null= and --default are the same" ]
     run ! "$VARIANTCTL" index show "oci:$L:e"
 }
 
@@ -206,7 +206,7 @@ resolve()
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3,X86 :: level :: v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu" "null=oci:$L:v3"
-    [[ $stderr == *"second default image for linux/amd64"* ]]
+    [[ $stderr == *"second default for linux/amd64"* ]]
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --namespaces amd "v3=oci:$L:v3,x86_64 :: level :: v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --static 'nvidia=sm_arch :: 90_real' "null=oci:$L:cpu"
     run -2 --separate-stderr "$VARIANTCTL" index create "$L:x" "null=oci:$L:cpu"

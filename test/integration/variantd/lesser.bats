@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# An engine that pulled while the daemon was away has the default entry, which runs, and keeps it: it is
+# An engine that pulled while the daemon was away has the default, which runs, and keeps it: it is
 # seen, counted, told with what to do about it, and refused where the configuration requires more.
 
 load ../harness
@@ -79,7 +79,7 @@ timer()
     [ "$(upstream_count "plain/manifests")" = "$gets" ]
     [ "$(metric variantd_lesser_images)" = 1 ]
     [ "$(grep -c "is not the best for this node" "$STATE/log/variantd")" = 1 ]
-    # where the default entry is what is meant to be had, nothing could be better
+    # where the default is what is meant to be had, nothing could be better
     echo 'choose: shadow' >>"$STATE/config.yaml"
     kill -HUP "$(<"$STATE/pids/variantd")"
     reread variantd 1
@@ -101,7 +101,7 @@ timer()
     stop_daemon variantd
 }
 
-@test "containerd has the index itself, and unpacks its default entry" {
+@test "containerd has the index itself, and unpacks its default" {
     require containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"
     start_containerd

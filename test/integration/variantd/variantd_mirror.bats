@@ -86,7 +86,7 @@ teardown_file()
         ask HEAD "$path"
         [ "$code" = 200 ]
         [ "$(header docker-content-digest)" = "$(digest_of null)" ]
-        [ "$(header warning)" = "299 - \"variantd: chose the default image of $REGISTRY/demo/app:1\"" ]
+        [ "$(header warning)" = "299 - \"variantd: chose the default of $REGISTRY/demo/app:1\"" ]
         ask GET "$path"
         [ "$code" = 200 ]
         [ "$(sha256_of "$body")" = "$(digest_of null)" ]

@@ -104,7 +104,7 @@ own_tree() # ARGUMENT...
     [ "${lines[0]}" = "variantd: answers at $mirror" ]
     stop_daemon node
     run -5 own_tree docker --status
-    [ "${lines[0]}" = "variantd: not answering at $mirror: engines take the default entry" ]
+    [ "${lines[0]}" = "variantd: not answering at $mirror: engines take the default" ]
     [[ $output == *"nothing listens at $mirror"* ]]
     start_daemon intruder "$OCV_BUILD/test/tools/intruder" "$port"
     await intruder grep -q took "$STATE/log/intruder"

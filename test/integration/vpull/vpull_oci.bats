@@ -118,7 +118,7 @@ blobs_are_whole()
     run -0 --separate-stderr "$VPULL" --dry-run --to "oci:$STATE/dry" --profile "$H100" "$IMAGE"
     [ "$output" = "$(digest_of cuda12.8)" ]
     [[ $stderr == *"cuda12.8 (matched nvidia :: cuda_version_lower_bound :: 12.8"* ]]
-    [[ $stderr == *"kB in 2 layers; the default entry is "* ]]
+    [[ $stderr == *"kB in 2 layers; the default is "* ]]
     [ ! -e "$STATE/dry" ]
 }
 

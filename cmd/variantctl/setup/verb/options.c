@@ -245,7 +245,7 @@ static const struct ocv_option any_options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct setup, config_dir)},
     ENGINE_CONFIG(NULL),
-    STORE("Docker's image store, if it is not found"),
+    STORE("Docker's image store, if it is not detected"),
     {.group = common_options},
     OCV_OPTIONS_END};
 
@@ -266,7 +266,7 @@ static const struct ocv_option docker_options[] = {
     HOSTS_ONLY(NULL),
     CONFIG_DIR("directory of daemon.json"),
     ENGINE_CONFIG("daemon.json"),
-    STORE("the image store, if it is not found"),
+    STORE("the image store, if it is not detected"),
     {.group = common_options},
     OCV_OPTIONS_END};
 
@@ -294,7 +294,7 @@ const struct cli_command setup_command = {
              "       variantctl setup [ENGINE] --status|--uninstall\n"
              "\n"
              "Write the configuration that makes an engine ask variantd for tags.\n"
-             "'variantctl setup ENGINE --help' says more of one.\n",
+             "'variantctl setup ENGINE --help' has the options of one engine.\n",
     .details =
         KEEPS "--status and --uninstall without an engine: all that are set up.\n"
               "A mirrored tag always means this machine's platform: engines do not pass on\n"

@@ -139,7 +139,7 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
         bool serves = !choose || strcmp(choose, "on") == 0;
         return ocv_buffer_printf(out, err, "variantd: answers at %s%s%s%s\n", listen,
                                  serves ? "" : "; choose is ", serves ? "" : choose,
-                                 serves ? "" : ": engines take the default entry");
+                                 serves ? "" : ": engines take the default");
     }
     json_array_foreach(json_object_get(root, "engines"), i, engine)
     {
@@ -151,7 +151,7 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
         closed = closed || strcmp(text_member(engine, "fail"), "closed") == 0;
     }
     return ocv_buffer_printf(out, err, "variantd: not answering at %s%s%s%s\n", listen,
-                             any ? ": " : "", open ? "engines take the default entry" : "",
+                             any ? ": " : "", open ? "engines take the default" : "",
                              !closed ? ""
                              : open  ? ", and fail-closed ones cannot pull"
                                      : "engines cannot pull (fail-closed)");

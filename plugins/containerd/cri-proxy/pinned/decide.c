@@ -144,7 +144,7 @@ static void log_decision(const struct pinned_choice *q, const char *text)
 {
     log_line("%s %s %s (%s)", text,
              q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be pulled as" : "->",
-             q->entry->digest, q->entry->label ? q->entry->label : "default");
+             q->entry->digest, q->entry->label ? q->entry->label : "the default");
 }
 
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
@@ -205,7 +205,7 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
         status = keep_choice(&q, &err);
         if (status == OCV_OK)
             log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
-                     q.entry->label ? q.entry->label : "default");
+                     q.entry->label ? q.entry->label : "the default");
     }
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         log_line("%s stays %s: %s", key, child, err.message);

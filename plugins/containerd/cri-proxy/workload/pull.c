@@ -155,8 +155,8 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
         status = keep_choice(&p, &err);
     if (status == OCV_OK) {
         log_line("%s -> %s (%s) for pod %s/%s, devices %s", work->call->text, p.value.child,
-                 p.entry->label ? p.entry->label : "default", work->pod.name_space, work->pod.name,
-                 work->devices);
+                 p.entry->label ? p.entry->label : "the default", work->pod.name_space,
+                 work->pod.name, work->devices);
         answer_child(work, p.value.child, answer);
         snprintf(answer->fresh, sizeof(answer->fresh), "%s", work->pod.uid);
     } else {
