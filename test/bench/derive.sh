@@ -65,7 +65,7 @@ derive_peer()
     chmod +x "${tool[0]}"
     cat >"$STATE/derive-peer" <<PEER
 set -e
-skopeo --insecure-policy copy -q --src-tls-verify=false docker://$REGISTRY/bench/wheels:1 dir:$STATE/copied
+$skopeo --insecure-policy copy -q --src-tls-verify=false docker://$REGISTRY/bench/wheels:1 dir:$STATE/copied
 mkdir $STATE/tree-of-wheels
 for layer in \$(jq -r '.layers[].digest[7:]' $STATE/copied/manifest.json); do
     tar -xzf $STATE/copied/\$layer -C $STATE/tree-of-wheels
@@ -97,7 +97,7 @@ derive()
 {
     local rounds=3 again readers memory
     local -a picked peers=() layers=()
-    echo "## variantctl derive, an image of published wheels, docker-registry on loopback"
+    echo "## variantctl derive, an image of published wheels, $registry_name on loopback"
     echo
     if [ -z "${DERIVE_WHEELS:-}" ]; then
         echo "Not measured: DERIVE_WHEELS names no directory of wheels (\`test/wheels/check.py --fetch DIR NAME...\`)."

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
-# The mirror beside docker-registry and nginx's proxy_cache, for run.sh. Every cell runs a few times,
+# The mirror beside nginx's proxy_cache and the registry, for run.sh. Every cell runs a few times,
 # the servers in turn, and its median is shown: one load thread (hload.c) shares the processors with
 # the servers. All of them answer the same HEAD with all that clients accept; nginx is warm, and
 # variantd has seen the tag.
@@ -133,8 +133,8 @@ tag_path()
     echo "v2/bench/of-$1/manifests/1"
 }
 
-# Requests per second, CPU time per request, and the goals: 20 times the registry's rate at 16 and
-# 64 connections, and nginx's rate.
+# Requests per second, CPU time per request, and the goals: nginx's rate, and 20 times the registry's at 16 and
+# 64 connections.
 remembered()
 {
     local n c round server
@@ -157,7 +157,8 @@ remembered()
     done
     echo "## HEAD of a tag, remembered (--tag-ttl 1h)"
     echo
-    echo "nginx is a warm proxy_cache. Asked: 20 times docker-registry at 16 and 64 connections, nginx's rate at all."
+    echo "nginx is a warm proxy_cache, the registry is $registry_name. Asked: nginx's rate, and 20 times the registry's at 16"
+    echo "and 64 connections."
     echo "No server writes an access log, but variantd+log, to a file."
     echo
     echo "| entries | connections | server | requests/s | p50, p99 us | server's CPU us each | variantd's rate to its |"
@@ -272,7 +273,7 @@ streaming()
         for rate in 125000000 1250000000 0; do
             name="$((rate / 125000000)) Gbit/s"
             [ $rate != 0 ] || name=loopback
-            for server in registry variantd nginx; do
+            for server in variantd nginx registry; do
                 awk -v c=$c -v name="$name" -v server=$server -v rate="$(of_runs "blob-$c-$rate-$server" '$7 / $3 / 1e6')" \
                     -v direct="$(of_runs "blob-$c-$rate-registry" '$7 / $3 / 1e6')" \
                     -v cpu="$(of_runs "blob-$c-$rate-$server" '$6 / $7 * 1e3')" \

@@ -14,7 +14,7 @@ publish_large()
     "$VARIANTCTL" index create --quiet "oci:$STATE/heavy:index" "null=oci:$STATE/heavy:image" \
         "none=oci:$STATE/heavy:image,benchgpu :: none :: 1" >>"$STATE/log/mkimage"
     push_layout "$STATE/heavy:index" "$REGISTRY/bench/heavy:1"
-    large_blob=$(skopeo --insecure-policy inspect --raw --tls-verify=false "docker://$REGISTRY/bench/heavy:1" |
+    large_blob=$($skopeo --insecure-policy inspect --raw --tls-verify=false "docker://$REGISTRY/bench/heavy:1" |
         jq -r '.manifests[0].digest')
     large_blob=$(curl -sf -H "$MIRROR_ACCEPT" "http://$REGISTRY/v2/bench/heavy/manifests/$large_blob" |
         jq -r '.layers | max_by(.size) | .digest')
@@ -60,7 +60,7 @@ real_clients()
     local rounds=${quick:+1} large_blob large_size absent=''
     local here="docker://$REGISTRY/bench/heavy:1"
     local -a ctr_pairs=()
-    local copy="skopeo --insecure-policy copy --quiet --preserve-digests --src-tls-verify=false"
+    local copy="$skopeo --insecure-policy copy --quiet --preserve-digests --src-tls-verify=false"
     rounds=${rounds:-3}
     publish_large
     local there="docker://$asking_at/${REGISTRY/:/--}/bench/heavy:1"
@@ -83,7 +83,7 @@ real_clients()
     echo "| client | direct s | through variantd s | to direct | client's own CPU s |"
     echo "|---|---|---|---|---|"
     client_row sha "curl, openssl sha256, one blob"
-    client_row skopeo "skopeo copy to a directory, proxy"
+    client_row skopeo "skopeo $skopeo_version copy to a directory, proxy"
     client_row ctr "ctr images pull, resolver"
     echo
     if [ ${#ctr_pairs[@]} != 0 ]; then

@@ -3,6 +3,9 @@
 # make bench: ours and the peers at hand, alternating in one run (A B C A B C), one warm-up round,
 # medians. Quote ratios of one run, never times of two. QUICK=1: smaller layers, fewer rounds.
 #
+# OCV_PEERS=DIR: current versions of the peers, as test/bench/peers.sh DIR makes them. Without it those of this
+# machine are measured, and what is missing is said.
+#
 # OCV_BENCH_PROVIDERS="COMMAND": how the published Python providers are asked here, for instance
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
@@ -33,11 +36,14 @@ cd "$(dirname "$0")/../.."
 . test/bench/fleet.sh
 # shellcheck source=test/bench/derive.sh
 . test/bench/derive.sh
+# shellcheck source=test/bench/peers.bash
+. test/bench/peers.bash
 tools=$OCV_BUILD/test/bench
 result=${RESULT:-$OCV_BUILD/bench.md}
 quick=${QUICK:-}
 rounds_small=${QUICK:+7}
 rounds_small=${rounds_small:-21}
+find_peers
 missing=$(for tool in docker-registry skopeo jq nginx curl; do command -v $tool >/dev/null || echo "$tool"; done)
 [ -z "$missing" ] || { echo "make bench needs $missing" >&2; exit 1; }
 
@@ -173,16 +179,6 @@ machine_of_30()
     cp /proc/cpuinfo "$STATE/machine/proc"
 }
 
-# Missing peers are named, so that a short table is not taken for a complete one.
-peer() # NAME TOOL COMMAND
-{
-    if command -v "$2" >/dev/null; then
-        peers+=("$1" "$3")
-    else
-        absent+="${absent:+, }$1"
-    fi
-}
-
 probe()
 {
     local -a peers=()
@@ -205,7 +201,7 @@ probe()
     echo "## variantctl probe, this machine ($devices PCI devices), whole process, warm"
     echo
     echo "The JSON form is the profile; the table looks up the names of devices as well. true is the floor."
-    [ -z "$absent" ] || echo "Not here, so not measured: $absent."
+    say_absent
     echo
     rows variantctl-probe variantctl-probe-table lspci-n lstopo python-floor python-providers true-probe
     echo
@@ -242,31 +238,31 @@ publish_index()
 
 print_ref()
 {
-    local -a peers=(skopeo-inspect-raw "skopeo inspect --raw --tls-verify=false docker://$REGISTRY/bench/app:1")
+    local -a peers=()
+    local absent='' app=$REGISTRY/bench/app:1
     publish_index
     start_daemon node "$installed/bin/variantd" --listen 127.0.0.1:0 --socket "$STATE/node.sock" \
         --registry "$REGISTRY=http://$REGISTRY"
     await node variantd_ready node
-    if command -v crane >/dev/null; then
-        peers+=(crane-digest-platform "crane digest --insecure --platform linux/amd64 $REGISTRY/bench/app:1")
-    fi
-    if command -v oras >/dev/null; then
-        peers+=(oras-resolve "oras resolve --plain-http --platform linux/amd64 $REGISTRY/bench/app:1")
-    fi
+    peer "skopeo-$skopeo_version-inspect-raw" "${skopeo%% *}" "$skopeo inspect --raw --tls-verify=false docker://$app"
+    peer "skopeo-$old_skopeo_version-inspect-raw" "$old_skopeo" "$old_skopeo inspect --raw --tls-verify=false docker://$app"
+    peer "crane-$crane_version-digest-platform" "$crane" "$crane digest --insecure --platform linux/amd64 $app"
+    peer "regctl-$regctl_version-digest-platform" "$regctl" "$regctl --host reg=$REGISTRY,tls=disabled image digest --platform linux/amd64 $app"
+    peer "oras-$oras_version-resolve" "${oras%% *}" "$oras resolve --plain-http --platform linux/amd64 $app"
     peers+=(curl-head "curl --silent --head http://$REGISTRY/v2/bench/app/manifests/1")
     alternate $((3 * rounds_small)) nothing \
         vpull-print-ref "$VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-of-daemon "OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
         vpull-print-ref-ordinary "$VPULL --print-ref $REGISTRY/bench/ordinary:1" "${peers[@]}"
     stop_daemon node
-    echo "## Tag to digest, 8 entries, docker-registry on loopback, whole process"
+    echo "## Tag to digest, 8 entries, $registry_name on loopback, whole process"
     echo
     echo "vpull probes this machine, but for of-daemon, which asks variantd. ordinary is an"
     echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing;"
     echo "curl-head is what curl itself takes to ask with libcurl, without probing and choosing."
+    say_absent
     echo
-    rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary skopeo-inspect-raw \
-        crane-digest-platform oras-resolve curl-head
+    peer_rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary
     echo
 }
 
@@ -296,21 +292,23 @@ pull()
     mkimage "$STATE/large" large "${layers[@]}" >>"$STATE/log/mkimage"
     push_layout "$STATE/large:large" "$REGISTRY/bench/large:1"
     rm -rf "$STATE/large"
-    local -a peers=(skopeo-copy
-        "skopeo --insecure-policy copy --preserve-digests --src-tls-verify=false docker://$REGISTRY/bench/large:1 oci:$STATE/target:1")
-    if command -v crane >/dev/null; then
-        peers+=(crane-pull "$(with_sync "crane pull --insecure --format=oci $REGISTRY/bench/large:1 $STATE/target")")
-    fi
-    if command -v oras >/dev/null; then
-        peers+=(oras-cp "$(with_sync "oras cp --from-plain-http --to-oci-layout $REGISTRY/bench/large:1 $STATE/target:1")")
-    fi
+    local -a peers=()
+    local absent=''
+    local copy="--insecure-policy copy --preserve-digests --src-tls-verify=false docker://$REGISTRY/bench/large:1 oci:$STATE/target:1"
+    peer "skopeo-$skopeo_version-copy" "${skopeo%% *}" "$skopeo $copy"
+    peer "skopeo-$old_skopeo_version-copy" "$old_skopeo" "$old_skopeo $copy"
+    peer "crane-$crane_version-pull" "$crane" "$(with_sync "$crane pull --insecure --format=oci $REGISTRY/bench/large:1 $STATE/target")"
+    peer "regctl-$regctl_version-copy" "$regctl" \
+        "$(with_sync "$regctl --host reg=$REGISTRY,tls=disabled image copy $REGISTRY/bench/large:1 ocidir://$STATE/target:1")"
+    peer "oras-$oras_version-cp" "${oras%% *}" "$(with_sync "$oras cp --from-plain-http --to-oci-layout $REGISTRY/bench/large:1 $STATE/target:1")"
     alternate $rounds fresh_target \
         vpull-oci "$VPULL --quiet --to oci:$STATE/target:1 $REGISTRY/bench/large:1" "${peers[@]}"
-    echo "## Pull of 8 x $unit + $large uncompressed layers to an OCI layout, docker-registry on loopback"
+    echo "## Pull of 8 x $unit + $large uncompressed layers to an OCI layout, $registry_name on loopback"
     echo
     echo "Everything is on disk at the end: vpull and skopeo fsync, the others are followed by sync -f."
+    say_absent
     echo
-    rows vpull-oci skopeo-copy crane-pull oras-cp
+    peer_rows vpull-oci
     echo
 }
 
@@ -321,7 +319,8 @@ start_registry
     echo "# Benchmarks"
     echo
     echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)," \
-        "TCP $(</proc/sys/net/ipv4/tcp_congestion_control); $(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
+        "TCP $(</proc/sys/net/ipv4/tcp_congestion_control)${quick:+; quick run, smaller sizes}."
+    echo "Peers: $(peer_versions)."
     echo
     for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive}; do
         "$part"

@@ -10,7 +10,7 @@
 # subshell: they are told to end when the shell that started them does, so that nothing survives a
 # killed test run.
 #
-#   start_registry [NAME] [OPTION...]   docker-registry; sets REGISTRY=HOST:PORT (and REGISTRY_NAME)
+#   start_registry [NAME] [OPTION...]   docker-registry, or REGISTRY_PROGRAM; sets REGISTRY=HOST:PORT (and REGISTRY_NAME)
 #       tls         own CA, whose certificate is $STATE/ca.pem; client-cert also asks for one
 #       htpasswd    Basic auth, user "user", password "secret"
 #       port=N      a fixed port (otherwise the kernel gives one)
@@ -303,8 +303,8 @@ $auth
 $proxy
 YAML
     # REGISTRY_... variables would be read as configuration
-    start_daemon "$name" env -u REGISTRY -u REGISTRY_NAME \
-        docker-registry serve "$STATE/$name.yml"
+    start_daemon "$name" env -u REGISTRY -u REGISTRY_NAME -u REGISTRY_PROGRAM OTEL_TRACES_EXPORTER=none \
+        "${REGISTRY_PROGRAM:-docker-registry}" serve "$STATE/$name.yml"
     await "$name" registry_port "$name" || return 1
     export REGISTRY REGISTRY_NAME=$name
     REGISTRY=127.0.0.1:$(registry_port "$name")
