@@ -11,7 +11,7 @@ demo_runs()
     started=$SECONDS
     git clone -q --no-hardlinks . "$tree/src"
     packages=$SECONDS
-    in_tree /src/contrib/install-deps.sh --build-only
+    as_machine /src/contrib/install-deps.sh --build-only
     packages=$((SECONDS - packages))
     as_machine sh -c 'cd /src && bash -c "time make demo"' 2>&1 | tee "$work/demo"
     echo "$packages s for packages, $((SECONDS - started - packages)) s from the clone to the last line on $(nproc) processors," \
