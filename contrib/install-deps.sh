@@ -278,7 +278,7 @@ for package in "${missing[@]}"; do
     [ "$package" = prometheus ] || names+=("$(real_name "$package")")
 done
 if [ ${#names[@]} != 0 ]; then
-    LC_ALL=C apt-get -s -o Debug::NoLocking=1 --assume-no --print-uris --no-install-recommends install "${names[@]}" 2>/dev/null |
+    LC_ALL=C apt-get -o Debug::NoLocking=1 -y -qq --print-uris --no-install-recommends install "${names[@]}" 2>/dev/null |
         awk '/^\047/ { n++; bytes += $3 } END { if (n) printf "%d packages, %.0f MB to download\n", n, bytes / 1e6 }' || true
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
         install -q -y --no-install-recommends "${names[@]}"
