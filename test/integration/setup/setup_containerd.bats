@@ -131,6 +131,74 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     [[ $output == *"version 9 is not known here"* ]]
 }
 
+# tree of configuration files: the root file's text, a drop-in's
+of_two_files()
+{
+    rm -rf "$TREE/etc/containerd" "$TREE/var/lib/ocivariant-setup"
+    mkdir -p "$TREE/etc/containerd/conf.d"
+    printf 'imports = ["%s/etc/containerd/conf.d/*.toml"]\n' "${3-}" | cat - <(printf '%b' "$1") >"$TREE/etc/containerd/config.toml"
+    printf '%b' "$2" >"$TREE/etc/containerd/conf.d/99.toml"
+}
+
+@test "containerd 2: files of several versions get the key where containerd reads it" {
+    local old='[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
+    local oldest='[plugins.cri.registry]\nconfig_path = "/etc/containerd/certs.d"\n'
+    local new='[plugins."io.containerd.cri.v1.images".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
+    local runtime='[plugins."io.containerd.cri.v1.runtime"]\nenable_cdi = true\n'
+    local v2='[plugins."io.containerd.grpc.v1.cri"]\nenable_cdi = true\n' root drop_in says row tried=0
+    # root file, drop-in, what setup does: "new": writes the key by its new name into the root file; "none":
+    # writes nothing there, as it is read
+    local -a rows=(
+        "version = 2\n$old|version = 3\n$runtime|new"
+        "version = 2\n$v2|version = 3\n$runtime|new"
+        "$oldest|version = 3\n$runtime|new"
+        "$old|$runtime|new"
+        "version = 2\n$old|$v2|none"
+        "version = 2\n$old|version = 2\n$v2|none"
+        "version = 3\n$new|version = 2\n$v2|none"
+        "version = 3\n$new|$v2|none"
+        "version = 2\n$v2|version = 3\n$new|none"
+        "version = 2\n$old|version = 2\n$runtime|none"
+    )
+    for row in "${rows[@]}"; do
+        IFS='|' read -r root drop_in says <<<"$row"
+        of_two_files "$root" "$drop_in"
+        cp "$TREE/etc/containerd/config.toml" "$STATE/root.toml"
+        run -0 in_tree containerd --engine-version 2.1.9
+        echo "$row"
+        case $says in
+        new)
+            grep -qF '[plugins."io.containerd.cri.v1.images".registry]' "$TREE/etc/containerd/config.toml"
+            [[ $root == "version = 2"* || $root == "$oldest" || $root == "$old" ]]
+            [[ $output == *"note: containerd 2 ignores the CRI plugin's settings of version 2 in /etc/containerd/config.toml, because /etc/containerd/conf.d/99.toml is of version 3"* ||
+                $output == *"note: containerd 2 takes /etc/containerd/config.toml for version 3"* ]]
+            ;;
+        none)
+            cmp "$TREE/etc/containerd/config.toml" "$STATE/root.toml"
+            ;;
+        esac
+        [ -e "$TREE/etc/containerd/certs.d/_default/hosts.toml" ]
+        # containerd itself is the judge, where there is one
+        if containerd2_here >/dev/null; then
+            sed -i "s|^imports = .*|imports = [\"$TREE/etc/containerd/conf.d/*.toml\"]|" "$TREE/etc/containerd/config.toml"
+            containerd2 -c "$TREE/etc/containerd/config.toml" config dump 2>/dev/null |
+                grep -A 40 "cri.v1.images'.registry\]" | grep -m 1 config_path | grep -F "'/etc/containerd/certs.d'"
+        fi
+        tried=$((tried + 1))
+    done
+    [ $tried = ${#rows[@]} ]
+}
+
+@test "containerd 2: a drop-in's mirrors count only where its version is read" {
+    local mirrors='[plugins."io.containerd.grpc.v1.cri".registry.mirrors."x"]\nendpoint = ["http://a"]\n'
+    of_two_files 'version = 2\n' "version = 2\n$mirrors"
+    run -2 in_tree containerd --engine-version 2.1.9
+    [[ $output == *"uses registry.mirrors"* ]]
+    of_two_files "version = 2\n$mirrors" 'version = 3\n'
+    run -0 in_tree containerd --engine-version 2.1.9
+    grep -qF '[plugins."io.containerd.cri.v1.images".registry]' "$TREE/etc/containerd/config.toml"
+}
+
 @test "containerd: refused beside registry.mirrors and TLS in registry.configs, wherever they stand" {
     local before
     printf 'version = 2\nimports = ["conf.d/*.toml"]\n' >"$TREE/etc/containerd/config.toml"

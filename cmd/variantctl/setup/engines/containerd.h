@@ -12,8 +12,10 @@
 struct containerd_part {
     struct setup_file *file;
     struct toml toml;
-    int version;
-    const char *plugin; /**< path of the CRI plugin's table for images in it */
+    int version;        /**< its own, or that of the file that imports it */
+    int stated;         /**< its own; 0: none */
+    const char *plugin; /**< path of the CRI plugin's table for images in it: set by
+                             containerd_check */
 };
 
 struct containerd_config {

@@ -3,6 +3,8 @@
  * set-up. */
 #include "cmd/variantctl/setup/engines/containerd.h"
 
+#include "lib/base/cleanup.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,19 +33,67 @@ static bool has_table(const struct toml *toml, const char *path)
     return false;
 }
 
-/* The plugin's table in each version of the configuration. In a version 2 file containerd 2 also
- * accepts the new name, and such files exist; in a file of version 1, or without a version, it does
- * not. */
-static const char *plugin_table(const struct containerd_config *config,
-                                const struct containerd_part *part)
+/* The plugin's table of a file's own version, as containerd before 2.0 reads it. In a version 2
+ * file newer ones also accept the new name, and such files exist. */
+static const char *table_of_version(const struct containerd_config *config,
+                                    const struct containerd_part *part)
 {
     bool new_name = part->version >= 3;
-    if (part->version == 2 && (!config->engine.known || config->engine.major >= 2))
+    if (part->version == 2 && !config->engine.known)
         new_name = has_table(&part->toml, PLUGIN_V3) &&
                    !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
-    if (part->version == 1 && config->engine.known && config->engine.major >= 2)
-        new_name = true;
     return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
+}
+
+/* A registry table by the plugin's old name. */
+static bool has_old_registry(const struct containerd_part *part)
+{
+    return has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry") ||
+           (part->version == 1 && has_table(&part->toml, PLUGIN_V1 TOML_DOT "registry"));
+}
+
+/* The names by which the files are read (`config dump` of 2.1 is the judge). containerd 2 merges
+ * all files, and the last version that one of them states, from 2 on, is that of the whole; 3 where
+ * none does. In a whole of version 2 the old names are translated, and a registry table by the old
+ * name replaces that by the new one; in a whole of version 3 the old names are ignored, whatever
+ * the file that has them says. */
+static int name_tables(struct containerd_config *config, struct ocv_error *err)
+{
+    const struct containerd_part *last = NULL, *ignored = NULL;
+    bool merged = config->engine.known && config->engine.major >= 2, old = false, new = false;
+    for (size_t i = 0; i < config->n; i++) {
+        struct containerd_part *part = &config->parts[i];
+        if (part->stated >= 2)
+            last = part;
+        if (has_table(&part->toml, PLUGIN_V2) ||
+            (part->version == 1 && has_table(&part->toml, PLUGIN_V1)))
+            ignored = part;
+        merged = merged || (!config->engine.known && part->stated >= 3);
+        old = old || has_old_registry(part);
+        new = new || has_table(&part->toml, PLUGIN_V3);
+    }
+    bool whole_is_2 = last && last->stated == 2;
+    for (size_t i = 0; i < config->n; i++) {
+        struct containerd_part *part = &config->parts[i];
+        part->plugin = table_of_version(config, part);
+        if (merged && (!whole_is_2 || (new && !old)))
+            part->plugin = PLUGIN_V3;
+        else if (merged)
+            part->plugin =
+                part->version == 1 && has_table(&part->toml, PLUGIN_V1) ? PLUGIN_V1 : PLUGIN_V2;
+    }
+    if (!merged || whole_is_2 || !ignored)
+        return OCV_OK;
+    if (!last)
+        return setup_note(config->setup, err,
+                          "note: containerd 2 takes %s for version 3, since no file states a "
+                          "version, and ignores the CRI plugin's older settings in it",
+                          ignored->file->path);
+    return setup_note(config->setup, err,
+                      "note: containerd 2 ignores the CRI plugin's settings of version 2 in %s, "
+                      "because %s is of version %d: write them as version 3 (containerd config "
+                      "migrate)",
+                      ignored->file->path, last->file->path, last->stated);
 }
 
 char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_error *err)
@@ -60,6 +110,7 @@ char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_
 static int read_version(struct containerd_part *part, int inherited, struct ocv_error *err)
 {
     const struct toml_item *item = toml_find(&part->toml, "version");
+    part->stated = 0;
     if (!item) {
         part->version = inherited;
         return OCV_OK;
@@ -69,7 +120,7 @@ static int read_version(struct containerd_part *part, int inherited, struct ocv_
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: version %.*s is not known here",
                              part->file->path, (int)(item->end - item->start),
                              part->toml.text + item->start);
-    part->version = c - '0';
+    part->version = part->stated = c - '0';
     return OCV_OK;
 }
 
@@ -145,7 +196,6 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
         return status;
     size_t index = config->n++;
     status = read_version(part, inherited, err);
-    part->plugin = plugin_table(config, part);
     return status < 0 ? status : add_imports(config, index, err);
 }
 
@@ -206,10 +256,11 @@ static int part_config_path(const struct containerd_part *part, char **out, stru
 int containerd_check(struct containerd_config *config, struct ocv_error *err)
 {
     bool merged = !config->engine.known || config->engine.major >= 2;
-    for (size_t i = 0; i < config->n; i++) {
+    int status = name_tables(config, err);
+    for (size_t i = 0; i < config->n && status == OCV_OK; i++) {
         const struct containerd_part *part = &config->parts[i];
         char *path = NULL;
-        int status = refuse_old_style(part, err);
+        status = refuse_old_style(part, err);
         if (status == OCV_OK)
             status = part_config_path(part, &path, err);
         if (status < 0)
@@ -224,7 +275,7 @@ int containerd_check(struct containerd_config *config, struct ocv_error *err)
             config->path = path;
         }
     }
-    return OCV_OK;
+    return status;
 }
 
 int containerd_add_root(struct containerd_config *config, const char *path, size_t len,
