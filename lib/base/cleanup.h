@@ -55,4 +55,12 @@ static inline void ocv_dir_cleanup(DIR **dir)
         ocv_value_;                                  \
     })
 
+/** Return a call's status where it failed; what is held has a cleanup attribute. */
+#define OCV_TRY(call)           \
+    do {                        \
+        int ocv_tried = (call); \
+        if (ocv_tried < 0)      \
+            return ocv_tried;   \
+    } while (0)
+
 #endif

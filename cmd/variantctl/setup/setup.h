@@ -12,6 +12,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/variantctl/setup/toml/toml.h"
 
+#include <jansson.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -228,6 +229,10 @@ bool setup_parse_version(const char *text, struct setup_version *out);
 bool setup_version_at_least(const struct setup_version *version, unsigned major, unsigned minor);
 
 int setup_containerd(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Files by which containerd goes past the mirror of that set-up, since others wrote them later, as
+ *  setup_hosts_passed_by: {"registry": NULL} where its own configuration reads none of them. */
+int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_docker(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_containers(struct setup *setup,
                      struct ocv_error *err) OCV_WARN_UNUSED; /**< podman, crio */
@@ -235,6 +240,11 @@ int setup_containers(struct setup *setup,
 /** Edit hosts.toml files under the directories `roots` for the requested registries, or for all. */
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** The hosts.toml files that containerd reads for the registries of a set-up, or for all, and whose
+ *  first host is not `url`: appends {"registry", "file"} to `list`. */
+int setup_hosts_passed_by(struct setup *setup, char *const *roots, size_t n_roots,
+                          const struct setup_state *state, const char *url, json_t *list,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** Insert our table first into a hosts.toml, which need not exist yet. */
 int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *url, bool fail_closed,
                      bool dial_timeout, struct ocv_error *err) OCV_WARN_UNUSED;

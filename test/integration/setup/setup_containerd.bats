@@ -365,3 +365,57 @@ pull_by_name()
     "$VARIANTCTL" setup containerd --uninstall >/dev/null
     stop_daemon named-containerd
 }
+
+@test "status: host files that others wrote later, and a configuration that reads none" {
+    local certs=$TREE/etc/containerd/certs.d url="http://$MIRROR"
+    mkdir -p "$certs/before.example"
+    printf 'server = "https://before.example"\n' >"$certs/before.example/hosts.toml"
+    run -0 in_tree containerd --engine-version 2.1.9
+    run -0 in_tree containerd --status --engine-version 2.1.9
+    [[ $output != *"go past it"* ]]
+    # one without a host, one with another host first, one that has ours behind another
+    mkdir "$certs/registry.example" "$certs/other.example_5000_" "$certs/third.example"
+    printf 'server = "https://registry.example"\n' >"$certs/registry.example/hosts.toml"
+    printf '[host."https://cache.example"]\n' >"$certs/other.example_5000_/hosts.toml"
+    printf '[host."https://cache.example"]\n[host."%s"]\n' "$url" >"$certs/third.example/hosts.toml"
+    run -5 in_tree containerd --status --engine-version 2.1.9
+    for name in registry.example other.example_5000_ third.example; do
+        [[ $output == *"WARNING: /etc/containerd/certs.d/$name/hosts.toml does not ask variantd first: pulls of $name go past it"* ]]
+    done
+    [[ $output != *before.example* || $output != *"pulls of before.example"* ]]
+    [[ $output == *"to write it again: variantctl setup containerd"* ]]
+    run -5 in_tree containerd --status --engine-version 2.1.9 --format json
+    [ "$(jq -c '.engines[0].passedBy | map(.registry)' <<<"$output")" = '["other.example_5000_","registry.example","third.example"]' ]
+    in_tree containerd --engine-version 2.1.9 >/dev/null # writes ours first, but moves none
+    run -5 in_tree containerd --status --engine-version 2.1.9
+    [ "$(grep -c 'go past it' <<<"$output")" = 1 ]
+    [[ $output == *"pulls of third.example go past it"* ]]
+    rm -r "$certs/third.example"
+    in_tree containerd --engine-version 2.1.9 >/dev/null
+    run -0 in_tree containerd --status --engine-version 2.1.9
+    # certificates in Docker's manner: containerd then asks the registry itself
+    mkdir "$certs/fourth.example"
+    touch "$certs/fourth.example/ca.crt"
+    run -5 in_tree containerd --status --engine-version 2.1.9
+    [[ $output == *"fourth.example/hosts.toml does not ask variantd first"* ]]
+    rm -r "$certs/fourth.example"
+    # and a drop-in that hides the key
+    in_tree containerd --uninstall >/dev/null
+    mkdir "$TREE/etc/containerd/conf.d"
+    printf 'version = 2\nimports = ["conf.d/*.toml"]\n[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/etc/containerd/certs.d"\n' \
+        >"$TREE/etc/containerd/config.toml"
+    run -0 in_tree containerd --engine-version 2.1.9
+    run -0 in_tree containerd --status --engine-version 2.1.9
+    printf 'version = 3\n' >"$TREE/etc/containerd/conf.d/9.toml"
+    run -5 in_tree containerd --status --engine-version 2.1.9
+    [[ $output == *"WARNING: /etc/containerd/config.toml: no hosts.toml is read, so variantd is not asked"* ]]
+}
+
+@test "status: registries that were named are looked up as containerd does" {
+    local certs=$TREE/etc/containerd/certs.d
+    run -0 in_tree containerd --registry registry.example:5000 --engine-version 2.1.9
+    run -0 in_tree containerd --status --engine-version 2.1.9
+    mkdir "$certs/registry.example_5000_"
+    run -5 in_tree containerd --status --engine-version 2.1.9
+    [[ $output == *"registry.example_5000_/hosts.toml does not ask variantd first: pulls of registry.example:5000 go past it"* ]]
+}

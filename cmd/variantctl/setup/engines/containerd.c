@@ -221,6 +221,57 @@ static int note_readers(struct setup *setup, const char *directory, struct ocv_e
                       directory);
 }
 
+/* ---- what it reads now ----------------------------------------------------------------------- */
+
+#define DUMP_MAX (256u * 1024) /* what `containerd config dump` prints */
+
+/* config_path as containerd itself reads its configuration, where it runs here; NULL: not known. */
+static char *dumped_path(const struct containerd_config *config, const char *path)
+{
+    const char *argv[] = {"containerd", "--config", path, "config", "dump", NULL};
+    ocv_auto_free char *text = *config->setup->root ? NULL : malloc(DUMP_MAX);
+    toml_auto toml = {0};
+    if (!text || !setup_ask(argv, text, DUMP_MAX) ||
+        toml_scan("containerd config dump", text, strlen(text), &toml, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; containerd_plugin_names[i]; i++) {
+        ocv_auto_free char *key =
+            containerd_registry_path(containerd_plugin_names[i], "config_path", NULL);
+        const struct toml_item *item = key ? toml_find(&toml, key) : NULL;
+        if (item)
+            return toml_string(&toml, item);
+    }
+    return NULL;
+}
+
+int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                               struct ocv_error *err)
+{
+    const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
+    struct containerd_config config = {.setup = setup};
+    ocv_auto_free char *url = NULL;
+    setup_find_version(setup, "containerd", &config.engine);
+    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
+        return ocv_error_nomem(err);
+    int status = containerd_read(&config, path, 1, err);
+    if (status == OCV_OK)
+        status = containerd_check(&config, err);
+    char *dumped = status == OCV_OK ? dumped_path(&config, path) : NULL;
+    if (dumped) {
+        free(config.path);
+        config.path = dumped;
+    }
+    if (status == OCV_OK)
+        status = containerd_split_roots(&config, err);
+    if (status == OCV_OK && config.n_roots)
+        status = setup_hosts_passed_by(setup, config.roots, config.n_roots, state, url, list, err);
+    else if (status == OCV_OK && !containerd_cri_disabled(&config) &&
+             json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0)
+        status = ocv_error_nomem(err);
+    containerd_config_free(&config);
+    return status;
+}
+
 int setup_containerd(struct setup *setup, struct ocv_error *err)
 {
     struct containerd_config config = {.setup = setup};

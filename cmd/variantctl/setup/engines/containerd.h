@@ -30,6 +30,9 @@ struct containerd_config {
     size_t n_roots;
 };
 
+/** The names of the CRI plugin's table for images, the newest first, and NULL. */
+extern const char *const containerd_plugin_names[];
+
 /** Read a file and its imports; `inherited`: its version if it states none. */
 int containerd_read(struct containerd_config *config, const char *path, int inherited,
                     struct ocv_error *err) OCV_WARN_UNUSED;

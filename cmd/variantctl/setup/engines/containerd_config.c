@@ -25,6 +25,8 @@ void containerd_config_free(struct containerd_config *config)
 #define PLUGIN_V2 "plugins" TOML_DOT "io.containerd.grpc.v1.cri"
 #define PLUGIN_V3 "plugins" TOML_DOT "io.containerd.cri.v1.images"
 
+const char *const containerd_plugin_names[] = {PLUGIN_V3, PLUGIN_V2, PLUGIN_V1, NULL};
+
 static bool has_table(const struct toml *toml, const char *path)
 {
     for (size_t i = 0; i < toml->count; i++)

@@ -3,6 +3,8 @@
  * directory for each registry, and `_default` for all others. */
 #include "cmd/variantctl/setup/setup.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,34 +257,47 @@ static bool directory_counts(const struct setup *setup, const char *directory)
     return true;
 }
 
+/* The directory in which containerd would look for a registry's file: `*found` is its place in the
+ * order of names, 2 for _default, 3 where there is none. */
+static int find_directory(const struct setup *setup, char *const *roots, size_t n_roots,
+                          const char *host, bool (*counts)(const struct setup *, const char *),
+                          struct ocv_buffer *directory, size_t *found, struct ocv_error *err)
+{
+    ocv_auto_free char *other = directory_name(host);
+    if (!other)
+        return ocv_error_nomem(err);
+    const char *names[] = {other, host, "_default"};
+    for (size_t i = 0; i < n_roots; i++)
+        for (*found = 0; *found < 3; ++*found) {
+            ocv_buffer_free(directory);
+            int status = ocv_buffer_printf(directory, err, "%s/%s", roots[i], names[*found]);
+            if (status < 0 || counts(setup, directory->data))
+                return status;
+        }
+    *found = 3;
+    return OCV_OK;
+}
+
 /* One registry: the directory in which containerd would look, or a new one in the first root. */
 static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
                          bool dial_timeout, struct ocv_error *err)
 {
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
-    char *other = directory_name(host);
-    if (!other)
-        return ocv_error_nomem(err);
-    const char *names[] = {other, host, "_default"};
-    int status = OCV_OK;
-    bool found = false;
-    for (size_t i = 0; i < n_roots && !found && status == OCV_OK; i++)
-        for (size_t k = 0; k < 3 && !found && status == OCV_OK; k++) {
-            ocv_buffer_free(&directory);
-            status = ocv_buffer_printf(&directory, err, "%s/%s", roots[i], names[k]);
-            found = status == OCV_OK && directory_counts(setup, directory.data);
-            if (found && k == 2) {
-                status =
-                    ocv_error_set(err, OCV_ERR_CONFIG,
-                                  "%s: a directory for %s alone would hide what is set there for "
-                                  "all registries",
-                                  directory.data, host);
-                ocv_error_hint(err, "without --registry the set-up is added to _default itself");
-            }
-        }
-    free(other);
-    if (status == OCV_OK && !found) {
+    size_t found;
+    int status =
+        find_directory(setup, roots, n_roots, host, directory_counts, &directory, &found, err);
+    if (status < 0)
+        return status;
+    if (found == 2) {
+        ocv_error_set(
+            err, OCV_ERR_CONFIG,
+            "%s: a directory for %s alone would hide what is set there for all registries",
+            directory.data, host);
+        ocv_error_hint(err, "without --registry the set-up is added to _default itself");
+        return OCV_ERR_CONFIG;
+    }
+    if (found == 3) {
         ocv_buffer_free(&directory);
         status = ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host);
     }
@@ -338,4 +353,60 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
     status = ocv_buffer_printf(&directory, err, "%s/_default", roots[last]);
     return status < 0 ? status : edit_directory(setup, directory.data, NULL, dial_timeout, err);
+}
+
+/* ---- what is read now ------------------------------------------------------------------------ */
+
+static bool is_directory(const struct setup *setup, const char *path)
+{
+    return setup_exists(setup, path, true);
+}
+
+/* True if the file's first host is `url`. */
+static bool asks_first(struct setup *setup, const char *path, const char *url)
+{
+    struct setup_file *file = NULL;
+    toml_auto toml = {0};
+    if (setup_open(setup, path, &file, NULL) < 0 || !file->disk.there ||
+        toml_scan(path, file->disk.text.data, file->disk.text.len, &toml, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < toml.count; i++)
+        if (strncmp(toml.items[i].path, HOST_TABLE, strlen(HOST_TABLE)) == 0)
+            return strcmp(toml.items[i].path + strlen(HOST_TABLE), url) == 0;
+    return false;
+}
+
+static int check_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
+                          const char *url, json_t *list, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    size_t found;
+    OCV_TRY(find_directory(setup, roots, n_roots, host, is_directory, &path, &found, err));
+    OCV_TRY(ocv_buffer_printf(&path, err, "/hosts.toml"));
+    if (asks_first(setup, path.data, url))
+        return OCV_OK;
+    return json_array_append_new(list,
+                                 json_pack("{s:s, s:s}", "registry", host, "file", path.data)) < 0
+               ? ocv_error_nomem(err)
+               : OCV_OK;
+}
+
+int setup_hosts_passed_by(struct setup *setup, char *const *roots, size_t n_roots,
+                          const struct setup_state *state, const char *url, json_t *list,
+                          struct ocv_error *err)
+{
+    for (size_t i = 0; i < state->n_registries; i++)
+        OCV_TRY(check_registry(setup, roots, n_roots, state->registries[i], url, list, err));
+    for (size_t i = 0; i < n_roots && state->n_registries == 0; i++) {
+        char **names = NULL;
+        size_t n = 0;
+        int status = setup_list(setup, roots[i], &names, &n, err);
+        for (size_t k = 0; k < n && status == OCV_OK; k++)
+            if (strcmp(names[k], "_default") == 0 || !strchr("_.", names[k][0]))
+                status = check_registry(setup, roots, n_roots, names[k], url, list, err);
+        setup_names_free(names, n);
+        OCV_TRY(status);
+    }
+    return OCV_OK;
 }

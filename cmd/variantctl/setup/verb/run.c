@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 static const struct setup_engine engines[] = {
-    {"containerd", setup_containerd, false, "systemctl restart containerd",
-     &setup_containerd_command},
-    {"docker", setup_docker, true, "systemctl reload docker", &setup_docker_command},
-    {"podman", setup_containers, true, NULL, &setup_podman_command},
-    {"crio", setup_containers, true, "systemctl reload crio", &setup_crio_command},
+    {"containerd", setup_containerd, setup_containerd_passed_by, false,
+     "systemctl restart containerd", &setup_containerd_command},
+    {"docker", setup_docker, NULL, true, "systemctl reload docker", &setup_docker_command},
+    {"podman", setup_containers, NULL, true, NULL, &setup_podman_command},
+    {"crio", setup_containers, NULL, true, "systemctl reload crio", &setup_crio_command},
     /* can only be undone: earlier versions set it up */
-    {"buildkit", NULL, false, "systemctl restart buildkit", NULL},
+    {"buildkit", NULL, NULL, false, "systemctl restart buildkit", NULL},
 };
 
 #define GONE_MAX 1000u /* limit for attempts to lock it while others remove it */

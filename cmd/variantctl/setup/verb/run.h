@@ -8,6 +8,9 @@
 struct setup_engine {
     const char *name;
     int (*plan)(struct setup *setup, struct ocv_error *err); /**< NULL: can only be undone */
+    /** what the engine reads now that goes past the mirror, or NULL */
+    int (*passed_by)(struct setup *setup, const struct setup_state *state, json_t *list,
+                     struct ocv_error *err);
     bool needs_registry;
     const char *restart; /**< command to reload its files after a set-up was undone, or NULL */
     const struct cli_command *command; /**< of `setup NAME`; NULL: the verb's own */

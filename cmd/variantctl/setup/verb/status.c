@@ -81,6 +81,18 @@ static json_t *daemon_json(const struct setup *setup)
                      "registries", setup_daemon_registries(setup));
 }
 
+/* What goes past the mirror now; a configuration that cannot be read is named by `files`. */
+static json_t *passed_by_json(struct setup *setup, const struct setup_state *state)
+{
+    const struct setup_engine *engine = setup_find_engine(setup->engine);
+    json_t *list = json_array();
+    struct ocv_error err = {0};
+    if (list && state->listen && engine && engine->passed_by &&
+        engine->passed_by(setup, state, list, &err) < 0)
+        json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", err.message));
+    return list;
+}
+
 static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 {
     if (!state->there)
@@ -91,10 +103,11 @@ static json_t *engine_json(struct setup *setup, const struct setup_state *state)
     for (size_t i = 0; i < state->n_records; i++)
         json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
                                                "state", record_status(setup, &state->records[i])));
-    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}", "engine", setup->engine, "setUp",
-                     1, "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
-                     "registries", registries, "notInVariantd", unknown_json(setup, state),
-                     "mirror", mirror_json(setup, state), "files", files);
+    return json_pack(
+        "{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o, s:o}", "engine", setup->engine, "setUp", 1,
+        "listen", state->listen, "fail", state->fail_closed ? "closed" : "open", "registries",
+        registries, "notInVariantd", unknown_json(setup, state), "mirror",
+        mirror_json(setup, state), "passedBy", passed_by_json(setup, state), "files", files);
 }
 
 static const char *text_member(const json_t *object, const char *key)
@@ -174,6 +187,30 @@ static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct oc
     return status;
 }
 
+static int print_passed_by(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *item;
+    int status = OCV_OK;
+    json_array_foreach(json_object_get(engine, "passedBy"), i, item)
+    {
+        const char *registry = json_string_value(json_object_get(item, "registry"));
+        if (status == OCV_OK && !registry)
+            status = ocv_buffer_printf(out, err,
+                                       "  WARNING: %s: no hosts.toml is read, so variantd is not "
+                                       "asked\n",
+                                       text_member(item, "file"));
+        else if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err,
+                                       "  WARNING: %s does not ask variantd first: pulls of %s go "
+                                       "past it\n",
+                                       text_member(item, "file"),
+                                       strcmp(registry, "_default") == 0 ? "all other registries"
+                                                                         : registry);
+    }
+    return status;
+}
+
 /* True if it is as written, or still has our part. */
 static bool is_kept(const json_t *file)
 {
@@ -204,6 +241,8 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
     if (status == OCV_OK)
         status = print_unknown(engine, out, err);
     if (status == OCV_OK)
+        status = print_passed_by(engine, out, err);
+    if (status == OCV_OK)
         status = setup_reach_lines(told, name, json_object_get(engine, "registries"), WARNING, &bad,
                                    out, err);
     json_array_foreach(json_object_get(engine, "files"), i, item)
@@ -213,6 +252,7 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
                                        text_member(item, "state"));
         lost = lost || !is_kept(item);
     }
+    lost = lost || json_array_size(json_object_get(engine, "passedBy"));
     if (status == OCV_OK && lost)
         status = ocv_buffer_printf(out, err,
                                    "  to write it again: variantctl setup %s, with the "
@@ -228,7 +268,8 @@ static bool is_of_the_past(const json_t *engine)
     return known && !known->plan && !json_is_true(json_object_get(engine, "setUp"));
 }
 
-/* False if a file has lost our part, variantd lacks a registry, or variantd does not answer.
+/* False if a file has lost our part, others' files go past it, variantd lacks a registry, or
+ * variantd does not answer.
  * `*any`: an engine is set up. */
 static bool is_good(const json_t *engine, bool *any)
 {
@@ -237,7 +278,8 @@ static bool is_good(const json_t *engine, bool *any)
     const char *found = text_member(json_object_get(engine, "mirror"), "answers");
     *any = *any || json_is_true(json_object_get(engine, "setUp"));
     if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0 ||
-        strcmp(found, "nobody") == 0 || json_array_size(json_object_get(engine, "notInVariantd")))
+        strcmp(found, "nobody") == 0 || json_array_size(json_object_get(engine, "notInVariantd")) ||
+        json_array_size(json_object_get(engine, "passedBy")))
         return false;
     json_array_foreach(json_object_get(engine, "files"), i, file)
     {
