@@ -17,6 +17,7 @@
 #define TOKEN_LIFE_DEFAULT_S 60 /* the specification's default */
 #define TOKEN_LIFE_MAX_S (24 * 3600)
 #define SCOPES_MAX 8
+#define CHALLENGES 8
 
 static void free_token(struct ocv_token *token)
 {
@@ -66,10 +67,11 @@ static void drop_oldest(struct ocv_registry_host *host)
     *p = NULL;
 }
 
-static int keep_token(struct ocv_registry *registry, struct ocv_registry_host *host,
-                      const char *repository, const char *scheme, const char *secret,
+static int keep_token(struct ocv_exchange *x, const char *scheme, const char *secret,
                       int64_t life_ms, uint64_t issue, struct ocv_error *err)
 {
+    struct ocv_registry_host *host = x->host;
+    const char *repository = x->repository;
     struct ocv_token *token = calloc(1, sizeof(*token));
     if (!token)
         return ocv_error_nomem(err);
@@ -83,8 +85,10 @@ static int keep_token(struct ocv_registry *registry, struct ocv_registry_host *h
     drop_token(host, repository);
     drop_oldest(host);
     token->expires = ocv_clock_ms() + life_ms;
-    token->serial = ++registry->serial;
+    token->serial = ++x->registry->serial;
     token->issue = issue;
+    token->login = x->login;
+    memcpy(token->source, x->registry->source, sizeof(token->source));
     token->next = host->tokens;
     host->tokens = token;
     return OCV_OK;
@@ -154,8 +158,7 @@ static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struc
         if (token[i] <= 0x20 || token[i] >= 0x7f)
             status = ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
     if (status == OCV_OK)
-        status = keep_token(x->registry, x->host, x->repository, "Bearer", token,
-                            (int64_t)life * 1000 - 5000, 0, err);
+        status = keep_token(x, "Bearer", token, (int64_t)life * 1000 - 5000, 0, err);
     json_decref(root);
     return status;
 }
@@ -269,7 +272,8 @@ static int fetch_bearer(struct ocv_exchange *x, const char *origin, struct ocv_c
     if (status < 0)
         return status;
     if (!challenge->scope[0] && *x->repository) /* some registries leave it out at first */
-        snprintf(challenge->scope, sizeof(challenge->scope), "repository:%s:pull", x->repository);
+        snprintf(challenge->scope, sizeof(challenge->scope), "repository:%s:pull%s", x->repository,
+                 x->upload ? ",push" : "");
     struct ocv_error local = {0};
     if (credentials->identity_token) {
         status = token_by_post(x, challenge, guard, credentials, &local);
@@ -288,17 +292,52 @@ static int fetch_bearer(struct ocv_exchange *x, const char *origin, struct ocv_c
         int http_status = local.http_status;
         status = ocv_error_set(err, OCV_ERR_DENIED, "%s", local.message);
         err->http_status = http_status;
-        ocv_creds_hint(x->registry, x->host->name, !ocv_credentials_empty(credentials), err);
+        ocv_creds_hint(x->registry, x->host->name, x->login, err);
     }
     return status;
+}
+
+/* The challenges of a response that can be answered. */
+static size_t read_challenges(const struct ocv_buffer *text, struct ocv_challenge *list)
+{
+    size_t n = 0, usable = 0;
+    for (const char *line = text->data; line && *line && n < CHALLENGES;) {
+        size_t len = strcspn(line, "\n");
+        n += ocv_challenge_parse(line, len, list + n, CHALLENGES - n);
+        line += len + (line[len] == '\n');
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].scheme, "basic") ||
+            (!strcmp(list[i].scheme, "bearer") && list[i].realm[0]))
+            list[usable++] = list[i];
+    return usable;
+}
+
+/* Some registries refuse with 403, with 404, or with 401 and no more, and only /v2/ says how to log
+ * in (zot, Docker Hub). The scope there is not this repository's. */
+static int ask_challenges(struct ocv_exchange *x, struct ocv_challenge *list, size_t *n,
+                          struct ocv_error *err)
+{
+    const struct ocv_buffer *text = NULL;
+    *n = read_challenges(&x->transfer.response.challenges, list);
+    if (*n || !*x->repository)
+        return OCV_OK;
+    int status = ocv_ping_challenges(x, &text, err);
+    if (status < 0)
+        return status;
+    *n = read_challenges(text, list);
+    for (size_t i = 0; i < *n; i++)
+        list[i].scope[0] = '\0';
+    return OCV_OK;
 }
 
 static int answer_challenge(struct ocv_exchange *x, const char *origin, struct ocv_challenge *list,
                             size_t n, const struct ocv_credentials *credentials,
                             struct ocv_error *err)
 {
+    x->login = ocv_credentials_empty(credentials) ? OCV_LOGIN_NONE : OCV_LOGIN_USED;
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i].scheme, "bearer") && list[i].realm[0])
+        if (!strcmp(list[i].scheme, "bearer"))
             return fetch_bearer(x, origin, &list[i], credentials, err);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(list[i].scheme, "basic") || !credentials->username)
@@ -309,27 +348,27 @@ static int answer_challenge(struct ocv_exchange *x, const char *origin, struct o
         int64_t life_ms = (int64_t)TOKEN_LIFE_MAX_S * 1000;
         if (credentials->issue && credentials->until_ms - ocv_clock_ms() < life_ms)
             life_ms = credentials->until_ms - ocv_clock_ms();
-        int status = keep_token(x->registry, x->host, x->repository, "Basic", secret, life_ms,
-                                credentials->issue, err);
+        int status = keep_token(x, "Basic", secret, life_ms, credentials->issue, err);
         explicit_bzero(secret, strlen(secret));
         free(secret);
         return status;
     }
+    if (x->login == OCV_LOGIN_USED)
+        x->login = OCV_LOGIN_UNUSED;
     return OCV_ERR_NOT_FOUND;
 }
 
 /* The caller has a token already: it is sent once, and what is refused stays so. */
-static int answer_token(struct ocv_exchange *x, bool *used, struct ocv_error *err)
+static int answer_token(struct ocv_exchange *x, struct ocv_error *err)
 {
     const char *token = x->registry->registry_token;
-    *used = true;
+    x->login = OCV_LOGIN_USED;
     if (ocv_auth_find(x->host, x->repository))
         return OCV_ERR_NOT_FOUND;
     for (const char *p = token; *p; p++) /* it becomes a header */
         if (*p <= 0x20 || *p >= 0x7f)
             return ocv_error_set(err, OCV_ERR_INVALID, "the given token is malformed");
-    return keep_token(x->registry, x->host, x->repository, "Bearer", token,
-                      (int64_t)TOKEN_LIFE_MAX_S * 1000, 0, err);
+    return keep_token(x, "Bearer", token, (int64_t)TOKEN_LIFE_MAX_S * 1000, 0, err);
 }
 
 bool ocv_auth_renew(struct ocv_exchange *x)
@@ -344,15 +383,19 @@ bool ocv_auth_renew(struct ocv_exchange *x)
 
 /* What a credential provider gave may have ended before its time: it is asked once more. */
 static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
-                                   struct ocv_challenge *list, size_t n, bool *used,
-                                   struct ocv_error *err)
+                                   struct ocv_challenge *list, struct ocv_error *err)
 {
     int status;
     bool again = false;
+    size_t n = 0;
     do {
         struct ocv_credentials credentials = {0};
         status = ocv_creds_find(x->registry, x->host->account, x->repository, &credentials, err);
-        *used = !ocv_credentials_empty(&credentials);
+        bool empty = ocv_credentials_empty(&credentials);
+        if (status == OCV_OK && empty && x->transfer.response.status != 401)
+            status = OCV_ERR_NOT_FOUND;
+        if (status == OCV_OK)
+            status = ask_challenges(x, list, &n, err);
         if (status == OCV_OK)
             status = answer_challenge(x, origin, list, n, &credentials, err);
         again = !again && status == OCV_ERR_DENIED &&
@@ -362,22 +405,14 @@ static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
     return status;
 }
 
-int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, struct ocv_error *err)
+int ocv_auth_answer(struct ocv_exchange *x, const char *origin, struct ocv_error *err)
 {
-    enum { CHALLENGES = 8 };
-    const struct ocv_buffer *text = &x->transfer.response.challenges;
-    ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
-    *used = false;
+    x->login = OCV_LOGIN_NONE;
     if (x->registry->registry_token && !x->registry->anonymous)
-        return answer_token(x, used, err);
+        return answer_token(x, err);
+    ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
     if (!list)
         return ocv_error_nomem(err);
-    size_t n = 0;
-    for (const char *line = text->data; line && *line && n < CHALLENGES;) {
-        size_t len = strcspn(line, "\n");
-        n += ocv_challenge_parse(line, len, list + n, CHALLENGES - n);
-        line += len + (line[len] == '\n');
-    }
     drop_token(x->host, x->repository); /* it was refused */
-    return n ? answer_with_credentials(x, origin, list, n, used, err) : OCV_ERR_NOT_FOUND;
+    return answer_with_credentials(x, origin, list, err);
 }

@@ -168,12 +168,12 @@ static void name_places(const struct ocv_registry *registry, char *out, size_t s
 }
 
 /* For a daemon, which a user's `login` does not reach. */
-static void hint_service(const struct ocv_registry *registry, const char *host, bool used,
-                         struct ocv_error *err)
+static void hint_service(const struct ocv_registry *registry, const char *host,
+                         enum ocv_login login, struct ocv_error *err)
 {
     const char *file = registry->auth_file;
     bool none = !file || !strcmp(file, "/dev/null");
-    if (used)
+    if (login == OCV_LOGIN_USED)
         ocv_error_hint(err, "the login for %s in %s is refused", host, registry->source);
     else if (none || registry->anonymous)
         ocv_error_hint(err,
@@ -185,13 +185,19 @@ static void hint_service(const struct ocv_registry *registry, const char *host, 
                        *registry->note ? "; " : "", file, host);
 }
 
-void ocv_creds_hint(const struct ocv_registry *registry, const char *host, bool used,
+void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err)
 {
     char where[OCV_ERROR_HINT_MAX / 2 + 100];
     const char *note = registry->note;
+    bool used = login == OCV_LOGIN_USED;
+    if (login == OCV_LOGIN_UNUSED) {
+        ocv_error_hint(err, "the login for %s%s%s was not sent: %s never says that it takes one",
+                       host, *registry->source ? " in " : "", registry->source, host);
+        return;
+    }
     if (registry->service) {
-        hint_service(registry, host, used, err);
+        hint_service(registry, host, login, err);
         return;
     }
     name_places(registry, where, sizeof(where));

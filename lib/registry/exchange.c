@@ -59,6 +59,10 @@ static const char *authorization_for(struct ocv_exchange *x)
         return x->authorization;
     const struct ocv_token *token = x->repository ? ocv_auth_find(x->host, x->repository) : NULL;
     x->token_serial = token ? token->serial : 0;
+    if (token) {
+        x->login = token->login;
+        memcpy(x->registry->source, token->source, sizeof(token->source));
+    }
     return token ? token->header : NULL;
 }
 

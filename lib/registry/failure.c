@@ -203,12 +203,12 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
     const char *at = host->authority;
     int result;
     if (status == 401 || status == 403) {
-        result =
-            ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s (HTTP %ld)%s%s", x->what,
-                          x->credentials_used ? "the credentials are rejected or not sufficient"
-                                              : "access denied",
-                          status, colon, words);
-        ocv_creds_hint(x->registry, x->host->name, x->credentials_used, &x->error);
+        result = ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s (HTTP %ld)%s%s", x->what,
+                               x->login == OCV_LOGIN_USED
+                                   ? "the credentials are rejected or not sufficient"
+                                   : "access denied",
+                               status, colon, words);
+        ocv_creds_hint(x->registry, x->host->name, x->login, &x->error);
     } else if (status == 404) {
         result = ocv_error_set(&x->error, OCV_ERR_NOT_FOUND, "%s: not found on %s%s%s", x->what, at,
                                colon, words);

@@ -139,6 +139,7 @@ void ocv_registry_host_free(struct ocv_registry_host *host)
     if (!host)
         return;
     ocv_auth_free(host->tokens);
+    ocv_buffer_free(&host->challenges);
     ocv_tls_unload(host);
     free(host->name);
     free(host->authority);
@@ -231,6 +232,7 @@ int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
     if (!host || !(host->name = strdup(name)))
         return ocv_error_nomem(err);
     ocv_buffer_init(&host->ca, OCV_CA_MAX);
+    ocv_buffer_init(&host->challenges, OCV_CHALLENGES_MAX);
     int status = set_up(registry, host, err);
     if (status < 0)
         return status;

@@ -22,6 +22,30 @@ static int send_ping(struct ocv_registry *registry, struct ocv_registry_host *ho
     return ocv_exchange_run(x, err);
 }
 
+int ocv_ping_challenges(struct ocv_exchange *asker, const struct ocv_buffer **out,
+                        struct ocv_error *err)
+{
+    struct ocv_registry_host *host = asker->host;
+    struct ocv_error local = {0};
+    struct ocv_exchange x;
+    *out = &host->challenges;
+    if (host->pinged)
+        return OCV_OK;
+    int status = send_ping(asker->registry, host, false, &x, &local);
+    host->pinged = status == OCV_OK || local.http_status;
+    if (local.http_status == 401) { /* moved */
+        ocv_buffer_free(&host->challenges);
+        host->challenges = x.transfer.response.challenges;
+        ocv_buffer_init(&x.transfer.response.challenges, OCV_CHALLENGES_MAX);
+    }
+    ocv_exchange_free(&x);
+    if (status != OCV_ERR_INTERRUPTED && status != OCV_ERR_NOMEM)
+        return OCV_OK;
+    if (err)
+        *err = local;
+    return status;
+}
+
 /* A registry with a token server gives a token to anybody; each repository decides. */
 static enum ocv_registry_access access_of(const struct ocv_exchange *x)
 {

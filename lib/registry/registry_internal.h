@@ -48,7 +48,16 @@ struct ocv_registry_host {
     bool insecure;   /* by configuration: plain HTTP and unverified TLS are allowed */
     bool configured; /* named by the administrator or user */
     bool answered;   /* an HTTP answer came from it: connection trouble is worth a retry */
+    bool pinged;     /* /v2/ was asked how to log in, and `challenges` is what it said */
+    struct ocv_buffer challenges;
     struct ocv_token *tokens;
+};
+
+/** What became of the credentials for a request. */
+enum ocv_login {
+    OCV_LOGIN_NONE,   /**< there are none */
+    OCV_LOGIN_UNUSED, /**< there are, and the server never said how to send them */
+    OCV_LOGIN_USED
 };
 
 /** An Authorization header for one repository of one host. */
@@ -59,6 +68,8 @@ struct ocv_token {
     int64_t expires; /* monotonic milliseconds */
     uint64_t serial; /* to see that another request has renewed it meanwhile */
     uint64_t issue;  /* of the credentials that it is made of */
+    enum ocv_login login;
+    char source[256]; /* where they are from, or empty */
 };
 
 struct ocv_registry {
@@ -243,7 +254,7 @@ struct ocv_exchange {
     bool swapped; /* the other scheme was tried */
     bool swapped_on_400;
     bool fresh; /* over a new connection: surplus bytes came first on the old one */
-    bool credentials_used;
+    enum ocv_login login;
     unsigned attempts, redirects, logins, restarts;
     uint64_t token_serial;
     int64_t not_before;
@@ -319,9 +330,14 @@ int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_registry_ho
 
 /** The Authorization header for a repository, or NULL. */
 const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, const char *repository);
-/** Answer a 401: find credentials, get a token, keep it. `*used`: credentials were sent. */
-int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, bool *used,
-                    struct ocv_error *err);
+/** Answer a refusal: find credentials, get a token, keep it. Where the refusal does not say how,
+ *  /v2/ may; a 403 or 404 is one only to somebody who has credentials. OCV_ERR_NOT_FOUND: there is
+ *  no way to log in. Sets exchange->login. */
+int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, struct ocv_error *err);
+/** What /v2/ answers to nobody: its challenges, one a line, asked for once; empty where it wants no
+ *  login, and where it does not answer. */
+int ocv_ping_challenges(struct ocv_exchange *exchange, const struct ocv_buffer **out,
+                        struct ocv_error *err);
 void ocv_auth_free(struct ocv_token *tokens);
 /** The header that was sent was refused. Was it made of what a credential provider gave, and may
  *  that have better ones? Then it is forgotten, and the next challenge brings them. */
@@ -330,8 +346,8 @@ bool ocv_auth_renew(struct ocv_exchange *exchange);
  *  there are none. */
 int ocv_creds_find(struct ocv_registry *registry, const char *account, const char *repository,
                    struct ocv_credentials *out, struct ocv_error *err);
-/** The hint for a refusal, after that; `used`: the credentials that were found were refused. */
-void ocv_creds_hint(const struct ocv_registry *registry, const char *host, bool used,
+/** The hint for a refusal, after that. */
+void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err);
 
 #endif

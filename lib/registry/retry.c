@@ -169,7 +169,7 @@ static void follow_redirect(struct ocv_exchange *x)
     x->state = OCV_EXCHANGE_READY;
 }
 
-/* 401 from the registry itself: get a token, or renew one that has expired. */
+/* A refusal of the registry itself: get a token, or renew one that has expired. */
 static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     char origin[OCV_ORIGIN_MAX];
@@ -185,16 +185,17 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
     }
     x->logins++;
     int status = ocv_exchange_origin(x, origin);
-    bool used = false;
     if (status == OCV_OK)
-        status = ocv_auth_answer(x, origin, &used, &x->error);
-    x->credentials_used = used;
-    if (status == OCV_ERR_NOT_FOUND) /* no way to log in: the 401 stands */
+        status = ocv_auth_answer(x, origin, &x->error);
+    bool absent = x->transfer.response.status == 404 && status == OCV_ERR_DENIED;
+    if (status == OCV_ERR_NOT_FOUND || absent) /* no way to log in: the answer stands */
         ocv_exchange_finish(x, ocv_failure_http(x, host));
     else if (status < 0)
         ocv_exchange_finish_named(x, status);
     else
         x->state = OCV_EXCHANGE_READY;
+    if (absent)
+        ocv_creds_hint(x->registry, x->host->name, x->login, &x->error);
 }
 
 static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *host)
@@ -214,7 +215,10 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
         follow_redirect(x);
         return;
     }
-    if (r->status == 401 && at_home && x->repository) {
+    /* some hide from nobody what they have, and never say 401 */
+    bool hidden = (r->status == 403 || r->status == 404) && x->repository && *x->repository &&
+                  !x->token_serial && !x->logins;
+    if (at_home && ((r->status == 401 && x->repository) || hidden)) {
         log_in(x, host);
         return;
     }

@@ -29,6 +29,8 @@
 #   push_layout DIR[:TAG] HOST/REPO:TAG [OPTION...]  an index with all its entries, or one image
 #   start_private DIR TAG [OPTION...]   a registry "private" that wants a password, with that index as
 #                                       demo/app:1; sets PRIVATE
+#   start_rules NAME [LAYOUT] <<<RULES  a registry that answers as the rules say (test/tools/rules.py);
+#                                       sets RULES=HOST:PORT, and RULES_LOG to its list of requests
 #   archive_is_whole FILE DIGEST        what docker and podman save
 #   record_of DIGEST HOST/REPO          the file that is kept of it, in the directory "resolved", of an
 #                                       index in "resolved/indexes"
@@ -188,6 +190,17 @@ docker_digest()
 docker_forget()
 {
     docker image prune --all --force >/dev/null # its client of 29 lists those without a tag no longer
+}
+
+start_rules()
+{
+    cat >"$STATE/$1.rules"
+    export RULES_LOG=$STATE/log/$1.requests
+    start_daemon "$1" python3 "$OCV_TOP/test/tools/rules.py" "$STATE/$1.rules" "$RULES_LOG" ${2:+"$2"}
+    await "$1" grep -q . "$STATE/log/$1" || return 1
+    RULES=127.0.0.1:$(<"$STATE/log/$1")
+    export RULES
+    : >"$RULES_LOG"
 }
 
 # archive_is_whole FILE IMAGE-CONFIG-DIGEST: of `docker save`, `podman save`: configuration and layers

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Registries that say it in their own way, and the three programs that ask them.
+
+load ../harness
+load ../images
+load ../variantd
+
+setup_file()
+{
+    state_start
+    require python3 jq curl
+    make_variants "$STATE/layout"
+    CUDA=$(digest_of cuda12.8)
+    export CUDA
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# logged_in USER:PASSWORD
+logged_in()
+{
+    printf '{"auths":{"%s":{"auth":"%s"}}}' "$RULES" "$(printf %s "$1" | base64)" >"$DOCKER_CONFIG/config.json"
+}
+
+# everyone_gets: vpull twice (the second time it has seen the index), variantctl, and variantd with that login
+everyone_gets()
+{
+    local times daemon
+    for times in first second; do
+        run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$RULES/demo/app:app"
+        [ "$times $output" = "$times $RULES/demo/app@$CUDA" ]
+    done
+    run -0 "$VARIANTCTL" index show "$RULES/demo/app:app"
+    [[ $output == *cuda12.8* ]]
+    chmod 600 "$DOCKER_CONFIG/config.json"
+    daemon=everyone-${RULES#*:}
+    start_variantd "$daemon" --registry "$RULES=http://$RULES" --profile "$PROFILES/h100.json" --credentials "$DOCKER_CONFIG/config.json"
+    ask HEAD "/v2/demo/app/manifests/app?ns=$RULES"
+    [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+    stop_daemon "$daemon"
+}
+
+@test "nobody is answered 403, 404 or a bare 401, and only /v2/ says how to log in" {
+    local refusal
+    for refusal in 401 403 404; do
+        start_rules "basic-$refusal" "$STATE/layout" <<<'[
+            {"path": "/v2/$", "auth": "^$", "status": 401, "headers": {"WWW-Authenticate": "Basic realm=\"here\""}},
+            {"path": "^/v2/demo/app/", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "layout": true},
+            {"path": "", "status": '"$refusal"'}]'
+        logged_in user:secret
+        everyone_gets
+        start_rules "bearer-$refusal" "$STATE/layout" <<<'[
+            {"path": "/v2/$", "auth": "^$", "status": 401, "headers":
+                {"WWW-Authenticate": "Bearer realm=\"http://@HOST@/token\",service=\"s\",scope=\"registry:catalog:*\""}},
+            {"path": "^/token.service=s&scope=repository%3Ademo%2Fapp%3Apull&", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "body": {"token": "GOOD"}},
+            {"path": "^/v2/demo/app/", "auth": "^Bearer GOOD$", "layout": true},
+            {"path": "", "status": '"$refusal"'}]'
+        logged_in user:secret
+        everyone_gets
+    done
+}
+
+@test "/v2/ is asked once, and by nobody who has no login" {
+    start_rules open "$STATE/layout" <<<'[{"path": "/v2/$", "body": {}}, {"path": "/tags/list|-", "status": 404}, {"path": "", "layout": true}]'
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    run -1 "$VPULL" --print-ref "$RULES/demo/app:none"
+    run -1 grep ' /v2/ ' "$RULES_LOG"
+    logged_in user:secret
+    run -1 "$VPULL" --print-ref "$RULES/demo/app:none"
+    [[ $output == *"not found on"* ]]
+    [ "$(grep -c ' /v2/ ' "$RULES_LOG")" = 1 ]
+}
+
+@test "the hint does not say that there is no login where there is one" {
+    start_rules mute <<<'[{"path": "/v2/$", "body": {}}, {"path": "", "status": 403}]'
+    logged_in user:secret
+    run -1 --separate-stderr "$VPULL" --print-ref "$RULES/demo/app:app"
+    [[ $stderr == *"hint: the login for $RULES in $DOCKER_CONFIG/config.json was not sent: $RULES never says that it takes one"* ]]
+    # a login that is remembered from an earlier request, and then is not enough
+    start_rules half "$STATE/layout" <<<'[
+        {"path": "/manifests/", "auth": "^Basic", "layout": true},
+        {"path": "", "auth": "^Basic", "status": 403},
+        {"path": "", "status": 401, "headers": {"WWW-Authenticate": "Basic realm=\"here\""}}]'
+    logged_in user:secret
+    run -1 --separate-stderr "$VPULL" --to "oci:$BATS_TEST_TMPDIR/out" --profile "$PROFILES/h100.json" "$RULES/demo/app:app"
+    [[ $stderr == *"the credentials are rejected or not sufficient (HTTP 403)"*"these are from $DOCKER_CONFIG/config.json"* ]]
+    # one that is refused where the answer was 404
+    start_rules stale "$STATE/layout" <<<'[
+        {"path": "/v2/$", "status": 401, "headers": {"WWW-Authenticate": "Bearer realm=\"http://@HOST@/token\""}},
+        {"path": "^/token", "status": 401}]'
+    logged_in user:old
+    run -1 --separate-stderr "$VPULL" --print-ref "$RULES/demo/app:app"
+    [[ $stderr == *"not found on"*"(again); these are from $DOCKER_CONFIG/config.json"* ]]
+}
