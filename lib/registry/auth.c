@@ -358,10 +358,9 @@ static int answer_challenge(struct ocv_exchange *x, const char *origin, struct o
     return OCV_ERR_NOT_FOUND;
 }
 
-/* The caller has a token already: it is sent once, and what is refused stays so. */
-static int answer_token(struct ocv_exchange *x, struct ocv_error *err)
+/* A token that was given is sent once, and what is refused stays so. */
+static int answer_token(struct ocv_exchange *x, const char *token, struct ocv_error *err)
 {
-    const char *token = x->registry->registry_token;
     x->login = OCV_LOGIN_USED;
     if (ocv_auth_find(x->host, x->repository))
         return OCV_ERR_NOT_FOUND;
@@ -394,9 +393,11 @@ static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
         bool empty = ocv_credentials_empty(&credentials);
         if (status == OCV_OK && empty && x->transfer.response.status != 401)
             status = OCV_ERR_NOT_FOUND;
-        if (status == OCV_OK)
+        if (status == OCV_OK && !credentials.registry_token)
             status = ask_challenges(x, list, &n, err);
-        if (status == OCV_OK)
+        if (status == OCV_OK && credentials.registry_token)
+            status = answer_token(x, credentials.registry_token, err);
+        else if (status == OCV_OK)
             status = answer_challenge(x, origin, list, n, &credentials, err);
         again = !again && status == OCV_ERR_DENIED &&
                 ocv_providers_renew(x->registry->credential_providers, credentials.issue);
@@ -409,7 +410,7 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, struct ocv_error
 {
     x->login = OCV_LOGIN_NONE;
     if (x->registry->registry_token && !x->registry->anonymous)
-        return answer_token(x, err);
+        return answer_token(x, x->registry->registry_token, err);
     ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
     if (!list)
         return ocv_error_nomem(err);

@@ -33,8 +33,10 @@ static int ask_helper(struct ocv_registry *registry, const char *helper, const c
 {
     struct ocv_error local = {0};
     struct ocv_credentials found = {0};
-    int status = ocv_helper_get(helper, ocv_docker_config_server(host), registry->interrupted,
-                                &found, &local);
+    const char *server = ocv_docker_config_server(host);
+    int status = ocv_helper_get(helper, server, registry->interrupted, &found, &local);
+    if (status == OCV_OK && ocv_credentials_empty(&found) && strcmp(server, host))
+        status = ocv_helper_get(helper, host, registry->interrupted, &found, &local); /* podman's */
     if (status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM) {
         if (err)
             *err = local;
@@ -212,7 +214,9 @@ static int write_json(const struct ocv_credentials *c, const char *server, struc
                       struct ocv_error *err)
 {
     json_t *root = json_object();
-    if (c->identity_token) {
+    if (c->registry_token) {
+        json_object_set_new(root, "registrytoken", json_string(c->registry_token));
+    } else if (c->identity_token) {
         json_object_set_new(root, "identitytoken", json_string(c->identity_token));
     } else {
         json_object_set_new(root, "username", json_string(c->username));

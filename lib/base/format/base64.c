@@ -17,19 +17,25 @@ char *ocv_base64_encode(const void *data, size_t len)
 
 char *ocv_base64_decode(const char *text, size_t *len)
 {
-    size_t n = strlen(text);
-    while (n && text[n - 1] == '=')
+    size_t room = strlen(text) + 4, n = 0;
+    char *padded = room < INT_MAX / 2 ? malloc(room) : NULL, *out = NULL;
+    if (!padded)
+        return NULL;
+    for (const char *p = text; *p; p++)
+        if (*p != '\r' && *p != '\n') /* `base64` breaks lines */
+            padded[n++] = *p;
+    while (n && padded[n - 1] == '=')
         n--;
     size_t padding = (4 - n % 4) % 4;
-    if (padding == 3 || n > INT_MAX / 2 || strspn(text, " \t\r\n") > 0)
-        return NULL;
-    char *padded = malloc(n + 4), *out = malloc(n / 4 * 3 + 4);
     int got = -1;
-    if (padded && out) {
-        snprintf(padded, n + 4, "%.*s%.*s", (int)n, text, (int)padding, "==");
+    if (padding < 3 && !memchr(padded, ' ', n) && !memchr(padded, '\t', n))
+        out = malloc(n / 4 * 3 + 4);
+    if (out) {
+        memcpy(padded + n, "==", padding);
+        padded[n + padding] = '\0';
         got = EVP_DecodeBlock((unsigned char *)out, (unsigned char *)padded, (int)(n + padding));
-        explicit_bzero(padded, n);
     }
+    explicit_bzero(padded, n);
     free(padded);
     if (got < 0) {
         free(out);

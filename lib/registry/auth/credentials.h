@@ -16,8 +16,9 @@ struct ocv_credentials {
     char *username;
     char *password;
     char *identity_token;
-    uint64_t issue;   /* which answer of a credential provider they are from; 0: of none */
-    int64_t until_ms; /* and when it ends, monotonic */
+    char *registry_token; /* as a registry takes it: sent as it is */
+    uint64_t issue;       /* which answer of a credential provider they are from; 0: of none */
+    int64_t until_ms;     /* and when it ends, monotonic */
 };
 void ocv_credentials_free(struct ocv_credentials *credentials);
 bool ocv_credentials_empty(const struct ocv_credentials *credentials);

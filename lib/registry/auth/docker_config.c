@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* docker's config.json and podman's auth.json (containers-auth.json(5)). Keys of `auths` are hosts,
- * URLs with a host (docker's old form), or host/part/of/repository (podman): the longest key that
- * names the repository wins. */
+/* docker's config.json, podman's auth.json (containers-auth.json(5)) and Kubernetes' pull secrets.
+ * Keys of `auths` are hosts, URLs with a host (docker's old form), host/part/of/repository
+ * (podman), or have "*" in the labels of the host (kubelet). The longest part of the repository
+ * wins, then the host as it is written here, then its other spellings, then URLs; an entry without
+ * credentials is none. */
 #include "lib/base/format/base64.h"
 #include "lib/base/format/json.h"
 #include "lib/registry/auth/credentials.h"
+#include "lib/registry/auth/image_glob.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -28,11 +31,12 @@ void ocv_credentials_free(struct ocv_credentials *credentials)
     wipe_secret(&credentials->username);
     wipe_secret(&credentials->password);
     wipe_secret(&credentials->identity_token);
+    wipe_secret(&credentials->registry_token);
 }
 
 bool ocv_credentials_empty(const struct ocv_credentials *credentials)
 {
-    return !credentials->username && !credentials->identity_token;
+    return !credentials->username && !credentials->identity_token && !credentials->registry_token;
 }
 
 const char *ocv_docker_config_server(const char *host)
@@ -49,30 +53,45 @@ static bool is_hub(const char *host, size_t len)
     return false;
 }
 
-/* How well a key fits: 0 not at all, else larger for a longer match. */
-static size_t length_of_match(const char *key, const char *host, const char *repository)
+/* For the same part of a repository, what is written last here wins. */
+enum spelling { SPELT_GLOB = 1, SPELT_HTTP, SPELT_HTTPS, SPELT_OTHERWISE, SPELT_SAME, SPELLINGS };
+
+static bool is_host(const char *key, size_t len, const char *host)
 {
-    bool url = false;
+    return (len == strlen(host) && !strncasecmp(key, host, len)) ||
+           (is_hub(key, len) && is_hub(host, strlen(host)));
+}
+
+static size_t match_glob(const char *key, const char *host, const char *repository)
+{
+    char image[2 * KEY_MAX];
+    int n = snprintf(image, sizeof(image), "%s/%s", host, repository ? repository : "");
+    return n < (int)sizeof(image) && ocv_image_glob_match(key, image) ? SPELT_GLOB : 0;
+}
+
+/* How well a key fits: 0 not at all, else more for a better match. */
+static size_t rank_of_key(const char *key, const char *host, const char *repository)
+{
     if (strlen(key) > KEY_MAX)
         return 0;
-    if (!strncasecmp(key, "https://", 8) || !strncasecmp(key, "http://", 7)) {
-        key = strstr(key, "//") + 2;
-        url = true;
-    }
-    size_t len = strcspn(key, "/");
-    bool same = len == strlen(host) && !strncasecmp(key, host, len);
-    if (!same && !(is_hub(key, len) && is_hub(host, strlen(host))))
+    bool tls = !strncasecmp(key, "https://", 8), url = tls || !strncasecmp(key, "http://", 7);
+    const char *name = url ? strstr(key, "//") + 2 : key;
+    size_t len = strcspn(name, "/");
+    if (memchr(name, '*', len))
+        return match_glob(name, host, repository);
+    if (!is_host(name, len, host))
         return 0;
-    const char *path = key + len;
-    if (!*path || url) /* docker ignores the path of a URL: /v1/, /v2/ */
-        return 1;
-    path++;
-    size_t n = strlen(path);
+    if (url) /* docker ignores the path of a URL: /v1/, /v2/ */
+        return tls ? SPELT_HTTPS : SPELT_HTTP;
+    const char *path = name + len + (name[len] == '/');
+    size_t n = strlen(path), exact = strcmp(name, host) ? SPELT_OTHERWISE : SPELT_SAME;
+    while (n && path[n - 1] == '/')
+        n--;
     if (!n)
-        return 1;
-    if (!repository || strncmp(repository, path, n) || (repository[n] && repository[n] != '/'))
+        return exact;
+    if (!repository || strncmp(repository, path, n) != 0 || (repository[n] && repository[n] != '/'))
         return 0;
-    return 1 + n;
+    return n * SPELLINGS + (strncmp(name, host, len) ? SPELT_OTHERWISE : SPELT_SAME);
 }
 
 static bool copy_text(char **out, const char *text, size_t len)
@@ -99,24 +118,68 @@ static int split_auth(const char *auth, struct ocv_credentials *out, struct ocv_
     return status;
 }
 
+/* A member that is a text, and not an empty one. */
+static const char *text_of(const json_t *entry, const char *key)
+{
+    const char *text = json_string_value(json_object_get(entry, key));
+    return text && *text ? text : NULL;
+}
+
 static int read_entry(const json_t *entry, struct ocv_credentials *out, struct ocv_error *err)
 {
-    const char *auth = json_string_value(json_object_get(entry, "auth"));
-    const char *user = json_string_value(json_object_get(entry, "username"));
-    const char *password = json_string_value(json_object_get(entry, "password"));
-    const char *identity = json_string_value(json_object_get(entry, "identitytoken"));
+    const char *auth = text_of(entry, "auth"), *user = text_of(entry, "username");
+    const char *password = text_of(entry, "password");
+    const char *identity = text_of(entry, "identitytoken");
+    const char *token = text_of(entry, "registrytoken");
     int status = OCV_OK;
-    if (auth && *auth)
+    *out = (struct ocv_credentials){0};
+    if (auth)
         status = split_auth(auth, out, err);
     else if (user && (!copy_text(&out->username, user, strlen(user)) ||
                       !copy_text(&out->password, password ? password : "",
                                  password ? strlen(password) : 0)))
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && identity &&
-        !copy_text(&out->identity_token, identity, strlen(identity)))
+    if (status == OCV_OK &&
+        ((identity && !copy_text(&out->identity_token, identity, strlen(identity))) ||
+         (token && !copy_text(&out->registry_token, token, strlen(token)))))
         status = ocv_error_nomem(err);
     if (status < 0)
         ocv_credentials_free(out);
+    return status;
+}
+
+/* The best entry that has credentials. A malformed one is an error where no better one has them. */
+static int find_entry(const json_t *auths, const char *host, const char *repository,
+                      struct ocv_credentials *out, struct ocv_error *err)
+{
+    const char *key;
+    json_t *value;
+    size_t best = 0;
+    int status = OCV_OK;
+    json_object_foreach((json_t *)(uintptr_t)auths, key, value)
+    {
+        struct ocv_credentials found;
+        struct ocv_error local = {0};
+        size_t rank = rank_of_key(key, host, repository);
+        if (rank <= best)
+            continue;
+        int read = read_entry(value, &found, &local);
+        if (read == OCV_OK && ocv_credentials_empty(&found)) {
+            ocv_credentials_free(&found);
+            continue;
+        }
+        best = rank;
+        ocv_credentials_free(out);
+        *out = found;
+        status = read;
+        if (read < 0) {
+            ocv_error_prefix(&local, "auths: %.200s", key);
+            if (err)
+                *err = local;
+        }
+        if (read == OCV_ERR_NOMEM)
+            return read;
+    }
     return status;
 }
 
@@ -139,10 +202,10 @@ static void find_helper(const json_t *root, const char *host, const char *reposi
     size_t best = 0;
     json_object_foreach(json_object_get(root, "credHelpers"), key, value)
     {
-        size_t n = length_of_match(key, host, repository);
-        if (n > best && json_is_string(value)) {
-            best = n;
-            name = json_string_value(value);
+        size_t rank = rank_of_key(key, host, repository);
+        if (rank > best && json_is_string(value)) {
+            best = rank;
+            name = json_string_value(value); /* an empty one: the file itself */
         }
     }
     if (!name)
@@ -156,27 +219,19 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
                            struct ocv_error *err)
 {
     json_error_t where;
-    const char *key, *best_key = NULL;
-    json_t *value, *best_entry = NULL;
-    size_t best = 0;
     helper[0] = '\0';
     *out = (struct ocv_credentials){0};
+    while (len && strchr(" \t\r\n", text[len - 1]))
+        len--;
+    if (!len) /* as good as no file */
+        return OCV_OK;
     ocv_auto_json *root = json_loadb(text, len, 0, &where);
     if (!json_is_object(root))
         return ocv_error_set(err, OCV_ERR_CONFIG, "line %d: %s", root ? 1 : where.line,
                              root ? "not a JSON object" : where.text);
-    json_object_foreach(json_object_get(root, "auths"), key, value)
-    {
-        size_t n = length_of_match(key, host, repository);
-        if (n > best) {
-            best = n;
-            best_key = key;
-            best_entry = value;
-        }
-    }
-    int status = OCV_OK;
-    if (best_entry && (status = read_entry(best_entry, out, err)) < 0)
-        ocv_error_prefix(err, "auths: %.200s", best_key);
+    /* .dockercfg, and secrets of type kubernetes.io/dockercfg, have the entries at the top */
+    const json_t *auths = json_object_get(root, "auths");
+    int status = find_entry(auths ? auths : root, host, repository, out, err);
     if (status == OCV_OK)
         find_helper(root, host, repository, helper);
     return status;

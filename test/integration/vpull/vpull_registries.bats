@@ -96,3 +96,12 @@ everyone_gets()
     run -1 --separate-stderr "$VPULL" --print-ref "$RULES/demo/app:app"
     [[ $stderr == *"not found on"*"(again); these are from $DOCKER_CONFIG/config.json"* ]]
 }
+
+@test "a registry's own token from the file is sent as it is" {
+    start_rules token "$STATE/layout" <<<'[
+        {"path": "/manifests/", "auth": "^Bearer rt$", "layout": true},
+        {"path": "", "status": 401, "headers": {"WWW-Authenticate": "Bearer realm=\"http://@HOST@/token\""}}]'
+    printf '{"auths":{"https://%s":{},"%s":{"registrytoken":"rt"}}}' "$RULES" "$RULES" >"$DOCKER_CONFIG/config.json"
+    everyone_gets
+    run -1 grep /token "$RULES_LOG"
+}

@@ -91,6 +91,131 @@ START_TEST(config_lookup)
 }
 END_TEST
 
+/* What each of them writes, for the host h.example:5000 and the repository ns/app; u = user:pass.
+ */
+#define U "dXNlcjpwYXNz"
+#define S "dXNlcjpzdGFsZQ==" /* user:stale */
+static const struct {
+    const char *writer, *text, *user, *password, *identity, *registry_token, *helper;
+} written[] = {
+    {"docker login", "{\"auths\":{\"h.example:5000\":{\"auth\":\"" U "\"}}}", "user", "pass", 0, 0,
+     ""},
+    {"docker login, before 1.7",
+     "{\"https://h.example:5000/v1/\":{\"auth\":\"" U "\",\"email\":\"e@example\"}}", "user",
+     "pass", 0, 0, ""},
+    {"docker login with a store",
+     "{\"auths\":{\"h.example:5000\":{}},\"credsStore\":"
+     "\"desktop.exe\"}",
+     0, 0, 0, 0, "desktop.exe"},
+    {"docker login to a registry that gives identity tokens",
+     "{\"auths\":{\"h.example:5000\":{"
+     "\"auth\":\"dXNlcjo=\",\"identitytoken\":\"it\"}}}",
+     "user", 0, "it", 0, ""},
+    {"docker, by hand: an empty helper is the file",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":\"" U
+     "\"}},\"credsStore\":\"pass\",\"credHelpers\":{\"h.example:5000\":\"\"}}",
+     "user", "pass", 0, 0, ""},
+    {"docker logout", "{\"auths\":{},\"HttpHeaders\":{\"User-Agent\":\"Docker-Client/19\"}}", 0, 0,
+     0, 0, ""},
+    {"Go's encoder: empty sections", "{\"auths\":null,\"credHelpers\":null,\"credsStore\":null}", 0,
+     0, 0, 0, ""},
+    {"Go's encoder: empty members",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":\"\",\"username\":"
+     "null,\"identitytoken\":\"\"}}}",
+     0, 0, 0, 0, ""},
+    {"an empty entry of another spelling",
+     "{\"auths\":{\"https://h.example:5000\":{},"
+     "\"h.example:5000\":{\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"a colon and no more",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":\"Og==\"},"
+     "\"https://h.example:5000\":{\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"docker of old and docker of today",
+     "{\"auths\":{\"https://h.example:5000/v1/\":{\"auth\":\"" S
+     "\"},\"h.example:5000\":{\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"the other way round",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":\"" U
+     "\"},\"https://h.example:5000/v1/\":{\"auth\":\"" S "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"a slash, then without",
+     "{\"auths\":{\"h.example:5000/\":{\"auth\":\"" S "\"},\"h.example:5000\":{\"auth\":\"" U
+     "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"http and https",
+     "{\"auths\":{\"http://h.example:5000\":{\"auth\":\"" S
+     "\"},\"https://h.example:5000\":{\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"podman login REGISTRY/NAMESPACE",
+     "{\"auths\":{\"h.example:5000/ns\":{\"auth\":\"" U "\"},\"h.example:5000\":{\"auth\":\"" S
+     "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"podman login to the repository, too",
+     "{\"auths\":{\"h.example:5000/ns\":{\"auth\":\"" S
+     "\"},\"h.example:5000/ns/app\":{\"auth\":\"" U "\"},\"h.example:5000/ns/apple\":{\"auth\":\"" S
+     "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"podman logout REGISTRY/NAMESPACE",
+     "{\"auths\":{\"h.example:5000/ns\":{},"
+     "\"h.example:5000\":{\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"crane auth login",
+     "{\n\t\"auths\": {\n\t\t\"h.example:5000\": {\n\t\t\t\"auth\": \"" U "\"\n\t\t}\n\t}\n}\n",
+     "user", "pass", 0, 0, ""},
+    {"go-containerregistry: a registry's own token",
+     "{\"auths\":{\"h.example:5000\":{"
+     "\"registrytoken\":\"rt\"}}}",
+     0, 0, 0, "rt", ""},
+    {"go-containerregistry: without padding",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":"
+     "\"dXNlcjpwYXNzMQ\"}}}",
+     "user", "pass1", 0, 0, ""},
+    {"kubectl create secret docker-registry",
+     "{\"auths\":{\"h.example:5000\":{\"username\":\"user\","
+     "\"password\":\"pass\",\"email\":\"e@example\",\"auth\":\"" U "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"kubernetes.io/dockercfg",
+     "{\"h.example:5000\":{\"username\":\"user\",\"password\":\"pass\","
+     "\"auth\":\"" U "\"}}",
+     "user", "pass", 0, 0, ""},
+    {"kubelet: a star in the host", "{\"auths\":{\"*.example:5000\":{\"auth\":\"" U "\"}}}", "user",
+     "pass", 0, 0, ""},
+    {"kubelet: the host before the star",
+     "{\"auths\":{\"*.example:5000\":{\"auth\":\"" S "\"},\"h.example:5000\":{\"auth\":\"" U
+     "\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"base64 -w 8, by hand",
+     "{\"auths\":{\"h.example:5000\":{\"auth\":\"dXNlcjpw\\r\\nYXNz\\n\"}}}", "user", "pass", 0, 0,
+     ""},
+    {"NULs after the password", "{\"auths\":{\"h.example:5000\":{\"auth\":\"dXNlcjpwYXNzAAA=\"}}}",
+     "user", "pass", 0, 0, ""},
+    {"a touched file", "\n", 0, 0, 0, 0, ""},
+};
+
+static void expect_text(const char *writer, const char *got, const char *wanted)
+{
+    ck_assert_msg(!got == !wanted && (!got || !strcmp(got, wanted)), "%s: %s instead of %s", writer,
+                  got ? got : "nothing", wanted ? wanted : "nothing");
+}
+
+START_TEST(config_as_written)
+{
+    const char *writer = written[_i].writer;
+    char helper[OCV_HELPER_NAME_MAX];
+    struct ocv_credentials c;
+    ck_assert_msg(ocv_docker_config_find(written[_i].text, strlen(written[_i].text),
+                                         "h.example:5000", "ns/app", helper, &c, &err) == 0,
+                  "%s: %s", writer, err.message);
+    expect_text(writer, c.username, written[_i].user);
+    expect_text(writer, c.password, written[_i].password);
+    expect_text(writer, c.identity_token, written[_i].identity);
+    expect_text(writer, c.registry_token, written[_i].registry_token);
+    expect_text(writer, helper, written[_i].helper);
+    ocv_credentials_free(&c);
+}
+END_TEST
+
 START_TEST(config_helpers)
 {
     const char *text = "{\"credsStore\":\"store\",\"credHelpers\":{\"gcr.io\":\"gcloud\","
@@ -147,6 +272,7 @@ TEST_FILE
     tcase_add_test(p, challenge_several);
     tcase_add_test(p, challenge_malformed);
     tcase_add_loop_test(p, config_lookup, 0, (int)(sizeof(lookups) / sizeof(*lookups)));
+    tcase_add_loop_test(p, config_as_written, 0, (int)(sizeof(written) / sizeof(*written)));
     tcase_add_test(p, config_helpers);
     tcase_add_test(p, config_malformed);
     tcase_add_test(p, base64);
