@@ -163,7 +163,8 @@ static const struct ocv_option host_options[] = {
      OCV_OPTION_CALL(cli_take_device)},
     {.name = "override",
      .value = "NS::F=V,V",
-     .help = "act as if the host had exactly these values",
+     .help = "act as if the host had exactly these values;\n"
+             "of a _lower_bound the newest is enough",
      .flags = OCV_OPTION_FOLDED,
      OCV_OPTION_CALL(cli_take_setting)},
     OCV_OPTIONS_END};

@@ -5,7 +5,15 @@
 #include "lib/core/profile_internal.h"
 #include "ocivariant/descriptor.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define VERSION_PART_MAX 99ul /* of MAJOR.MINOR; what is above is no version */
+#define OLDER_MINOR_MAX                                                       \
+    20ul /* majors before the given one count from here down, as providers do \
+          */
 
 static json_t *member_named(json_t *list, const char *key, const char *name)
 {
@@ -65,15 +73,66 @@ static void drop_uncounted(json_t *ns)
     json_object_del(ns, "devices");
 }
 
+static bool is_lower_bound(const char *feature)
+{
+    static const char end[] = "_lower_bound";
+    size_t len = strlen(feature);
+    return len > strlen(end) && !strcmp(feature + len - strlen(end), end);
+}
+
+/* "12.9" or "12": false for other texts. A bare major is its first version. */
+static bool read_version(const char *text, unsigned long *major, unsigned long *minor)
+{
+    char *end;
+    *minor = 0;
+    *major = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    if (*major == 0 || *major > VERSION_PART_MAX)
+        return false;
+    if (*end == '.' && isdigit((unsigned char)end[1]))
+        *minor = strtoul(end + 1, &end, 10);
+    return *end == '\0' && *minor <= VERSION_PART_MAX;
+}
+
+/* What a machine of that version reports: its own minor versions downwards, the bare major, then
+ * the same of each older major. */
+static bool append_downwards(json_t *values, unsigned long major, unsigned long minor)
+{
+    char text[16];
+    for (; major > 0; major--, minor = OLDER_MINOR_MAX) {
+        for (unsigned long left = minor + 1; left-- > 0;) {
+            snprintf(text, sizeof(text), "%lu.%lu", major, left);
+            if (json_array_append_new(values, json_string(text)) != 0)
+                return false;
+        }
+        snprintf(text, sizeof(text), "%lu", major);
+        if (json_array_append_new(values, json_string(text)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Of a lower bound the newest version that is given stands for all below it. */
+static bool append_values(json_t *values, const struct ocv_override *o)
+{
+    unsigned long newest = 0;
+    bool bound = is_lower_bound(o->feature), ok = true;
+    for (size_t i = 0; i < o->values.count; i++) {
+        unsigned long major, minor;
+        if (!bound || !read_version(o->values.list[i], &major, &minor))
+            ok = ok && json_array_append_new(values, json_string(o->values.list[i])) == 0;
+        else if (major * (VERSION_PART_MAX + 1) + minor > newest)
+            newest = major * (VERSION_PART_MAX + 1) + minor;
+    }
+    return ok && (!newest || append_downwards(values, newest / (VERSION_PART_MAX + 1),
+                                              newest % (VERSION_PART_MAX + 1)));
+}
+
 static bool apply_override(json_t *root, const struct ocv_override *o)
 {
     json_t *ns = ensure_member(root, "namespaces", "namespace", o->ns);
     json_t *feature = ns ? ensure_member(ns, "features", "name", o->feature) : NULL;
     ocv_auto_json *values = json_array();
-    for (size_t i = 0; i < o->values.count; i++)
-        if (json_array_append_new(values, json_string(o->values.list[i])) != 0)
-            return false;
-    if (!feature || json_object_set(feature, "values", values) != 0)
+    if (!feature || !append_values(values, o) || json_object_set(feature, "values", values) != 0)
         return false;
     drop_from_devices(ns, o->feature);
     drop_uncounted(ns);

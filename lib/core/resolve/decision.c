@@ -286,14 +286,32 @@ static size_t device_count(const struct ocv_profile *profile, const char *ns)
     return json_array_size(json_object_get(recorded_object(profile, ns), "devices"));
 }
 
+/* "12.9" is newer than "12.8" and "9.9", and than "12". */
+static bool is_newer(const char *a, const char *b)
+{
+    char *rest_a, *rest_b;
+    unsigned long major_a = strtoul(a, &rest_a, 10), major_b = strtoul(b, &rest_b, 10);
+    if (major_a != major_b)
+        return major_a > major_b;
+    return strtoul(rest_a + (*rest_a == '.'), NULL, 10) >
+           strtoul(rest_b + (*rest_b == '.'), NULL, 10);
+}
+
 /* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". `all` speaks of
- * the feature and may be NULL, `best` is what the host has and may be NULL. */
+ * the feature and may be NULL, `best` is what the host has and may be NULL. A list that has a newer
+ * version, but not this one, was written by hand: no driver would help. */
 static int hint_need(const char *driver, const struct hint_entry *all, const char *needs,
                      const char *value, const char *best, struct ocv_buffer *out,
                      struct ocv_error *err)
 {
     const char *what = all && all->what ? all->what : "";
-    if (all && all->by && !strcmp(all->by, "driver") && driver && best)
+    bool by_driver = all && all->by && !strcmp(all->by, "driver");
+    if (by_driver && best && !is_newer(value, best)) /* lower bounds */
+        return ocv_buffer_printf(out, err,
+                                 "the host's list has %.100s and not %s: it should have each "
+                                 "version that runs, down to the oldest",
+                                 best, value);
+    if (by_driver && driver && best)
         return ocv_buffer_printf(out, err,
                                  "driver %.40s supports %s up to %.100s; this needs %s: %s", driver,
                                  what, best, value, needs);

@@ -158,6 +158,10 @@ END
     run -0 --separate-stderr vpull --override nvidia::cuda_version_lower_bound=12.7,12.6 "oci:$L:app"
     [ "$output" = "$(digest_of cuda12.6)" ]
     [[ $stderr == *"note: this machine has nvidia, but cuda12.8 does not fit: "* ]]
+    # the newest version is enough, and it includes the older ones
+    run -0 --separate-stderr vpull --override nvidia::cuda_version_lower_bound=12.9 "oci:$L:app"
+    [ "$output" = "$(digest_of cuda12.8)" ]
+    [[ $stderr != *"note:"* ]]
     run -0 --separate-stderr vpull "oci:$L:app"
     [[ $stderr != *"note:"* ]]
     run -0 --separate-stderr "$VPULL" --config /dev/null --dry-run --profile "$PROFILES/laptop.json" "oci:$L:app"

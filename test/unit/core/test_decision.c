@@ -264,6 +264,10 @@ static const struct {
     {"'driver':'470.1','features':[{'name':'cuda_version_lower_bound','values':['11.4']}]",
      "nvidia :: cuda_version_lower_bound :: 12.9, nvidia :: cuda_version_lower_bound :: 12.0",
      "driver 470.1 supports CUDA up to 11.4; this needs 12.0: driver 525 or newer"},
+    {"'driver':'570.1','features':[{'name':'cuda_version_lower_bound','values':['12.9']}]",
+     "nvidia :: cuda_version_lower_bound :: 12.8",
+     "the host's list has 12.9 and not 12.8: it should have each version that runs, down to the "
+     "oldest"},
     {"'features':[{'name':'unknown','values':['1']}]", "nvidia :: unknown :: 2", ""},
     {"'features':[]", "nvidia :: cuda_version_lower_bound :: 12.8", ""}, /* no device, no advice */
     {"'features':[],'devices':[{'id':'d0'}]", "nvidia :: cuda_version_lower_bound :: 12.8",

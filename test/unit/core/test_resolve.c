@@ -289,6 +289,42 @@ START_TEST(test_override_devices)
 }
 END_TEST
 
+/* A lower bound stands for what a machine of that version reports; its newest value is enough.
+ * What is no version, and any other feature, is taken as it is. */
+static const struct {
+    const char *text, *first, *last;
+    size_t count;
+} bounds[] = {
+    {"a::v_lower_bound=12.9", "12.9", "1", 11 + 11 * 22},
+    {"a::v_lower_bound=12.4,12.9", "12.9", "1", 11 + 11 * 22},
+    {"a::v_lower_bound=2", "2.0", "1", 2 + 22},
+    {"a::v_lower_bound=new,1.1", "new", "1", 4},
+    {"a::v_lower_bound=100", "100", "100", 1},
+    {"a::v_lower_bound=12.100", "12.100", "12.100", 1},
+    {"a::v_lower_bound=", NULL, NULL, 0},
+    {"a::v_upper_bound=12.9", "12.9", "12.9", 1},
+};
+
+START_TEST(test_override_bounds)
+{
+    char *text = quoted(TWO_NAMESPACES);
+    ocv_auto(ocv_profile) plain = parse_profile(text);
+    free(text);
+    ocv_auto(ocv_config) config = new_config();
+    set_config(config, "override", bounds[_i].text);
+    struct ocv_error err = {0};
+    ocv_auto(ocv_profile) profile = NULL;
+    ck_assert_int_eq(ocv_config_override_profile(config, plain, &profile, &err), OCV_OK);
+    const struct ocv_namespace *ns = ocv_profile_namespace(profile, "a");
+    const struct ocv_feature *f = &ns->features[ns->n_features - 1];
+    ck_assert_uint_eq(f->n_values, bounds[_i].count);
+    if (bounds[_i].count == 0)
+        return;
+    ck_assert_str_eq(f->values[0], bounds[_i].first);
+    ck_assert_str_eq(f->values[f->n_values - 1], bounds[_i].last);
+}
+END_TEST
+
 /* Where no device counts, the override stands for them; a device that counts speaks for itself. */
 START_TEST(test_override_where_nothing_counts)
 {
@@ -487,6 +523,7 @@ TEST_FILE
     tcase_add_test(tcase, test_default_namespaces);
     tcase_add_loop_test(tcase, test_wishes, 0, sizeof(wishes) / sizeof(*wishes));
     tcase_add_test(tcase, test_override_devices);
+    tcase_add_loop_test(tcase, test_override_bounds, 0, sizeof(bounds) / sizeof(*bounds));
     tcase_add_test(tcase, test_override_where_nothing_counts);
     tcase_add_test(tcase, test_label);
     tcase_add_test(tcase, test_label_null);
