@@ -323,6 +323,8 @@ install: all
 	install -m 644 $(wildcard schema/*.json schema/*.yaml schema/*.md) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
+	install -d $(DESTDIR)$(DATADIR)/profiles
+	install -m 644 plugins/profiles/*.json $(DESTDIR)$(DATADIR)/profiles
 	install -d $(DESTDIR)$(DATADIR)/tags.d
 	install -m 644 plugins/tags.d/*.yaml $(DESTDIR)$(DATADIR)/tags.d
 	install -m 644 $(BUILD)/tag-index.json $(DESTDIR)$(DATADIR)/tags.d/index.json

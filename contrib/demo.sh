@@ -8,7 +8,7 @@ exec 2>&1 # in the order in which it happens, on a terminal and in a file
 
 build=$(cd "${BUILD:-build}" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
-profiles=$source/contrib/examples/profiles
+profiles=$source/plugins/profiles
 work=$(mktemp -d)
 cd "$work"
 daemons=
@@ -27,7 +27,7 @@ export OCV_STATE_DIR="$work/state" OCV_DATADIR="$source/plugins" OCV_LIBEXECDIR=
 unset OCV_CONFIG OCV_PROFILE http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
 title() { printf '\n== %s\n' "$*"; }
-say() { printf '%s\n' "$*" | sed "s|$build/||g; s|$profiles/||g; s|$work/||g"; }
+say() { printf '%s\n' "$*" | sed "s|$build/||g; s|$work/||g"; }
 # the command as one would type it: words with spaces in quotes, each build on a line of its own
 show() {
     line='$'
@@ -82,19 +82,19 @@ run "$build/variantctl" index create "$app:1.0" \
 title "This machine"
 run "$build/variantctl" explain "$app:1.0"
 title "A node with an NVIDIA H100, driver 570"
-run "$build/variantctl" explain --profile "$profiles/h100.json" "$app:1.0"
+run "$build/variantctl" explain --profile h100 "$app:1.0"
 
 title "Pull: the same name on three machines"
 run "$build/vpull" --to "oci:here:1.0" "$app:1.0"
-run "$build/vpull" --profile "$profiles/h100.json" --to "oci:h100:1.0" "$app:1.0"
-run "$build/vpull" --profile "$profiles/mi300x.json" --to "oci:mi300x:1.0" "$app:1.0"
+run "$build/vpull" --profile h100 --to "oci:h100:1.0" "$app:1.0"
+run "$build/vpull" --profile mi300x --to "oci:mi300x:1.0" "$app:1.0"
 
 title "Three nodes, each with its mirror: an unmodified client asks for one tag and gets three digests"
 echo "state_dir: $work/node" >config.yaml
 # serve NODE: sets `mirror` to HOST:PORT
 serve() {
     "$build/variantd" --config config.yaml --layout app --listen 127.0.0.1:0 --socket "$work/$1.sock" \
-        --profile "$profiles/$1.json" >"$1.log" 2>&1 &
+        --profile "$1" >"$1.log" 2>&1 &
     daemons="$daemons $!"
     tries=0
     until mirror=$(sed -n 's/.* mirror on \([0-9.:]*\) .*/\1/p' "$1.log") && [ -n "$mirror" ]; do
@@ -107,7 +107,7 @@ serve() {
     done
 }
 for node in laptop h100 mi300x; do
-    say "$ variantd --profile $node.json --layout app --listen 127.0.0.1:0 &"
+    say "$ variantd --profile $node --layout app --listen 127.0.0.1:0 &"
     serve "$node"
     eval "mirror_$node=\$mirror"
     say "$ curl -sI http://$mirror/v2/app/manifests/1.0"
@@ -120,7 +120,7 @@ sed 's/"driver": "[^"]*"/"driver": "535.161.08"/; s/"values": \["12\.[89]".*\]/"
     "$profiles/h100.json" >h100-535.json
 run "$build/variantctl" explain --profile h100-535.json "$app:1.0"
 title "A laptop, where only a GPU will do"
-fails 3 "$build/vpull" --profile "$profiles/laptop.json" --require nvidia --to oci:laptop:1.0 "$app:1.0"
+fails 3 "$build/vpull" --profile laptop --require nvidia --to oci:laptop:1.0 "$app:1.0"
 
 # The rest needs programs that may not be here.
 missing=
@@ -166,7 +166,7 @@ YAML
     done
     run skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false "$app:1.0" "docker://127.0.0.1:$port/demo/app:1.0"
     run "$build/vpull" --print-ref "127.0.0.1:$port/demo/app:1.0"
-    run "$build/vpull" --profile "$profiles/mi300x.json" --to "oci:pulled:mi300x" "127.0.0.1:$port/demo/app:1.0"
+    run "$build/vpull" --profile mi300x --to "oci:pulled:mi300x" "127.0.0.1:$port/demo/app:1.0"
 fi
 [ -z "$missing" ] || printf '\nNot installed, and left out here:%s\n' "$missing"
 

@@ -9,6 +9,7 @@
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 /** A configuration flag, applied after files and environment. */
@@ -181,6 +182,12 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  False if an option, a file or a variable of the user affects the choice or how registries are
  *  read. */
 bool cli_is_plain(const struct cli *cli);
+/** The file of a --profile: a file of that name, or the installed profile of a common machine
+ *  ("h100"). Any other name without '/' is OCV_ERR_INVALID, with the names that are known. */
+int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+/** cli_read_file of it. */
+int cli_read_profile(const char *text, struct ocv_buffer *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Start probing this machine in a process of its own, if cli_profile would have to probe. */
 void cli_profile_begin(struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */

@@ -103,6 +103,13 @@ static void offer_relabelled(struct ocv_completion *c, const char *kind)
         offer_labels(c, kind);
 }
 
+/* "FILE|NAME", "NAME=FILE|NAME" */
+static void offer_profiles(struct ocv_completion *c, const char *kind)
+{
+    char head[HEAD_MAX];
+    complete_profiles(c, strchr(kind, '=') ? head_of(c, "=", head) : "");
+}
+
 /* Matched by prefix; the first match counts. */
 static const struct {
     const char *kind;
@@ -112,6 +119,8 @@ static const struct {
     {"NS::F=", offer_property},
     {"NS[", offer_property},
     {"A,B", offer_namespace_list},
+    {"FILE|NAME", offer_profiles},
+    {"[NAME=]FILE|NAME", offer_profiles},
     {"LABEL=REF", offer_entry},
     {"LABEL=PROPERTY", offer_relabelled},
     {"LABEL|DIGEST=LABEL", offer_labels},

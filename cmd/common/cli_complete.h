@@ -17,6 +17,8 @@ void cli_complete(const struct cli_command *command, const struct ocv_options *o
 void complete_property(struct ocv_completion *c, const char *head, bool whole);
 /** "oci:DIR[:TAG]": directories on the way to layouts, layouts, their tags. */
 void complete_layout(struct ocv_completion *c, const char *head);
+/** Files, and the installed profiles. */
+void complete_profiles(struct ocv_completion *c, const char *head);
 /** The labels of the first layout among the preceding words, each with `behind` appended. */
 void complete_labels(struct ocv_completion *c, const char *behind);
 

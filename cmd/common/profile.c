@@ -208,7 +208,7 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
         return OCV_OK;
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    int status = cli->profile_file ? cli_read_file(cli->profile_file, &json, err)
+    int status = cli->profile_file ? cli_read_profile(cli->profile_file, &json, err)
                                    : probe_machine(cli, &json, err);
     if (status < 0)
         return status; /* names the file itself */

@@ -36,7 +36,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "profile",
-     .value = "FILE",
+     .value = "FILE|NAME",
      .help = "this profile instead of probing the node",
      OCV_OPTION_TEXT(struct daemon, cli.profile_file)},
     {.name = "once",
@@ -188,6 +188,8 @@ int daemon_read_options(struct daemon *d, int argc, char **argv)
 int daemon_read_settings(struct daemon *d, struct settings **out, struct ocv_error *err)
 {
     int status = cli_load(&d->cli, err);
+    if (status == OCV_OK && d->cli.profile_file)
+        status = cli_profile_path(d->cli.profile_file, d->profile, err);
     struct ocv_config *config = d->cli.config;
     d->cli.config = NULL; /* the settings own it now */
     if (status < 0) {
@@ -198,7 +200,7 @@ int daemon_read_settings(struct daemon *d, struct settings **out, struct ocv_err
     d->flags.n_registries = d->registries.n;
     d->flags.layouts = d->layouts.texts;
     d->flags.n_layouts = d->layouts.n;
-    d->flags.profile_file = d->cli.profile_file;
+    d->flags.profile_file = d->cli.profile_file ? d->profile : NULL;
     d->flags.datadir = getenv("OCV_DATADIR"); /* says where data files are, not what they contain */
     return settings_make(config, &d->flags, out, err);
 }

@@ -15,7 +15,7 @@
 struct daemon {
     struct cli cli;
     struct ocv_option_list registries, layouts;
-    char records[4096];
+    char records[4096], profile[PATH_MAX];
     struct settings_flags flags;
     bool check;                       /* --check */
     const char *report;               /* --setup-report */

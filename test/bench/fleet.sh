@@ -13,7 +13,7 @@ match_row() # NAME MEDIAN_US MIN_US MAX_US
 
 match()
 {
-    local profiles=$OCV_TOP/contrib/examples/profiles nodes=10000 classes=400 rounds=7
+    local profiles=$OCV_TOP/plugins/profiles nodes=10000 classes=400 rounds=7
     [ -z "$quick" ] || nodes=1000 classes=40 rounds=3
     "$VARIANTCTL" fleet generate --seed 7 --nodes $nodes --classes $classes "$profiles"/{h100,mi300x}.json >"$STATE/fleet.jsonl"
     "$VARIANTCTL" fleet pack "$STATE/fleet.jsonl" >"$STATE/fleet.packed"

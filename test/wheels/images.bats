@@ -7,7 +7,7 @@
 load ../integration/harness
 
 PLACE=usr/lib/python3/dist-packages
-EXAMPLES=$OCV_TOP/contrib/examples/profiles
+EXAMPLES=$OCV_TOP/plugins/profiles
 
 build() # WHEEL TAG: an image of the wheel, unpacked as by pip
 {

@@ -82,8 +82,11 @@ static int add_directory(struct coverage *c, const char *dir, struct ocv_error *
 
 static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
 {
-    return is_directory(path) && !is_machine(path) ? add_directory(c, path, err)
-                                                   : add_host(c, path, err);
+    char file[PATH_MAX];
+    if (is_directory(path))
+        return is_machine(path) ? add_host(c, path, err) : add_directory(c, path, err);
+    int status = cli_profile_path(path, file, err);
+    return status < 0 ? status : add_host(c, file, err);
 }
 
 static int by_name(const void *a, const void *b)

@@ -35,7 +35,7 @@ static const struct ocv_option options[] = {
      .help = "the lock (default: standard output)",
      OCV_OPTION_TEXT(struct lock_options, output)},
     {.name = "profile",
-     .value = "NAME=FILE",
+     .value = "[NAME=]FILE|NAME",
      .help = "a machine's profile under a name; again for more",
      OCV_OPTION_MEMBER(take_profile, struct lock_options, machines)},
     {.name = "profiles",
@@ -63,7 +63,7 @@ static const struct cli_command command = {
            "Examples:\n"
            "  variantctl lock -o app.lock registry.example/app:1.0\n"
            "  variantctl lock --profiles fleet registry.example/app:1.0\n"
-           "  variantctl lock --profile h100=h100.json --require nvidia oci:images:app\n"};
+           "  variantctl lock --profile h100 --require nvidia oci:images:app\n"};
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 

@@ -31,7 +31,7 @@ static int read_profile(const char *path, struct ocv_profile **out, struct ocv_e
 {
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    int status = cli_read_file(path, &json, err);
+    int status = cli_read_profile(path, &json, err);
     if (status < 0)
         return status;
     status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);

@@ -59,7 +59,7 @@ static const struct ocv_option options[] = {
      .help = "check this provider file, and show only its findings",
      OCV_OPTION_TEXT(struct probe_options, probe.check)},
     {.name = "profile",
-     .value = "FILE",
+     .value = "FILE|NAME",
      .help = "show this profile, probe nothing",
      OCV_OPTION_TEXT(struct probe_options, profile)},
     CLI_FORMAT(struct probe_options, json,
@@ -107,9 +107,10 @@ static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error
 static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
-    int status = cli_read_file(file, json, err);
-    if (status == OCV_OK)
-        status = ocv_profile_parse(json->data, json->len, &profile, err);
+    int status = cli_read_profile(file, json, err);
+    if (status < 0)
+        return status; /* names the file itself */
+    status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, err);
     return status < 0 ? ocv_error_prefix(err, "%s", file) : OCV_OK;
 }
 

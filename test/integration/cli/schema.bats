@@ -87,7 +87,7 @@ events()
 }
 
 @test "events of vpull: a pull, nothing that fits, a registry that is not there" {
-    local dir=$BATS_TEST_TMPDIR label name profiles=$OCV_TOP/contrib/examples/profiles
+    local dir=$BATS_TEST_TMPDIR label name profiles=$OCV_TOP/plugins/profiles
     export OCV_STATE_DIR=$dir/state OCV_SOCKET=$dir/nobody
     mkdir "$dir/images"
     for label in null cuda; do
@@ -123,7 +123,7 @@ events()
 }
 
 @test "what verify, coverage, setup --status and tags plan print" {
-    local dir=$BATS_TEST_TMPDIR label tool=$OCV_BUILD/test/tools/mkimage profiles=$OCV_TOP/contrib/examples/profiles
+    local dir=$BATS_TEST_TMPDIR label tool=$OCV_BUILD/test/tools/mkimage profiles=$OCV_TOP/plugins/profiles
     mkdir "$dir/images" "$dir/tree"
     for label in null cuda; do "$tool" "$dir/images" "$label" --file "etc/build=$label" >/dev/null; done
     "$VARIANTCTL" index create --quiet "oci:$dir/images:app" "null=oci:$dir/images:null" \

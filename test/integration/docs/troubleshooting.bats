@@ -421,7 +421,9 @@ status()
 }
 
 @test "The profile is missing or malformed" {
-    said 1 "$VPULL" --print-ref --profile h100.json "$R/app:1.0"
+    means "$(cd "$OCV_TOP/plugins/profiles" && printf '%s\n' *.json | sed 's/\.json$//' | paste -sd, | sed 's/,/, /g')" \
+        'a10, a100, ...'
+    said 2 "$VPULL" --print-ref --profile h10 "$R/app:1.0"
     : >h100.json
     said 4 "$VPULL" --print-ref --profile h100.json "$R/app:1.0"
     echo '{"schema": "dev.ocivariant.profile/v1"}' >h100.json

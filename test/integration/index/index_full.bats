@@ -352,7 +352,7 @@ YAML
     printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$R" >"$STATE/ghcr.yaml"
     at "GET /v2/$repository/manifests/sha256" "n=1&retag=$repository:hopper-2.0@$theirs"
     OCV_DATADIR=$OCV_TOP/plugins run -0 --separate-stderr "$VPULL" --config "$STATE/ghcr.yaml" --to "oci:$STATE/fixed:x" \
-        --profile "$OCV_TOP/contrib/examples/profiles/h100.json" "ghcr.io/$repository:2.0"
+        --profile "$OCV_TOP/plugins/profiles/h100.json" "ghcr.io/$repository:2.0"
     [ "$(names "$repository" hopper-2.0)" = "$theirs" ]
     [ "$(jq -r '.manifests[].digest' "$STATE/fixed/index.json")" = "$hopper" ]
     [[ $stderr == *"tag hopper-2.0 by the tag rules of huggingface-tei"* ]]

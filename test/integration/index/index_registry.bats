@@ -84,7 +84,7 @@ uploads() # LOG: finished uploads of blobs that were no mounts
 
 @test "vpull takes what create wrote" {
     create --quiet "$R/pull:1"
-    run -0 "$VPULL" --profile "$OCV_TOP/contrib/examples/profiles/h100.json" --print-ref "$R/pull:1"
+    run -0 "$VPULL" --profile "$OCV_TOP/plugins/profiles/h100.json" --print-ref "$R/pull:1"
     [ "$output" = "$R/pull@$("$VARIANTCTL" index show --format json "$R/pull:1" | jq -r '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8").digest')" ]
 }
 
@@ -366,7 +366,7 @@ with_twins() # INDEX
 }
 
 @test "twins in another format stand beside the plain entries: hosts that have the format get them" {
-    local host="$OCV_TOP/contrib/examples/profiles/h100.json" twin plain
+    local host="$OCV_TOP/plugins/profiles/h100.json" twin plain
     create --quiet "$R/twins:1" >/dev/null
     mkimage "$L" nydus --file etc/format=nydus
     "$VARIANTCTL" index copy --quiet "oci:$L:nydus" "$R/twins:nydus"

@@ -29,7 +29,7 @@ teardown_file()
     state_stop
 }
 
-H100=$OCV_TOP/contrib/examples/profiles/h100.json
+H100=$OCV_TOP/plugins/profiles/h100.json
 
 chosen() # IMAGE
 {

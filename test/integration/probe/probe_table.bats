@@ -230,11 +230,11 @@ as_nobody()
 }
 
 @test "a profile that was recorded is shown as a table, and a wrong one refused" {
-    run -0 "$VARIANTCTL" probe --format text --profile "$OCV_TOP/contrib/examples/profiles/h100.json"
+    run -0 "$VARIANTCTL" probe --format text --profile "$OCV_TOP/plugins/profiles/h100.json"
     [[ ${lines[0]} == "host "*"h100"* ]]
     [[ $output == *"nvidia        ready (driver "*"NVIDIA H100 80GB HBM3"* ]]
-    run -0 "$VARIANTCTL" probe --json --profile "$OCV_TOP/contrib/examples/profiles/h100.json"
-    diff <(jq -S . <<<"$output") <(jq -S . "$OCV_TOP/contrib/examples/profiles/h100.json")
+    run -0 "$VARIANTCTL" probe --json --profile "$OCV_TOP/plugins/profiles/h100.json"
+    diff <(jq -S . <<<"$output") <(jq -S . "$OCV_TOP/plugins/profiles/h100.json")
     printf '{}' >"$BATS_TEST_TMPDIR/none.json"
     run -4 "$VARIANTCTL" probe --profile "$BATS_TEST_TMPDIR/none.json"
     [[ $output == "variantctl: $BATS_TEST_TMPDIR/none.json: "* ]]

@@ -6,7 +6,7 @@
 load ../harness
 
 PLACE=usr/lib/python3/dist-packages
-EXAMPLES=$OCV_TOP/contrib/examples/profiles
+EXAMPLES=$OCV_TOP/plugins/profiles
 
 build() # WHEEL TAG [ENV]: an image of two layers, a base and the wheel as pip unpacks it
 {

@@ -20,7 +20,7 @@ setup_file()
         "rocm7.1=oci:$L:rocm,amd :: gfx_arch :: gfx942" 3>&-
     CPU=$("$VARIANTCTL" index show --format json "oci:$L:app" 3>&- | jq -r '.manifests[0].digest')
     export L CPU
-    PROFILES=$OCV_TOP/contrib/examples/profiles
+    PROFILES=$OCV_TOP/plugins/profiles
     export PROFILES
 }
 
