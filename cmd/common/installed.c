@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is installed: namespaces of providers, and profiles of common machines, whose names
+ * --profile takes. */
 #include "cmd/common/installed.h"
 
+#include "cmd/common/cli_complete.h"
+#include "gen/datadir.h"
+#include "lib/base/file.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define SUFFIX ".json"
 
 size_t installed_namespaces(const struct ocv_probe_options *options, struct ocv_buffer *text,
                             const char *list[INSTALLED_MAX])
@@ -14,4 +25,88 @@ size_t installed_namespaces(const struct ocv_probe_options *options, struct ocv_
          ns = strtok_r(NULL, "\n", &save))
         list[n++] = ns;
     return n;
+}
+
+static const char *profiles_directory(char out[PATH_MAX])
+{
+    const char *datadir = getenv("OCV_DATADIR");
+    snprintf(out, PATH_MAX, "%s/profiles", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
+    return out;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > strlen(SUFFIX) &&
+           !strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX);
+}
+
+/* Call `take` with each name, in order. */
+static void each_name(void (*take)(void *data, const char *name), void *data)
+{
+    char dir[PATH_MAX];
+    struct dirent **names = NULL;
+    int n = scandir(profiles_directory(dir), &names, is_profile, alphasort);
+    for (int i = 0; i < n; i++) {
+        names[i]->d_name[strlen(names[i]->d_name) - strlen(SUFFIX)] = '\0';
+        take(data, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void append_name(void *data, const char *name)
+{
+    struct ocv_buffer *list = data;
+    (void)!ocv_buffer_printf(list, NULL, "%s%s", list->len ? ", " : "", name);
+}
+
+static int no_profile(const char *name, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX / 2);
+    each_name(append_name, &list);
+    return ocv_error_set(err, OCV_ERR_INVALID, "--profile: no file '%.100s'%s%s", name,
+                         list.len ? "; known: " : "", list.len ? list.data : "");
+}
+
+int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err)
+{
+    char dir[PATH_MAX];
+    struct stat st;
+    snprintf(out, PATH_MAX, "%s", text);
+    if (strchr(text, '/') || !strcmp(text, "-") || (stat(text, &st) == 0 && !S_ISDIR(st.st_mode)))
+        return OCV_OK;
+    if (*text && *text != '.' &&
+        (size_t)snprintf(out, PATH_MAX, "%s/%s" SUFFIX, profiles_directory(dir), text) < PATH_MAX &&
+        access(out, F_OK) == 0)
+        return OCV_OK;
+    return no_profile(text, err);
+}
+
+int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char path[PATH_MAX];
+    int status = cli_profile_path(text, path, err);
+    return status < 0 ? status : cli_read_file(path, out, err);
+}
+
+struct offering {
+    struct ocv_completion *c;
+    const char *head;
+};
+
+static void offer_name(void *data, const char *name)
+{
+    const struct offering *o = data;
+    char text[NAME_MAX + 256];
+    snprintf(text, sizeof(text), "%.255s%s", o->head, name);
+    ocv_complete_offer(o->c, text, "a common machine");
+}
+
+void complete_profiles(struct ocv_completion *c, const char *head)
+{
+    struct offering o = {c, head};
+    each_name(offer_name, &o);
+    c->how &= ~(unsigned)(OCV_COMPLETE_NO_FILES | OCV_COMPLETE_DIRECTORIES);
 }

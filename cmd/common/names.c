@@ -127,6 +127,10 @@ static int no_such_label(const struct named_index *image, const char *label, con
     ocv_buffer_init(&labels, TEXT_MAX);
     if (list_labels(image->index, &labels) < 0)
         return ocv_error_nomem(err);
+    if (!strcmp(label, "null"))
+        return ocv_error_set(err, origin ? OCV_ERR_NO_MATCH : OCV_ERR_CONFIG,
+                             "%s: it has no build that runs everywhere: it has %s", image->text,
+                             labels.data ? labels.data : "none");
     struct ocv_nearest nearest = {.wanted = label};
     char question[OCV_NEAREST_QUESTION_MAX];
     size_t n = ocv_index_count(image->index);
@@ -214,9 +218,21 @@ static bool is_of(const struct named_index *image, const struct ocv_entry *entry
     return false;
 }
 
+/* The same question to explain: for the same machine. */
+static void hint_explain(const struct cli *cli, const struct named_index *image,
+                         struct ocv_error *err)
+{
+    ocv_error_hint(err, "variantctl explain %s%s%s%s%s%s%s", cli->profile_file ? "--profile " : "",
+                   cli->profile_file ? cli->profile_file : "", cli->profile_file ? " " : "",
+                   cli->platform_text ? "--platform " : "",
+                   cli->platform_text ? cli->platform_text : "", cli->platform_text ? " " : "",
+                   image->text);
+}
+
 /* Entries that fit do not use the feature; entries that use it do not fit. */
-static int requirement_unmet(const struct named_index *image, const struct ocv_decision *decision,
-                             struct ocv_rejection unmet, struct ocv_error *err)
+static int requirement_unmet(const struct cli *cli, const struct named_index *image,
+                             const struct ocv_decision *decision, struct ocv_rejection unmet,
+                             struct ocv_error *err)
 {
     char what[320];
     size_t n = ocv_decision_rejected_count(decision), best = n;
@@ -232,7 +248,7 @@ static int requirement_unmet(const struct named_index *image, const struct ocv_d
         ocv_error_set(err, OCV_ERR_NO_MATCH,
                       "%s: nothing that fits uses %s, which is required (%s)", image->text,
                       unmet.required, unmet.origin ? unmet.origin : "");
-        ocv_error_hint(err, "variantctl explain %s", image->text);
+        hint_explain(cli, image, err);
         return OCV_ERR_NO_MATCH;
     }
     const char *label = ocv_decision_rejected(decision, best).entry->label;
@@ -262,9 +278,43 @@ static bool other_platforms(const struct ocv_decision *decision, char *out, size
     return used > 0;
 }
 
+/* Where one property keeps all builds away, say which, and how to pull one all the same. */
+static int nothing_fits(const struct cli *cli, const struct named_index *image,
+                        const struct ocv_decision *decision, const char *tag, struct ocv_error *err)
+{
+    const struct ocv_entry *first = NULL;
+    const char *ns = NULL;
+    bool same = true;
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (!r.ns)
+            continue; /* another platform, or no image */
+        same = same && (!ns || !strcmp(ns, r.ns));
+        ns = r.ns;
+        if (!first || r.entry->position < first->position)
+            first = r.entry;
+    }
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default",
+                  image->text);
+    hint_explain(cli, image, err);
+    if (!first || !first->label)
+        return OCV_ERR_NO_MATCH;
+    char why[80] = "";
+    if (same)
+        snprintf(why, sizeof(why), "every build needs %.50s; ", ns);
+    if (tag)
+        ocv_error_hint(err,
+                       "%s--tag-rules off pulls %.120s as docker would, --label %s --unchecked "
+                       "that build",
+                       why, tag, first->label);
+    else
+        ocv_error_hint(err, "%s--label %s --unchecked pulls that build", why, first->label);
+    return OCV_ERR_NO_MATCH;
+}
+
 int names_no_match(const struct cli *cli, const char *text, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
-                   struct ocv_error *err)
+                   const char *tag, struct ocv_error *err)
 {
     const struct named_index made = {text, index}, *image = &made;
     struct ocv_error own = {0};
@@ -279,19 +329,17 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
         bool wanted = !label || !*label || (r.entry->label && !strcmp(r.entry->label, label));
         if (r.code == OCV_REJECT_REQUIREMENT && wanted)
-            return requirement_unmet(image, decision, r, err);
+            return requirement_unmet(cli, image, decision, r, err);
     }
     if (label && *label)
         return label_unfit(image, decision, label, err);
     char has[400];
     const struct ocv_platform *asked = cli->platform;
-    if (other_platforms(decision, has, sizeof(has)))
-        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no image for %s%s%s; it has %s", image->text,
-                      asked ? asked->os : "this machine's platform", asked ? "/" : "",
-                      asked ? asked->architecture : "", has);
-    else
-        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default",
-                      image->text);
-    ocv_error_hint(err, "variantctl explain %s", image->text);
+    if (!other_platforms(decision, has, sizeof(has)))
+        return nothing_fits(cli, image, decision, tag, err);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no image for %s%s%s; it has %s", image->text,
+                  asked ? asked->os : "this machine's platform", asked ? "/" : "",
+                  asked ? asked->architecture : "", has);
+    hint_explain(cli, image, err);
     return OCV_ERR_NO_MATCH;
 }

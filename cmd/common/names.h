@@ -18,11 +18,12 @@ const char *names_label(const struct ocv_index *index, const char *label);
  * none has. */
 int names_check_label(const char *image, const struct ocv_index *index, const char *label,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** Nothing was chosen: explain why and what to do. `image` is its name; `reference` may be NULL.
+/** Nothing was chosen: explain why and what to do. `image` is its name; `reference` may be NULL;
+ *  `tag` is the tag that a tag rule took for several ones, if it is there itself, else NULL.
  *  OCV_ERR_NO_MATCH, or OCV_ERR_CONFIG for a label given on the command line that the image
  *  lacks. */
 int names_no_match(const struct cli *cli, const char *image, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
-                   struct ocv_error *err);
+                   const char *tag, struct ocv_error *err);
 
 #endif

@@ -85,7 +85,8 @@ static int resolve_image(struct cli *cli, const struct resolve_options *request,
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
-    status = names_no_match(cli, image->text, image->reference, image->index, decision, err);
+    status = names_no_match(cli, image->text, image->reference, image->index, decision,
+                            image_ruled_tag(image), err);
     if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
         err->hint[0] = '\0'; /* the hint was followed already */
     return status;

@@ -26,8 +26,8 @@ static int fail_image(const struct cli *cli, struct progress *progress, const ch
         return cli_fail(cli, err);
     int code = ocv_error_exit_code(err->status);
     progress_event(progress, "error",
-                   json_pack("{s:s?, s:s, s:s, s:i}", "image", image, "message", err->message,
-                             "hint", err->hint, "exit", code));
+                   json_pack("{s:s?, s:s, s:s*, s:i}", "image", image, "message", err->message,
+                             "hint", *err->hint ? err->hint : NULL, "exit", code));
     return code;
 }
 

@@ -64,8 +64,9 @@ static void show_rejected(const struct pull *pull, size_t i)
 static int no_match(struct pull *pull, struct ocv_error *err)
 {
     size_t n = ocv_decision_rejected_count(pull->decision);
-    int status = names_no_match(pull->cli, pull->image.text, pull->image.reference,
-                                pull->image.index, pull->decision, err);
+    int status =
+        names_no_match(pull->cli, pull->image.text, pull->image.reference, pull->image.index,
+                       pull->decision, image_ruled_tag(&pull->image), err);
     if (pull->options->quiet || status == OCV_ERR_CONFIG) /* the label does not exist */
         return status;
     for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)

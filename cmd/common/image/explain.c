@@ -211,6 +211,24 @@ static struct columns measure_columns(const struct image *image,
     return (struct columns){at_most(name, 48), at_most(platform, 32)};
 }
 
+/* How to take the second best of those that fit. */
+static int format_second(const struct cli *cli, const struct image *image,
+                         const struct ocv_decision *decision, struct ocv_buffer *out,
+                         struct ocv_error *err)
+{
+    const struct ocv_entry *first = ocv_decision_order(decision, 0);
+    const struct ocv_entry *second = ocv_decision_order(decision, 1);
+    bool named = image->reference || image->layout;
+    if (!second || cli->label || !named)
+        return OCV_OK;
+    if (second->kind != OCV_ENTRY_VARIANT)
+        return ocv_buffer_printf(out, err, "      hint: vpull --cpu %s\n", image->text);
+    if (!second->label || (first->label && !strcmp(first->label, second->label)))
+        return OCV_OK;
+    return ocv_buffer_printf(out, err, "      hint: vpull --label %s %s\n", second->label,
+                             image->text);
+}
+
 int explain_format(const struct cli *cli, const struct image *image,
                    const struct ocv_decision *decision, struct ocv_buffer *out,
                    struct ocv_error *err)
@@ -223,6 +241,8 @@ int explain_format(const struct cli *cli, const struct image *image,
         status = ocv_buffer_printf(out, err, "\nFits, best first\n");
     for (size_t i = 0; i < fitting && status == OCV_OK; i++)
         status = format_fitting(image, decision, i, width, out, err);
+    if (status == OCV_OK && fitting)
+        status = format_second(cli, image, decision, out, err);
     if (status == OCV_OK && rejected)
         status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
     for (size_t i = 0; i < rejected && status == OCV_OK; i++)

@@ -306,6 +306,11 @@ int image_open_either(struct cli *cli, const char *file, const char *text, struc
     return status;
 }
 
+const char *image_ruled_tag(const struct image *image)
+{
+    return image->choice && image->parsed ? image->reference->tag : NULL;
+}
+
 int image_open_file(const char *path, struct image *out, struct ocv_error *err)
 {
     *out = (struct image){.text = path};

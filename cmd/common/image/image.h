@@ -40,6 +40,9 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag that a rule made this entry of, or NULL. */
 const char *image_tag(const struct image *image, const struct ocv_entry *entry);
+/** The tag that was asked for, where a rule chooses among others and it is there itself; or NULL.
+ */
+const char *image_ruled_tag(const struct image *image);
 /** Open a file that contains an index. */
 int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** A file of --index (may be NULL), or an image by name, with or without rules. If that fails and a

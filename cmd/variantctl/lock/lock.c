@@ -93,7 +93,8 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
         status = image_resolve_for(cli, image, profile, &decision, err);
     const struct ocv_entry *entry = status == OCV_OK ? ocv_decision_selected(decision) : NULL;
     if (status == OCV_OK && !entry) {
-        status = names_no_match(cli, image->text, image->reference, image->index, decision, err);
+        status = names_no_match(cli, image->text, image->reference, image->index, decision,
+                                image_ruled_tag(image), err);
         ocv_error_prefix(err, "%s", machine->name);
     }
     if (status < 0 || !entry)

@@ -168,7 +168,21 @@ resolve()
     [[ $stderr == "variantctl: $STATE/broken.json: "* ]]
     "$VARIANTCTL" index create "oci:$L:gpuonly" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
     run -3 --separate-stderr resolve --profile "$PROFILES/h100.json" "oci:$L:gpuonly"
-    [[ $stderr == *"no variant fits"* ]]
+    [[ $stderr == *"no variant fits"*"hint: every build needs amd; --label rocm --unchecked pulls that build" ]]
+    run -3 --separate-stderr "$VPULL" --config /dev/null --dry-run --json --profile "$PROFILES/h100.json" "oci:$L:gpuonly"
+    [ "$(jq -r 'select(.event == "error") | .hint' <<<"$output")" = "every build needs amd; --label rocm --unchecked pulls that build" ]
+    run -1 --separate-stderr "$VPULL" --config /dev/null --dry-run --json "oci:$L:absent"
+    [ "$(jq 'select(.event == "error") | .hint == ""' <<<"$output")" = false ]
+    # the question that explain answers is the same one
+    run -3 --separate-stderr "$VPULL" --config /dev/null --dry-run --platform linux/riscv64 "oci:$L:gpuonly"
+    [[ $stderr == *"hint: variantctl explain --platform linux/riscv64 oci:$L:gpuonly" ]]
+    # how to take the second best, once
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "oci:$L:app"
+    [ "$(grep -c "^      hint: vpull --label cpu.v3 oci:$L:app$" <<<"$output")" = 1 ]
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/laptop.json" "oci:$L:app"
+    [ "$(grep -c "^      hint: vpull --cpu oci:$L:app$" <<<"$output")" = 1 ]
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/laptop.json" --label null "oci:$L:app"
+    [[ $output != *"hint: vpull"* ]]
 }
 
 @test "index create writes defaults first and hides the others from old clients" {
