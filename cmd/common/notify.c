@@ -105,18 +105,23 @@ static bool is_named(int64_t i, const char *wanted)
 
 int notify_stored(const char *name)
 {
-    char full[80], text[128];
+    char full[80];
     snprintf(full, sizeof(full), STORED "%.60s", name);
     int64_t i = 0, n = count_passed();
     while (i < n && !is_named(i, full))
         i++;
     if (i == n)
         return -1;
-    snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", full);
-    notify_send(text);
     int fd = LISTEN_FDS_START + (int)i;
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;
+}
+
+void notify_forget(const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=" STORED "%.60s", name);
+    notify_send(text);
 }
 
 int notify_listen_socket(int *fd, struct ocv_error *err)

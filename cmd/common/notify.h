@@ -16,9 +16,11 @@ int64_t notify_watchdog_ms(void);
 /** Let the service manager keep a descriptor for the next start of this service, under a name of
  *  letters. It closes the descriptor when the service is stopped. Does nothing without one. */
 void notify_store(int fd, const char *name);
-/** The descriptor stored under that name, or -1. The caller owns it; the service manager has
- *  dropped it. */
+/** The descriptor stored under that name, or -1. The caller owns it; the service manager has it,
+ *  too, until notify_forget. */
 int notify_stored(const char *name);
+/** Let the service manager drop what is stored under that name. */
+void notify_forget(const char *name);
 /** The listening unix socket that the service manager passed, -1 if there is none. Stored
  *  descriptors do not count. A TCP socket, or more than one socket, is an error: with socket
  *  activation every pull would wait while the daemon is down. */

@@ -2,11 +2,13 @@
 #include "cmd/common/notify.h"
 #include "cmd/variantd/common/capability.h"
 #include "cmd/variantd/common/log.h"
+#include "cmd/variantd/http/listen.h"
 #include "cmd/variantd/instance/unknown_names.h"
 #include "cmd/variantd/node/announce.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/records/records.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,7 +51,8 @@ static void warn_of_records(const struct settings *settings)
                  settings->records, strerror(fault));
 }
 
-int daemon_start(struct daemon *d, struct ocv_error *err)
+/* `kept`: the mirror's socket of the last run, or -1. */
+static int start(struct daemon *d, int kept, struct ocv_error *err)
 {
     struct settings *settings = NULL;
     struct instance *instance = NULL;
@@ -66,7 +69,7 @@ int daemon_start(struct daemon *d, struct ocv_error *err)
     status = metrics_new(&d->metrics, err);
     capability_raise();
     if (status == OCV_OK)
-        status = listen_mirror(settings, notify_stored(MIRROR_SOCKET), &mirror, err);
+        status = listen_mirror(settings, kept, &mirror, err);
     if (status < 0) {
         settings_free(settings);
         return status;
@@ -82,4 +85,20 @@ int daemon_start(struct daemon *d, struct ocv_error *err)
     metrics_config_read(d->metrics, true);
     status = server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
     return status == OCV_OK && d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : status;
+}
+
+int daemon_start(struct daemon *d, struct ocv_error *err)
+{
+    int kept = notify_stored(MIRROR_SOCKET);
+    int held = kept < 0 ? -1 : fcntl(kept, F_DUPFD_CLOEXEC, 0);
+    int status = start(d, kept, err);
+    if (held < 0)
+        return status;
+    /* after a start that fails, the service manager keeps it for the next one */
+    if (status < 0)
+        listen_hold(held);
+    else
+        notify_forget(MIRROR_SOCKET);
+    close(held);
+    return status;
 }

@@ -112,6 +112,8 @@ static void look_at_store(struct service *service, const char *words, int fd)
     int length = (int)strcspn(name, "\n");
     if (strstr(words, "FDSTORE=1") && fd >= 0) {
         snprintf(service->name, sizeof(service->name), "%.*s", length, name);
+        if (service->stored >= 0)
+            close(service->stored);
         service->stored = fcntl(fd, F_DUPFD_CLOEXEC, 10);
         printf("stored %s\n", service->name);
     } else if (strstr(words, "FDSTOREREMOVE=1") && service->stored >= 0) {

@@ -68,6 +68,27 @@ static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *
     return OCV_ERR_IO;
 }
 
+/* A kept socket listens again. Connections that ended on our side stand in its way for a minute,
+ * in TIME_WAIT. They let it pass if they and it have SO_REUSEPORT, as does nobody of another user.
+ * Any that do not (another version's, or half closed) let it pass with SO_REUSEADDR; so would a
+ * socket of another user be bound, hence this only here, with listen(2) as the next call. */
+static int listen_again(int fd)
+{
+    int one = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+    if (listen(fd, BACKLOG) == 0)
+        return 0;
+    if (errno != EADDRINUSE)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (listen(fd, BACKLOG) == 0)
+        return 0;
+    int saved = errno;
+    listen_hold(fd);
+    errno = saved;
+    return -1;
+}
+
 int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_error *err)
 {
     struct sockaddr_storage where;
@@ -90,9 +111,12 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
      * it listens, or others could bind to the same address until then */
     if (!again)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if ((!again && bind(fd, (struct sockaddr *)&where, len) < 0) || listen(fd, BACKLOG) < 0 ||
-        getsockname(fd, (struct sockaddr *)&where, &len) < 0)
-        return fail_tcp(fd, address, &where, err);
+    if (again ? listen_again(fd) < 0
+              : bind(fd, (struct sockaddr *)&where, len) < 0 || listen(fd, BACKLOG) < 0 ||
+                    getsockname(fd, (struct sockaddr *)&where, &len) < 0)
+        return fail_tcp(again ? -1 : fd, address, &where, err);
+    /* accepted sockets inherit both; see listen_again() */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
     if (again)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     *out = (struct listening){fd, address, port_of(&where)};

@@ -13,7 +13,7 @@ struct listening {
 };
 
 /** Listen on "ADDRESS:PORT"; the text is kept. `kept`: a socket held earlier by listen_hold, or -1.
- *  It is taken over, and used if it has that address. */
+ *  It is used if it has that address, and then stays open whatever happens; else it is closed. */
 int listen_tcp(const char *address, int kept, struct listening *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** The mirror's socket. Tries the other default address if permission for the first is missing.

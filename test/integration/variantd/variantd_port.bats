@@ -56,6 +56,51 @@ again() # LOG: it was ready a second time
     run ! grep took "$STATE/log/intruder"
 }
 
+# restart_busily PORT CONFIG BROKEN: one restart, of a daemon that has ended a connection itself, and that
+# has an idle one at SIGTERM; over a start that fails where BROKEN
+restart_busily()
+{
+    local before idle
+    before=$(grep -c '^ready' "$STATE/log/node")
+    curl --silent --fail --max-time 10 --output "$BATS_TEST_TMPDIR/body" -H 'Connection: close' "http://127.0.0.1:$1/v2/"
+    exec {idle}<>"/dev/tcp/127.0.0.1/$1"
+    printf 'GET /v2/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' >&"$idle"
+    read -r <&"$idle"
+    [ -z "${3:-}" ] || echo 'polcy: [' >"$2"
+    kill -TERM "$(daemon_pid node)"
+    if [ -n "${3:-}" ]; then
+        for _ in {1..600}; do
+            ! grep -q '^ended .* 2$' "$STATE/log/node" || break
+            sleep 0.05
+        done
+        echo 'policy: warn' >"$2"
+    fi
+    for _ in {1..600}; do
+        [ "$(grep -c '^ready' "$STATE/log/node")" = "$before" ] || break
+        sleep 0.05
+    done
+    exec {idle}>&-
+    [ "$(grep -c '^ready' "$STATE/log/node")" = "$((before + 1))" ]
+}
+
+@test "a restart does not fail for connections that the daemon ended, and gives the port to nobody" {
+    local port rounds=10
+    [ "${OCV_THOROUGH:-}" != 1 ] || rounds=50
+    port=$(free_port)
+    echo 'policy: warn' >"$STATE/busy.yaml"
+    start_supervised node "$port" --registry "$STUCK" --profile "$PROFILES/h100.json" --config "$STATE/busy.yaml"
+    start_daemon intruder "$OCV_BUILD/test/tools/intruder" "$port"
+    await intruder grep -q tries "$STATE/log/intruder"
+    for ((i = 0; i < rounds; i++)); do
+        restart_busily "$port" "$STATE/busy.yaml"
+    done
+    [ "$(grep -c '^started' "$STATE/log/node")" = "$((rounds + 1))" ] # no start has failed
+    [ "$(grep -c '^ended .* 0$' "$STATE/log/node")" = "$rounds" ]
+    restart_busily "$port" "$STATE/busy.yaml" broken
+    restart_busily "$port" "$STATE/busy.yaml"
+    run ! grep took "$STATE/log/intruder"
+}
+
 @test "whoever listens there already is told by its user" {
     local port
     port=$(free_port)

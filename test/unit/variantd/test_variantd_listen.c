@@ -128,14 +128,71 @@ START_TEST(nobody_else_gets_the_address)
 }
 END_TEST
 
+static int accept_from(int listener)
+{
+    int accepted = -1;
+    while ((accepted = accept(listener, NULL, NULL)) < 0)
+        ck_assert_int_eq(errno, EAGAIN);
+    return accepted;
+}
+
+/* What waits for its end after we closed first is in the way of listen(2), even of the socket that
+ * was kept. `reuse`: of the connection. */
+static void check_kept(int reuse)
+{
+    char address[32];
+    struct listening first = listen_on_free(address), next;
+    setsockopt(first.fd, SOL_SOCKET, SO_REUSEPORT, &reuse, sizeof(reuse));
+    int client = dial(first.port);
+    int accepted = accept_from(first.fd);
+    listen_hold(first.fd);
+    close(accepted);
+    close(client);
+    ck_assert_msg(listen_tcp(address, first.fd, &next, &err) == OCV_OK, "%s", err.message);
+    client = dial(next.port);
+    ck_assert_int_ge(client, 0);
+    close(client);
+    close(next.fd);
+}
+
+START_TEST(a_kept_socket_listens_over_connections_that_we_ended)
+{
+    check_kept(1);
+}
+END_TEST
+
+START_TEST(so_it_does_over_connections_of_an_earlier_version)
+{
+    check_kept(0);
+}
+END_TEST
+
+/* Somebody listens there already: it cannot be ours while that is so, but is later. */
+START_TEST(a_kept_socket_stays_open_if_it_cannot_listen)
+{
+    char address[32];
+    struct listening first = listen_on_free(address), next;
+    int one = 1, other = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = loopback(first.port);
+    setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    shutdown(first.fd, SHUT_RD); /* and keeps SO_REUSEADDR */
+    ck_assert_int_eq(bind(other, (struct sockaddr *)&at, sizeof(at)), 0);
+    ck_assert_int_eq(listen(other, 1), 0);
+    ck_assert_int_eq(listen_tcp(address, first.fd, &next, &err), OCV_ERR_IO);
+    close(other);
+    ck_assert_int_eq(bind(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&at, sizeof(at)), -1);
+    ck_assert_int_eq(errno, EADDRINUSE);
+    ck_assert_msg(listen_tcp(address, first.fd, &next, &err) == OCV_OK, "%s", err.message);
+    close(next.fd);
+}
+END_TEST
+
 /* Without one who keeps the socket: connections of before wait for their end for a minute. */
 START_TEST(a_restart_binds_at_once)
 {
     char address[32];
     struct listening first = listen_on_free(address), next;
-    int client = dial(first.port), accepted = -1;
-    while ((accepted = accept(first.fd, NULL, NULL)) < 0)
-        ck_assert_int_eq(errno, EAGAIN);
+    int client = dial(first.port), accepted = accept_from(first.fd);
     listen_hold(first.fd);
     close(accepted); /* our end closes first */
     close(client);
@@ -280,6 +337,9 @@ TEST_FILE
     TCase *tcase = tcase_create("listen");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, nobody_else_gets_the_address);
+    tcase_add_test(tcase, a_kept_socket_listens_over_connections_that_we_ended);
+    tcase_add_test(tcase, so_it_does_over_connections_of_an_earlier_version);
+    tcase_add_test(tcase, a_kept_socket_stays_open_if_it_cannot_listen);
     tcase_add_test(tcase, a_restart_binds_at_once);
     tcase_add_test(tcase, loopback_is_sent_to_at_once);
     tcase_add_test(tcase, what_was_kept_for_another_address_is_closed);
