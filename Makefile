@@ -45,11 +45,14 @@ CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) $(HARDEN) -fPIC -fv
 LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie
 
-# All that the core needs of libcrypto is SHA-2. Taken from libcrypto.a it is 50 KB; libcrypto.so takes
+# All that the core needs of libcrypto is SHA-2 and base64. Taken from libcrypto.a it is 50 KB; libcrypto.so takes
 # as long to load as a probe of the machine does. libyaml is loaded by every command and used by few.
-# CRYPTO_LIBS=-lcrypto and YAML_LIBS=-lyaml for the shared libraries.
+# CRYPTO_LIBS=-lcrypto and YAML_LIBS=-lyaml for the shared libraries, which serve where an archive needs others
+# (OpenSSL of Debian 13: zstd).
+CRYPTO_USED := int SHA512_Init(void *c); int EVP_EncodeBlock(void *to, const void *from, int n); \
+    int ocv(void *c) { return SHA512_Init(c) + EVP_EncodeBlock(c, c, 1); }
 links = $(shell echo '$(2)' | $(CC) -shared -fPIC -Wl,-z,defs -o /dev/null -x c - -x none $(1) 2>/dev/null && echo '$(1)')
-CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,int SHA512_Init(void *c); int ocv(void *c) { return SHA512_Init(c); })),-lcrypto)
+CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,$(CRYPTO_USED))),-lcrypto)
 YAML_LIBS     ?= $(or $(if $(SAN),,$(call links,-l:libyaml.a,int yaml_parser_initialize(void *p); int ocv(void *p) { return yaml_parser_initialize(p); })),-lyaml)
 DATA_LIBS     := -ljansson $(YAML_LIBS)
 CORE_LIBS     := $(DATA_LIBS) -lcrypto -lpthread
