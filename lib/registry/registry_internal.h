@@ -18,7 +18,7 @@
 #define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
 #define OCV_TOKEN_BODY_MAX (256u * 1024) /* answer of a token server */
 #define OCV_LOCATION_MAX (16u * 1024)    /* Location header: signed URLs are long */
-#define OCV_LINK_MAX (4u * 1024)         /* Link header */
+#define OCV_LINK_MAX (4u * 1024)         /* the target of a Link header */
 #define OCV_CHALLENGES_MAX (16u * 1024)  /* all WWW-Authenticate headers together */
 #define OCV_REDIRECTS_MAX 5              /* hops of one request */
 #define OCV_ORIGIN_MAX 320               /* "https://" + host name (255) + port */
@@ -157,7 +157,7 @@ struct ocv_response {
     bool complete;       /* the head has come whole */
     unsigned interim;    /* heads before it */
     char *location;
-    char *link;
+    char *next; /* the target of a Link whose relation is "next" */
     char etag[256];
     char filters[256];            /* OCI-Filters-Applied */
     struct ocv_buffer challenges; /* one WWW-Authenticate value a line */
@@ -298,6 +298,8 @@ void ocv_transfer_drop_surplus(const struct ocv_transfer *transfer,
                                const struct ocv_registry *registry);
 void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *registry);
 void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *registry);
+/** The target of the first link of a Link header whose relation is "next"; 0: there is none. */
+size_t ocv_link_next(const char *text, size_t len, const char **target);
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 

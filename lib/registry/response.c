@@ -12,7 +12,7 @@
 void ocv_response_reset(struct ocv_response *response)
 {
     free(response->location);
-    free(response->link);
+    free(response->next);
     ocv_buffer_free(&response->challenges);
     *response = (struct ocv_response){
         .content_length = -1, .range_start = -1, .range_end = -1, .range_total = -1};
@@ -102,9 +102,11 @@ static void store_header(struct ocv_response *r, const char *name, const char *v
         keep_value(r->etag, sizeof(r->etag), value, len);
     } else if (!strcasecmp(name, "oci-filters-applied")) {
         keep_value(r->filters, sizeof(r->filters), value, len);
-    } else if (!strcasecmp(name, "link") && len < OCV_LINK_MAX) {
-        free(r->link);
-        r->link = strdup(value);
+    } else if (!strcasecmp(name, "link") && !r->next) { /* there may be several */
+        const char *target;
+        size_t n = ocv_link_next(value, len, &target);
+        if (n && n < OCV_LINK_MAX)
+            r->next = strndup(target, n);
     } else if (!strcasecmp(name, "location") && len < OCV_LOCATION_MAX) {
         free(r->location);
         r->location = strdup(value);
@@ -119,7 +121,10 @@ static long status_of(const char *line)
 {
     const char *space = strchr(line, ' ');
     int64_t n = 0;
-    if (!space++ || !read_number(&space, &n) || n < 100 || n > 999)
+    if (!space)
+        return 0;
+    space++;
+    if (!read_number(&space, &n) || n < 100 || n > 999)
         return 0;
     return (long)n;
 }

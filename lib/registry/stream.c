@@ -19,7 +19,7 @@ int ocv_stream_stopped(struct ocv_error *err)
 void ocv_stream_fill(struct ocv_stream_head *head, const struct ocv_response *r)
 {
     *head = (struct ocv_stream_head){.status = r->status,
-                                     .link = r->link,
+                                     .next = r->next,
                                      .size = r->encoded ? -1 : r->content_length,
                                      .range_start = r->range_start,
                                      .range_end = r->range_end,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The tags of a repository (distribution-spec, "Listing Tags"): one JSON list a page, the next page
- * by a Link header. docker-registry 2.8 ignores page sizes and sends everything at once. */
+ * by a Link header. docker-registry 2.8 ignores page sizes and sends everything at once; others
+ * refuse one that is larger than theirs. A page that was there before ends the list. */
+#include "lib/base/cleanup.h"
 #include "lib/registry/registry_internal.h"
 
 #include <jansson.h>
@@ -12,6 +14,12 @@
 #define PAGES_MAX 1000u
 #define QUERY_MAX 2048u
 
+/* Pages and queries that were seen, as hashes: a server that turns in circles is no error. */
+struct seen {
+    uint64_t hash[2 * PAGES_MAX];
+    size_t n;
+};
+
 struct tag_listing {
     const struct ocv_reference *reference;
     int (*visit)(void *data, const char *tag);
@@ -19,32 +27,35 @@ struct tag_listing {
     size_t n;
     struct ocv_buffer body;
     char query[QUERY_MAX]; /* of the next page; empty: there is none */
+    struct seen *seen;
 };
 
-/* `</v2/NAME/tags/list?n=..&last=..>; rel="next"`: only its query is used, so a Link cannot
- * redirect to another host. */
-static void next_page(struct tag_listing *l, const char *link)
+static bool seen_before(struct seen *seen, const char *bytes, size_t len)
 {
-    char query[QUERY_MAX];
-    const char *end = link ? strchr(link, '>') : NULL;
-    const char *mark = end ? memchr(link, '?', (size_t)(end - link)) : NULL;
-    size_t n = mark ? (size_t)(end - mark - 1) : 0;
-    if (!mark || !strstr(end, "next") || n == 0 || n >= sizeof(query)) {
-        l->query[0] = '\0';
-        return;
-    }
-    memcpy(query, mark + 1, n);
-    query[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if (query[i] <= ' ' || query[i] >= 0x7f || query[i] == '#')
-            query[0] = '\0';
-    bool same = strcmp(query, l->query) == 0; /* a server that turns in circles */
-    snprintf(l->query, sizeof(l->query), "%s", same ? "" : query);
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
+    for (size_t i = 0; i < seen->n; i++)
+        if (seen->hash[i] == hash)
+            return true;
+    if (seen->n < 2 * PAGES_MAX)
+        seen->hash[seen->n++] = hash;
+    return false;
 }
 
+/* Only the query of the next page's address is used, so it cannot lead to another host. */
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
-    next_page(data, head->link);
+    struct tag_listing *l = data;
+    const char *query = head->next ? strchr(head->next, '?') : NULL;
+    l->query[0] = '\0';
+    if (!query || strlen(++query) >= sizeof(l->query))
+        return 0;
+    for (const char *p = query; *p; p++)
+        if (*p <= ' ' || *p >= 0x7f || *p == '#')
+            return 0;
+    if (!seen_before(l->seen, query, strlen(query)))
+        snprintf(l->query, sizeof(l->query), "%s", query);
     return 0;
 }
 
@@ -80,32 +91,57 @@ static int visit_page(struct tag_listing *l, struct ocv_error *err)
     return status;
 }
 
+static int get_page(struct ocv_registry *registry, struct tag_listing *l, struct ocv_error *err)
+{
+    char query[QUERY_MAX];
+    memcpy(query, l->query, sizeof(query));
+    const struct ocv_stream request = {.kind = OCV_STREAM_TAGS,
+                                       .reference = l->reference,
+                                       .query = query,
+                                       .head = on_head,
+                                       .body = on_body,
+                                       .data = l};
+    ocv_buffer_free(&l->body);
+    ocv_buffer_init(&l->body, OCV_MANIFEST_MAX);
+    l->query[0] = '\0';
+    return ocv_registry_stream(registry, &request, err);
+}
+
+/* Could this be about the size of a page? */
+static bool is_about_size(int http_status)
+{
+    return http_status == 400 || http_status == 406 || http_status == 413 || http_status == 416 ||
+           http_status == 422;
+}
+
 int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
                       int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
 {
-    struct tag_listing l = {.reference = reference, .visit = visit, .data = data};
-    int status = OCV_OK;
-    snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
+    ocv_auto_free struct seen *seen = calloc(1, sizeof(*seen));
+    struct tag_listing l = {.reference = reference, .visit = visit, .data = data, .seen = seen};
+    struct ocv_error local = {0};
+    if (!seen)
+        return ocv_error_nomem(err);
     ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
-    for (unsigned page = 0; status == OCV_OK && l.query[0]; page++) {
-        char query[QUERY_MAX];
-        memcpy(query, l.query, sizeof(query));
-        const struct ocv_stream request = {.kind = OCV_STREAM_TAGS,
-                                           .reference = reference,
-                                           .query = query,
-                                           .head = on_head,
-                                           .body = on_body,
-                                           .data = &l};
-        ocv_buffer_free(&l.body);
-        ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
-        if (page == PAGES_MAX)
-            status = ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of tags",
-                                   reference->name, PAGES_MAX);
-        if (status == OCV_OK)
-            status = ocv_registry_stream(registry, &request, err);
-        if (status == OCV_OK)
-            status = visit_page(&l, err);
+    snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
+    int status = get_page(registry, &l, &local);
+    if (status < 0 && is_about_size(local.http_status)) {
+        local = (struct ocv_error){0};
+        status = get_page(registry, &l, &local);
+    }
+    for (unsigned page = 1; status == OCV_OK; page++) {
+        if (seen_before(seen, l.body.data ? l.body.data : "", l.body.len))
+            break;
+        status = visit_page(&l, &local);
+        if (status != OCV_OK || !l.query[0])
+            break;
+        status = page == PAGES_MAX
+                     ? ocv_error_set(&local, OCV_ERR_DATA, "%s: more than %u pages of tags",
+                                     reference->name, PAGES_MAX)
+                     : get_page(registry, &l, &local);
     }
     ocv_buffer_free(&l.body);
+    if (status < 0 && err)
+        *err = local;
     return status;
 }

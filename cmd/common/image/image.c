@@ -162,7 +162,7 @@ static void take_choice(struct image *image)
     snprintf(image->top.media_type, sizeof(image->top.media_type), "%s", OCV_MEDIA_TYPE_INDEX);
 }
 
-static int choose_tag(struct cli *cli, struct image *image, struct ocv_error *err)
+static int choose_tag(struct cli *cli, struct image *image, bool *unlisted, struct ocv_error *err)
 {
     int status = rules_load(cli, image->reference, &image->rules, err);
     if (status < 0 || ocv_tag_rules_count(image->rules) == 0)
@@ -172,11 +172,12 @@ static int choose_tag(struct cli *cli, struct image *image, struct ocv_error *er
     status = ocv_tag_choice_new(image->rules, image->reference, &source, &image->choice, err);
     if (status == OCV_OK && image->choice)
         take_choice(image);
+    *unlisted = data.unlisted || status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND;
     return status;
 }
 
-/* Tag rules are tried only if the index has no variants. If the registry does not list tags, the
- * image stays as it is. */
+/* Tag rules are tried only if the index has no variants. If the registry does not list tags, or too
+ * many, the image stays as it is. */
 int image_open_by_rule(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
 {
     struct ocv_error failure = {0}, reason = {0};
@@ -186,10 +187,10 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
     bool may = ref && ref->tag && !ref->digest && (!rules || strcmp(rules, "off") != 0);
     bool asked = status == OCV_OK ? !ocv_index_has_variants(out->index)
                                   : status == OCV_ERR_NOT_FOUND && cli->registry;
-    int second = may && asked ? choose_tag(cli, out, &reason) : OCV_OK;
+    bool unlisted = false;
+    int second = may && asked ? choose_tag(cli, out, &unlisted, &reason) : OCV_OK;
     if (out->choice)
         return OCV_OK;
-    bool unlisted = second == OCV_ERR_DENIED || second == OCV_ERR_NOT_FOUND;
     if (unlisted && status == OCV_OK)
         cli_warn(cli, "%s is used unchanged, since its tags cannot be listed: %s", text,
                  reason.message);

@@ -84,7 +84,7 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
     struct tag_search look = {.wanted = reference->tag};
     if (!err || *err->hint || !cli->registry || !reference->tag || reference->digest)
         return;
-    int status = ocv_registry_tags(cli->registry, reference, add_tag, &look, &failure);
+    int status = rules_visit_tags(cli, reference, add_tag, &look, &failure);
     if (status == OCV_ERR_NOT_FOUND)
         snprintf(tags, sizeof(tags), "there is no repository %.200s on %.100s",
                  reference->repository, reference->host);

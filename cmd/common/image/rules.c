@@ -6,6 +6,7 @@
 #include "gen/datadir.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/paths.h"
 
 #include <stdlib.h>
@@ -142,6 +143,25 @@ void rules_tags_free(struct rules_tags *tags)
     *tags = (struct rules_tags){0};
 }
 
+int rules_visit_tags(struct cli *cli, const struct ocv_reference *reference,
+                     int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    int64_t end = ocv_clock_ms() + RULES_TAGS_S * 1000;
+    ocv_registry_deadline(cli->registry, RULES_TAGS_S * 1000);
+    int status = ocv_registry_tags(cli->registry, reference, visit, data, &local);
+    ocv_registry_deadline(cli->registry, 0);
+    if (status == OCV_ERR_NETWORK && ocv_clock_ms() >= end) {
+        status =
+            ocv_error_set(&local, OCV_ERR_NETWORK, "%s: the list of its tags is longer than %u s",
+                          reference->familiar, RULES_TAGS_S);
+        local.http_status = 504;
+    }
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
 struct visit {
     struct rules_tags *tags;
     struct ocv_error failure;
@@ -184,8 +204,13 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
 static int source_tags(void *data, int (*visit)(void *visit_data, const char *tag),
                        void *visit_data, struct ocv_error *err)
 {
-    const struct rules_source *s = data;
-    return ocv_registry_tags(s->cli->registry, s->reference, visit, visit_data, err);
+    struct rules_source *s = data;
+    struct ocv_error local = {0};
+    int status = rules_visit_tags(s->cli, s->reference, visit, visit_data, &local);
+    s->unlisted = status == OCV_ERR_DATA || local.http_status == 504;
+    if (status < 0 && err)
+        *err = local;
+    return status;
 }
 
 static int source_head(void *data, const char *tag, struct ocv_descriptor *out,
@@ -228,7 +253,7 @@ static void keep_config(void *data, const char *digest, const struct ocv_buffer 
 struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
                                    struct rules_source *data)
 {
-    *data = (struct rules_source){cli, reference};
+    *data = (struct rules_source){.cli = cli, .reference = reference};
     return (struct ocv_tag_source){.data = data,
                                    .tags = source_tags,
                                    .head = source_head,

@@ -22,6 +22,11 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
  *  (tags.d/authoring). For publishing only, never for pulling. `*added`: they were added. */
 int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                          bool *added, struct ocv_error *err) OCV_WARN_UNUSED;
+/** ocv_registry_tags for a choice or a hint: it ends after RULES_TAGS_S seconds in all. */
+#define RULES_TAGS_S 30u
+int rules_visit_tags(struct cli *cli, const struct ocv_reference *reference,
+                     int (*visit)(void *data, const char *tag), void *data,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** A repository's tags, sorted by byte. */
 struct rules_tags {
     char **list;
@@ -38,6 +43,7 @@ void rules_tags_free(struct rules_tags *tags);
 struct rules_source {
     struct cli *cli;
     const struct ocv_reference *reference;
+    bool unlisted; /* its tags are too many, take too long, or are no list */
 };
 struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
                                    struct rules_source *data);

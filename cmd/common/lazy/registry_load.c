@@ -13,6 +13,7 @@
 #define CALLS(X)                     \
     X(ocv_registry_new)              \
     X(ocv_registry_free)             \
+    X(ocv_registry_deadline)         \
     X(ocv_registry_head)             \
     X(ocv_registry_get)              \
     X(ocv_registry_get_blob)         \
@@ -145,6 +146,11 @@ void ocv_registry_free(struct ocv_registry *registry)
 {
     if (registry)
         calls.ocv_registry_free(registry);
+}
+
+void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms)
+{
+    calls.ocv_registry_deadline(registry, timeout_ms);
 }
 
 int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,

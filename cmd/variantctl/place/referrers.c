@@ -14,15 +14,12 @@ struct referrer_pages {
     char query[1024]; /* of the next page; empty: last page */
 };
 
-/* Link: </v2/...?query>; rel="next" */
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct referrer_pages *l = data;
-    const char *question = head->link ? strchr(head->link, '?') : NULL;
-    const char *end = question ? strchr(question, '>') : NULL;
-    l->query[0] = '\0';
-    if (end && (size_t)(end - question) < sizeof(l->query))
-        snprintf(l->query, sizeof(l->query), "%.*s", (int)(end - question - 1), question + 1);
+    const char *question = head->next ? strchr(head->next, '?') : NULL;
+    bool fits = question && strlen(question) < sizeof(l->query);
+    snprintf(l->query, sizeof(l->query), "%s", fits ? question + 1 : "");
     return 0;
 }
 

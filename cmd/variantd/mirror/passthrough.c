@@ -22,7 +22,7 @@ static void free_pass(struct refcounted *item)
     budget_release(p->held);
     ocv_buffer_free(&p->body);
     ocv_buffer_free(&p->query);
-    free(p->list_link);
+    free(p->list_next);
     if (p->stream)
         stream_put(p->stream);
     if (p->fd >= 0)
@@ -214,16 +214,15 @@ void passthrough_stop_all(struct mirror *m)
 
 /* The next page is asked for here: same path, upstream's query, our `ns`. */
 static bool add_link(struct MHD_Response *response, const struct mirror_request *r,
-                     const char *link)
+                     const char *next)
 {
     char line[4096];
-    const char *end = *link == '<' ? strchr(link, '>') : NULL;
-    const char *query = end ? memchr(link, '?', (size_t)(end - link)) : NULL;
-    if (!query || strspn(query, "?&=%-._~+:/0123456789abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ") < (size_t)(end - query))
+    const char *query = strchr(next, '?');
+    if (!query || query[strspn(query, "?&=%-._~+:/0123456789abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
         return true;
-    int n = snprintf(line, sizeof(line), "<%s%.*s%s%s>; rel=\"next\"", r->url, (int)(end - query),
-                     query, r->ns ? "&ns=" : "", r->ns ? r->ns : "");
+    int n = snprintf(line, sizeof(line), "<%s%s%s%s>; rel=\"next\"", r->url, query,
+                     r->ns ? "&ns=" : "", r->ns ? r->ns : "");
     return n < 0 || n >= (int)sizeof(line) ||
            MHD_add_response_header(response, "Link", line) == MHD_YES;
 }
@@ -240,8 +239,8 @@ static bool add_headers(struct MHD_Response *response, const struct mirror_reque
         ok = MHD_add_response_header(response, "Docker-Content-Digest", digest) == MHD_YES;
     if (ok && h->filters[0])
         ok = MHD_add_response_header(response, "OCI-Filters-Applied", h->filters) == MHD_YES;
-    if (ok && p->list_link)
-        ok = add_link(response, r, p->list_link);
+    if (ok && p->list_next)
+        ok = add_link(response, r, p->list_next);
     if (ok && p->kind == ROUTE_BLOB)
         ok = MHD_add_response_header(response, "Accept-Ranges", "bytes") == MHD_YES;
     if (ok && h->status == 206 && h->range_start >= 0) {

@@ -34,7 +34,7 @@ struct passthrough {
     bool arrived;
     struct lookup_result *no; /* the reason of a failure, or NULL */
     struct ocv_stream_head head;
-    char *list_link;
+    char *list_next;
     struct ocv_buffer body;
     struct stream *stream;
     struct ocv_stream *question; /* while a registry is asked, else NULL */

@@ -120,8 +120,8 @@ static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct passthrough *p = data;
     p->head = *head;
-    p->head.link = NULL;
-    p->list_link = head->link ? strdup(head->link) : NULL;
+    p->head.next = NULL;
+    p->list_next = head->next ? strdup(head->next) : NULL;
     if (!check_document(p))
         return -1;
     if (!passthrough_streams(p))

@@ -17,7 +17,8 @@ struct tag_question {
     const struct mirror *mirror;
     const struct source *from;
     const struct ocv_reference *reference;
-    size_t read; /* configurations read from this registry */
+    size_t read;   /* configurations read from this registry */
+    bool unlisted; /* its tags are too many, or are no list */
 };
 
 /* What is kept of an image's configuration. */
@@ -29,9 +30,11 @@ struct config {
 static int list_tags(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
                      struct ocv_error *err)
 {
-    const struct tag_question *a = data;
-    return ocv_registry_tags(client_registry(a->from->client), a->reference, visit, visit_data,
-                             err);
+    struct tag_question *a = data;
+    int status =
+        ocv_registry_tags(client_registry(a->from->client), a->reference, visit, visit_data, err);
+    a->unlisted = status == OCV_ERR_DATA;
+    return status;
 }
 
 static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
@@ -204,7 +207,7 @@ int rules_find(const struct mirror *mirror, const struct source *from,
     if (!from->client) /* a layout: all its names are there intentionally */
         return OCV_OK;
     int status = ocv_tag_choice_new(mirror->rules, reference, &source, &choice, &reason);
-    if (status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND) { /* no list of tags */
+    if (status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND || asked.unlisted) {
         log_line(LOG_LEVEL_INFO, "%s: no choice by tag rules: %s", reference->name, reason.message);
         return OCV_OK;
     }

@@ -206,8 +206,9 @@ struct ocv_stream_head {
         digest[OCV_DIGEST_MAX]; /**< of a document: checked where it is known and there is a body */
     char etag[256];
     char filters[256]; /**< OCI-Filters-Applied */
-    const char *link;  /**< Link, borrowed for the call, or NULL */
-    int64_t size;      /**< of the body; with HEAD of the one that a GET would bring */
+    const char
+        *next;    /**< of a list: where its next page is (Link), borrowed for the call, or NULL */
+    int64_t size; /**< of the body; with HEAD of the one that a GET would bring */
     int64_t range_start, range_end, range_total; /**< Content-Range */
 };
 /** A request that is passed on. Zero-initialise; strings are borrowed. */
@@ -243,8 +244,8 @@ struct ocv_stream {
 OCV_API int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Tags of a repository in the registry's order, over all pages; at most OCV_TAGS_MAX, else
- *  OCV_ERR_DATA. A non-zero return of `visit` stops and is returned. */
+/** Tags of a repository in the registry's order, over all pages, until one comes a second time; at
+ *  most OCV_TAGS_MAX, else OCV_ERR_DATA. A non-zero return of `visit` stops and is returned. */
 #define OCV_TAGS_MAX 100000u
 OCV_API int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
                               int (*visit)(void *data, const char *tag), void *data,

@@ -6,7 +6,7 @@ static long gathered; /* bytes, of every blob; 0: they are given as they come */
 
 struct seen {
     struct ocv_stream_head head;
-    char link[256];
+    char next[256];
     unsigned heads;
     int64_t bytes;
     int64_t stop_at; /* body() stops there; 0: never */
@@ -18,7 +18,7 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     struct seen *seen = data;
     ck_assert_int_eq(seen->bytes, 0);
     seen->head = *head;
-    snprintf(seen->link, sizeof(seen->link), "%s", head->link ? head->link : "");
+    snprintf(seen->next, sizeof(seen->next), "%s", head->next ? head->next : "");
     seen->heads++;
     return 0;
 }

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Lists of tags that come in other ways than our own registry's, as tag rules and hints read them.
+
+load ../harness
+load ../images
+load ../variantd
+
+IMAGE=ghcr.io/immich-app/immich-machine-learning
+
+setup_file()
+{
+    state_start
+    require python3 jq curl
+    export OCV_DATADIR=$OCV_TOP/plugins
+    mkimage "$STATE/layout" v2.4.0 --label build=cpu
+    mkimage "$STATE/layout" v2.4.0-cuda --label build=cuda --layer 30000
+    CPU=$(jq -r '.manifests[0].digest' "$STATE/layout/index.json")
+    CUDA=$(jq -r '.manifests[1].digest' "$STATE/layout/index.json")
+    export CPU CUDA
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# start_lists NAME RULE,...: a registry with these answers to requests for the list
+start_lists()
+{
+    start_rules "$1" "$STATE/layout" <<<"[$2, {\"path\": \"/tags/list\", \"status\": 404}, {\"path\": \"\", \"layout\": true}]"
+    printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$RULES" >"$STATE/$1.yaml"
+    CONFIG=$STATE/$1.yaml
+}
+
+chosen()
+{
+    run -0 --separate-stderr "$VPULL" --print-ref --config "$CONFIG" --profile "$PROFILES/h100.json" "$IMAGE:v2.4.0"
+    [ "$output" = "$IMAGE@$1" ]
+}
+
+# everyone_chooses_cuda: vpull, and variantd
+everyone_chooses_cuda()
+{
+    chosen "$CUDA"
+    start_variantd "lists-$1" --config "$CONFIG" --tag-rules on --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/${IMAGE#*/}/manifests/v2.4.0?ns=ghcr.io"
+    [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+    stop_daemon "lists-$1"
+}
+
+FIRST='"body": {"name": "x", "tags": ["v2.4.0"]}'
+SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
+
+@test "the next page may be in any link of any header" {
+    start_lists links "$SECOND, {\"path\": \"/tags/list\", $FIRST, \"headers\": [[\"Link\", \"</v2/x>; rel=first, </v2/y?last=one>; rel=prev\"],
+        [\"Link\", \"</v2/z>; rel=last, <?last=two>; title=\\\"a, b\\\"; rel=\\\"prefetch next\\\"\"]]}"
+    everyone_chooses_cuda links
+    run -0 "$VARIANTCTL" tags plan --config "$CONFIG" "$IMAGE"
+    [[ $output == *v2.4.0-cuda* ]]
+}
+
+@test "a registry that refuses the size of a page is asked without one" {
+    local refusal
+    for refusal in 400 416 422; do
+        start_lists "size-$refusal" "$SECOND, {\"path\": \"n=\", \"status\": $refusal}, {\"path\": \"/tags/list\", $FIRST, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}}"
+        everyone_chooses_cuda "size-$refusal"
+    done
+}
+
+@test "a list that turns in circles ends where it was before" {
+    start_lists circle "{\"path\": \"last=two\", \"body\": {\"tags\": [\"v2.4.0-cuda\"]}, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}},
+        {\"path\": \"/tags/list\", $FIRST, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}}"
+    everyone_chooses_cuda circle
+    [ "$(grep -c 'tags/list' "$RULES_LOG")" -le 6 ]
+    # the address of the next page is another one each time, and the page is not
+    start_lists spiral "{\"path\": \"last=one&$\", \"times\": 3, $FIRST, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}},
+        {\"path\": \"last=one\", \"times\": 3, $FIRST, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}}, {\"path\": \"last=two\", \"status\": 500},
+        {\"path\": \"/tags/list\", $FIRST, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}}"
+    chosen "$CPU"
+    run ! grep last=two "$RULES_LOG"
+}
+
+@test "more tags than are read: what was asked for is pulled, with a warning" {
+    start_lists many "{\"path\": \"/tags/list\", \"body\": $(jq -nc '{tags: [range(100001) | "commit-\(.)"]}')}"
+    chosen "$CPU"
+    [[ $stderr == *"$IMAGE:v2.4.0 is used unchanged, since its tags cannot be listed: $IMAGE has more than 100000 tags"* ]]
+    # in variantd containerd's own pull follows
+    start_variantd many-tags --config "$CONFIG" --tag-rules on --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/${IMAGE#*/}/manifests/v2.4.0?ns=ghcr.io"
+    [ "$code" = 404 ]
+    grep -q "no choice by tag rules: $IMAGE has more than 100000 tags" "$STATE/log/many-tags"
+    # a list that is none
+    start_lists garbage '{"path": "/tags/list", "body": "[]"}'
+    chosen "$CPU"
+    [[ $stderr == *"cannot be listed: $IMAGE: the list of tags is malformed"* ]]
+}
