@@ -69,11 +69,17 @@ static void fill_descriptor(struct ocv_descriptor *out, const char *type, const 
     out->size = size;
 }
 
-/* Is the head enough to know what is there? */
-static bool head_tells(const struct ocv_response *r)
+bool ocv_head_refused(const struct ocv_error *err)
+{
+    return err->http_status >= 400 && err->status != OCV_ERR_INTERRUPTED &&
+           err->status != OCV_ERR_NOMEM;
+}
+
+/* Is the head enough to know what is there, and may it be true? */
+static bool head_tells(const struct ocv_response *r, const char *digest)
 {
     return r->content_type[0] && ocv_digest_known(r->digest) && r->content_length > 0 &&
-           !r->encoded;
+           !r->encoded && (!digest || !strcmp(digest, r->digest));
 }
 
 int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
@@ -87,24 +93,20 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
         status = document_init(&d, registry, reference, "manifests", object, &local);
     if (status == OCV_OK) {
         d.exchange.method = "HEAD";
+        d.exchange.has_get = true;
         d.exchange.accept = ACCEPT;
         d.exchange.body_max = OCV_ERROR_BODY_MAX; /* no body: its length is the manifest's */
         status = ocv_exchange_run(&d.exchange, &local);
     }
     const struct ocv_response *r = &d.exchange.transfer.response;
-    bool ask =
-        status == OCV_OK ? !head_tells(r) : local.http_status == 405 || local.http_status == 501;
-    if (status == OCV_OK && !ask) {
-        if (reference->digest && strcmp(reference->digest, r->digest))
-            status = ocv_error_set(&local, OCV_ERR_MISMATCH, "%s: %s answers with %s", d.what,
-                                   reference->host, r->digest);
-        else
-            fill_descriptor(out, r->content_type, r->digest, r->content_length);
-    }
+    bool ask = status == OCV_OK ? !head_tells(r, reference->digest) : ocv_head_refused(&local);
+    if (status == OCV_OK && !ask)
+        fill_descriptor(out, r->content_type, r->digest, r->content_length);
     document_free(&d);
     if (ask) {
         struct ocv_buffer body;
         ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        local = (struct ocv_error){0};
         status = ocv_registry_get(registry, reference, NULL, &body, out, &local);
         ocv_buffer_free(&body);
     }
@@ -156,14 +158,15 @@ static size_t own_type(const char *p, const char *end, const char **out)
     return 0;
 }
 
-/* Some servers type every file as JSON or bytes: the document's own word is better then. */
+/* Some servers type every file as JSON, bytes or text: the document's own word is better then. */
 static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
 {
-    const char *generic[] = {"", "application/json", "application/octet-stream", "text/plain"};
-    bool unknown = false;
-    for (size_t i = 0; i < sizeof(generic) / sizeof(*generic); i++)
-        unknown = unknown || !strcmp(type, generic[i]);
-    if (!unknown || !body->len)
+    const char *types[] = {OCV_MEDIA_TYPE_INDEX, OCV_MEDIA_TYPE_DOCKER_LIST,
+                           OCV_MEDIA_TYPE_MANIFEST, OCV_MEDIA_TYPE_DOCKER_MANIFEST};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (!strcmp(type, types[i]))
+            return;
+    if (!body->len)
         return;
     char found[256];
     const char *own;

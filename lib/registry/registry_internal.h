@@ -226,6 +226,7 @@ struct ocv_exchange {
     const struct ocv_upload *upload; /* body of a PUT, or an empty one of a POST; may be NULL */
     const char *if_match;            /* or NULL */
     bool once;                       /* never retried: the server may have begun to act */
+    bool has_get;                    /* a HEAD whose refusal is answered with GET, not a retry */
     size_t body_max;                 /* of a document */
     long buffer_size;                /* curl's receive buffer */
     bool guard;                      /* check the address of the very first hop, too */
@@ -300,6 +301,8 @@ void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *regis
 void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *registry);
 /** The target of the first link of a Link header whose relation is "next"; 0: there is none. */
 size_t ocv_link_next(const char *text, size_t len, const char **target);
+/** Some servers refuse HEAD and serve GET. Is this failure of a HEAD such an answer? */
+bool ocv_head_refused(const struct ocv_error *err);
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 

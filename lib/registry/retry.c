@@ -232,7 +232,7 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
     /* a signed URL may have expired on the way: the registry gives a new one */
     if (!at_home && (r->status == 401 || r->status == 403) && !x->restarts++)
         again = true;
-    if (again && wait_and_retry(x, asked))
+    if (again && !x->has_get && wait_and_retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
     if (again && asked > 0)

@@ -68,7 +68,26 @@ static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, str
         return ocv_error_set(err, OCV_ERR_NETWORK,
                              "%s: a part was sent though the whole was requested", s->what);
     head->status = 200;
-    return s->request->head_only ? OCV_OK : check_head(s, head, err);
+    return !strcmp(s->exchange.method, "HEAD") ? OCV_OK : check_head(s, head, err);
+}
+
+/* The head of a GET, which is checked as any document. */
+static int run_get_instead(struct ocv_streaming *s, struct ocv_error *err)
+{
+    struct ocv_exchange *x = &s->exchange;
+    const struct ocv_exchange asked = *x;
+    ocv_exchange_free(x);
+    *x = (struct ocv_exchange){.registry = asked.registry,
+                               .host = asked.host,
+                               .what = asked.what,
+                               .kind = asked.kind,
+                               .method = "GET",
+                               .path = asked.path,
+                               .accept = asked.accept,
+                               .repository = asked.repository,
+                               .if_none_match = asked.if_none_match,
+                               .body_max = asked.body_max};
+    return ocv_exchange_run(x, err);
 }
 
 static int run_document(struct ocv_streaming *s, struct ocv_error *err)
@@ -79,7 +98,12 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     struct ocv_stream_head head;
     x->kind = q->kind == OCV_STREAM_MANIFEST ? "manifest" : "list";
     x->body_max = OCV_MANIFEST_MAX;
+    x->has_get = q->head_only && q->kind == OCV_STREAM_MANIFEST;
     int status = ocv_exchange_run(x, &local);
+    if (status < 0 && x->has_get && ocv_head_refused(&local)) {
+        local = (struct ocv_error){0};
+        status = run_get_instead(s, &local);
+    }
     ocv_stream_fill(&head, &x->transfer.response);
     bool unchanged = q->if_none_match && local.http_status == 304;
     if (unchanged)
@@ -89,7 +113,7 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     if (status == OCV_OK)
         status = ocv_stream_give_head(s, &head, &local);
     const struct ocv_buffer *body = &x->transfer.body;
-    if (status == OCV_OK && !unchanged && body->len && q->body &&
+    if (status == OCV_OK && !unchanged && !q->head_only && body->len && q->body &&
         q->body(q->data, body->data, body->len))
         status = ocv_stream_stopped(&local);
     if (status < 0 && err)

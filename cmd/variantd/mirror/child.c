@@ -70,11 +70,11 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
     if (status == OCV_OK && !body) {
         metrics_upstream(l->mirror->metrics, "head");
         status = upstream_head(&l->from, &reference, NULL, &head, err);
-        /* a HEAD that is unsupported or incomplete, or has a file server's type: fetch the bytes */
-        body = status == OCV_ERR_UNSUPPORTED ||
-               (status == OCV_OK && (strcmp(head.descriptor.media_type, wanted->media_type) != 0 ||
-                                     head.descriptor.size < 0));
-        status = body ? OCV_OK : status;
+        /* a HEAD that says something else, or nothing: the bytes tell */
+        const struct ocv_descriptor *said = &head.descriptor;
+        body = status == OCV_OK &&
+               (strcmp(said->media_type, wanted->media_type) != 0 || said->size != wanted->size ||
+                (*said->digest && strcmp(said->digest, digest) != 0));
     }
     if (status == OCV_OK && body) {
         metrics_upstream(l->mirror->metrics, "get");

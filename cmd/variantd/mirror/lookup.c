@@ -87,15 +87,13 @@ static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struc
         return status;
     metrics_upstream(l->mirror->metrics, "head");
     status = upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL, &head, err);
-    if (status < 0 && status != OCV_ERR_UNSUPPORTED)
+    if (status < 0)
         return status;
     if (status == OCV_OK && head.unchanged && known) {
         atomic_store(&known->validated_ms, ocv_clock_ms());
         *out = refcounted_ref(known);
         return OCV_OK;
     }
-    if (status == OCV_ERR_UNSUPPORTED)
-        head = (struct head){0};
     *out = remember_tag(l, &head);
     return *out ? OCV_OK : ocv_error_nomem(err);
 }

@@ -51,7 +51,7 @@ static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
     return status;
 }
 
-/* A registry without HEAD, or without digests in its answers, is asked for the bytes. */
+/* A registry without digests in its answers is asked for the bytes. */
 static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct tag_question *a = data;
@@ -62,7 +62,7 @@ static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, str
     tagged.digest = NULL;
     int status = upstream_head(a->from, &tagged, NULL, &seen, err);
     *out = seen.descriptor;
-    if (status != OCV_ERR_UNSUPPORTED && (status < 0 || *seen.descriptor.digest))
+    if (status < 0 || *seen.descriptor.digest)
         return status;
     status = upstream_get(a->from, &tagged, NULL, &document, err);
     if (status == OCV_OK)

@@ -355,13 +355,7 @@ int upstream_head(const struct source *from, const struct ocv_reference *referen
         .head = on_head,
         .data = out,
     };
-    struct ocv_error local = {0};
-    int status = ocv_registry_stream(from->client->registry, &question, &local);
-    if (status < 0 && (local.http_status == 405 || local.http_status == 501))
-        status = local.status = OCV_ERR_UNSUPPORTED;
-    if (status < 0 && err)
-        *err = local;
-    return status;
+    return ocv_registry_stream(from->client->registry, &question, err);
 }
 
 static void free_document(struct refcounted *item)

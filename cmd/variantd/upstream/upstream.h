@@ -64,8 +64,8 @@ struct source {
     const struct upstream *upstream;
     struct client *client; /**< NULL for layouts */
 };
-/** HEAD of the reference's digest, else its tag. `etag` may be NULL. OCV_ERR_UNSUPPORTED if the
- *  registry does not support HEAD. */
+/** HEAD of the reference's digest, else its tag; GET where the registry refuses that. `etag` may be
+ *  NULL. */
 int upstream_head(const struct source *from, const struct ocv_reference *reference,
                   const char *etag, struct head *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** GET a manifest and verify it. `digest` NULL: the reference's digest, else its tag. */

@@ -156,7 +156,7 @@ OCV_API int ocv_registry_ping(struct ocv_registry *registry, const char *host, b
                               enum ocv_registry_access *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** HEAD of a manifest by the reference's digest, else its tag. Falls back to GET where a registry
- *  gives no digest. One small request when tokens are cached. */
+ *  refuses HEAD, or gives no digest or another one. One small request when tokens are cached. */
 OCV_API int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
                               struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** GET of a manifest or index. `digest` (may be NULL) overrides the reference's tag and digest and
@@ -218,7 +218,7 @@ struct ocv_stream {
         *reference;            /**< host and repository; its tag and digest are unused */
     const char *object;        /**< tag or digest; NULL for the list of tags */
     const char *query;         /**< escaped, without "?"; or NULL */
-    bool head_only;            /**< HEAD instead of GET */
+    bool head_only;            /**< HEAD instead of GET; of a manifest GET, where HEAD is refused */
     const char *accept;        /**< NULL: all manifests and indexes */
     const char *range;         /**< of a blob: a Range header's value; NULL: all of it */
     const char *if_none_match; /**< an ETag; a 304 is not an error then */

@@ -105,3 +105,41 @@ everyone_gets()
     everyone_gets
     run -1 grep /token "$RULES_LOG"
 }
+
+@test "a registry that refuses HEAD, for whatever reason, and serves GET" {
+    local refusal
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    for refusal in 400 401 403 404 405 429 500 503; do
+        start_rules "head-$refusal" "$STATE/layout" <<<'[{"method": "HEAD", "path": "", "status": '"$refusal"'}, {"path": "", "layout": true}]'
+        everyone_gets
+        # containerd's own HEAD of the child
+        start_variantd "refusing-$refusal" --registry "$RULES=http://$RULES" --profile "$PROFILES/h100.json"
+        ask HEAD "/proxy/v2/demo/app/manifests/$CUDA?ns=$RULES"
+        [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+        stop_daemon "refusing-$refusal"
+    done
+    # the second pull: one HEAD, no pause
+    : >"$RULES_LOG"
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$RULES/demo/app:app"
+    [ "$(cut -d' ' -f1 "$RULES_LOG" | tr '\n' ' ')" = "HEAD GET " ]
+}
+
+@test "what HEAD says of a manifest is missing or wrong" {
+    local name
+    local -A wrong=([type]='"Content-Type": "text/html"' [no-type]='"Content-Type": null' [no-digest]='"Docker-Content-Digest": null'
+        [digest]='"Docker-Content-Digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000"'
+        [length]='"Content-Length": "7"' [no-length]='"Content-Length": null')
+    for name in "${!wrong[@]}"; do
+        start_rules "wrong-$name" "$STATE/layout" <<<'[{"method": "HEAD", "path": "", "layout": true, "headers": {'"${wrong[$name]}"'}}, {"path": "", "layout": true}]'
+        everyone_gets
+    done
+}
+
+@test "what GET says of a manifest is missing, or no type of a manifest" {
+    local name
+    local -A wrong=([type]='"Content-Type": "text/html; charset=utf-8"' [no-type]='"Content-Type": null' [no-digest]='"Docker-Content-Digest": null')
+    for name in "${!wrong[@]}"; do
+        start_rules "get-$name" "$STATE/layout" <<<'[{"path": "", "layout": true, "headers": {'"${wrong[$name]}"'}}]'
+        everyone_gets
+    done
+}
