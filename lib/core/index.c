@@ -127,7 +127,7 @@ static int read_root(struct ocv_index *index, const char *media_type, const void
         return ocv_error_set(err, OCV_ERR_DATA, "this is an image manifest, not an index");
     const json_t *manifests = json_object_get(index->root, "manifests");
     const json_t *annotations = json_object_get(index->root, "annotations");
-    if (!json_is_array(manifests))
+    if (manifests && !json_is_array(manifests))
         return ocv_error_set(err, OCV_ERR_DATA, "index: 'manifests' is not a list");
     if (annotations && !json_is_object(annotations) && !json_is_null(annotations))
         return ocv_error_set(err, OCV_ERR_DATA, "index: annotations is not an object");

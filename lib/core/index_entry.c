@@ -41,6 +41,7 @@ static const char *const reject_names[OCV_REJECT_MAX] = {
     [OCV_REJECT_NOT_REQUESTED] = "not-requested",
     [OCV_REJECT_FOREIGN_ARCHITECTURE] = "foreign-architecture",
     [OCV_REJECT_REQUIREMENT] = "requirement",
+    [OCV_REJECT_MALFORMED] = "malformed",
 };
 
 const char *ocv_reject_name(enum ocv_reject code)
@@ -209,22 +210,37 @@ static int read_variant(struct ocv_index *index, struct ocv_entry *entry, const 
     return OCV_OK;
 }
 
+static int read_shape(struct ocv_index *index, struct ocv_entry *entry, const json_t *object,
+                      struct ocv_error *err)
+{
+    const json_t *annotations = json_object_get(object, "annotations");
+    int status =
+        ocv_json_descriptor(object, "entry", &entry->media_type, &entry->digest, &entry->size, err);
+    if (status == OCV_OK)
+        status = read_platform(index, json_object_get(object, "platform"), entry, "entry", err);
+    if (status == OCV_OK && annotations && !json_is_object(annotations))
+        status = ocv_error_set(err, OCV_ERR_DATA, "entry: annotations is not an object");
+    return status;
+}
+
 int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object,
                          struct ocv_properties **set, struct ocv_error *err)
 {
     struct ocv_entry *entry = &index->entries[i];
-    char what[64];
-    snprintf(what, sizeof(what), "index: entry %zu", i);
+    struct ocv_error local = {0};
     entry->position = i;
-    int status =
-        ocv_json_descriptor(object, what, &entry->media_type, &entry->digest, &entry->size, err);
-    if (status == OCV_OK)
-        status = read_platform(index, json_object_get(object, "platform"), entry, what, err);
-    if (status < 0)
+    int status = read_shape(index, entry, object, &local);
+    if (status == OCV_ERR_DATA) { /* it loses itself, not the index */
+        *entry = (struct ocv_entry){
+            .position = i, .kind = OCV_ENTRY_NON_VARIANT, .media_type = "", .digest = ""};
+        return ocv_index_reject_entry(index, entry, OCV_REJECT_MALFORMED, local.message, err);
+    }
+    if (status < 0) {
+        if (err)
+            *err = local;
         return status;
+    }
     const json_t *annotations = json_object_get(object, "annotations");
-    if (annotations && !json_is_object(annotations) && !json_is_null(annotations))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: annotations is not an object", what);
     entry->code = skip_code(entry, object, annotations);
     return read_variant(index, entry, annotations, set, err);
 }

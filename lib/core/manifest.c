@@ -52,16 +52,23 @@ int ocv_document_kind_of(const json_t *root, const char *media_type, enum ocv_do
     bool layers = json_object_get(root, "layers") != NULL;
     if (manifests && layers)
         return ocv_error_set(err, OCV_ERR_DATA, "document has both 'manifests' and 'layers'");
+    const char *body_type = NULL;
+    int status = ocv_json_string(root, "document", "mediaType", &body_type, err);
+    if (status < 0)
+        return status;
+    if (!manifests && !layers) { /* an empty list may be left out where the type is given */
+        const char *type = body_type ? body_type : media_type ? media_type : "";
+        size_t len = bare_type(&type);
+        manifests = kind_of_type(type, len) == (int)OCV_DOCUMENT_INDEX;
+        layers = kind_of_type(type, len) == (int)OCV_DOCUMENT_MANIFEST &&
+                 json_object_get(root, "config") != NULL;
+    }
     if (!manifests && !layers)
         return ocv_error_set(err, OCV_ERR_DATA,
                              json_object_get(root, "fsLayers")
                                  ? "Docker schema 1 manifests are not supported"
                                  : "document is neither an image index nor an image manifest");
     enum ocv_document_kind kind = manifests ? OCV_DOCUMENT_INDEX : OCV_DOCUMENT_MANIFEST;
-    const char *body_type = NULL;
-    int status = ocv_json_string(root, "document", "mediaType", &body_type, err);
-    if (status < 0)
-        return status;
     if (body_type && kind_of_type(body_type, strlen(body_type)) != (int)kind)
         return ocv_error_set(err, OCV_ERR_DATA, "document says '%.200s' but holds '%s'", body_type,
                              manifests ? "manifests" : "layers");
@@ -132,7 +139,7 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
     if (json_integer_value(json_object_get(root, "schemaVersion")) != 2)
         return ocv_error_set(err, OCV_ERR_DATA, "manifest: schemaVersion is not 2");
     const json_t *layers = json_object_get(root, "layers");
-    if (!json_is_array(layers))
+    if (layers && !json_is_array(layers))
         return ocv_error_set(err, OCV_ERR_DATA, "manifest: 'layers' is not an array");
     size_t n = json_array_size(layers);
     if (n > LAYERS_MAX)

@@ -216,7 +216,7 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
         const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
         struct ocv_descriptor descriptor;
         if (entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE ||
-            entry->code == OCV_REJECT_DIGEST_ALGORITHM)
+            entry->code == OCV_REJECT_DIGEST_ALGORITHM || entry->code == OCV_REJECT_MALFORMED)
             continue;
         status = child_descriptor(entry, &descriptor, err);
         if (status == OCV_OK)

@@ -36,7 +36,9 @@ static int take_page(const struct ocv_buffer *body, const char *what, json_t *ou
         json_loadb(body->data ? body->data : "", body->len, JSON_REJECT_DUPLICATES, NULL);
     json_t *list = json_object_get(root, "manifests");
     int status = OCV_OK;
-    if (!json_is_array(list))
+    if (json_is_null(list)) /* Go's empty list */
+        (void)0;
+    else if (!json_is_array(list))
         status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
     else if (json_array_extend(out, list) < 0)
         status = ocv_error_nomem(err);

@@ -44,6 +44,22 @@ static int load_any(const char *what, const char *text, size_t len, json_t **out
     return OCV_OK;
 }
 
+void ocv_json_drop_null(json_t *json)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    size_t i;
+    json_object_foreach_safe(json, next, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(json, key);
+        else
+            ocv_json_drop_null(value);
+    }
+    json_array_foreach(json, i, value) ocv_json_drop_null(value);
+}
+
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err)
 {
@@ -54,8 +70,11 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     json_t *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
     if (nomem)
         return ocv_error_nomem(err);
-    if (!json)
-        return load_any(what, text, bytes ? len : 0, out, err);
+    int status = json ? OCV_OK : load_any(what, text, bytes ? len : 0, &json, err);
+    if (status < 0)
+        return status;
+    if (memmem(text, len, "null", 4))
+        ocv_json_drop_null(json);
     *out = json;
     return OCV_OK;
 }

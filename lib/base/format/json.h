@@ -8,9 +8,12 @@
 
 #include <jansson.h>
 
-/** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index"). */
+/** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index").
+ *  Members that are null are left out, at every level: Go writes empty lists and pointers so. */
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Leave out the members that are null, at every level. */
+void ocv_json_drop_null(json_t *json);
 /** A plain object as jansson would read it with JSON_REJECT_DUPLICATES
  * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
  * ran out. */

@@ -63,6 +63,7 @@ enum ocv_reject {
     OCV_REJECT_FOREIGN_ARCHITECTURE,  /**< "foreign-architecture": a variant for another
                                            architecture than the profile's */
     OCV_REJECT_REQUIREMENT, /**< "requirement": it fits, but does not use what is required */
+    OCV_REJECT_MALFORMED,   /**< "malformed": no descriptor, or a platform of another shape */
     OCV_REJECT_MAX
 };
 /** The code's text, e.g. "value-unsupported". Never NULL. */
@@ -89,8 +90,8 @@ struct ocv_entry {
 
 struct ocv_index;
 /** Parse index bytes. `media_type`: Content-Type or NULL. The bytes may be freed afterwards.
- *  Not an index, duplicate keys, malformed digest, negative size, over a limit: OCV_ERR_DATA.
- *  Malformed entries are kept with their code. */
+ *  Not an index, duplicate keys, over a limit: OCV_ERR_DATA. Malformed entries are kept with their
+ *  code; those without a proper descriptor have empty texts and no size. */
 OCV_API int ocv_index_parse(const void *bytes, size_t len, const char *media_type,
                             struct ocv_index **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** An index of one non-variant entry without platform, for an image manifest that stands alone. Its

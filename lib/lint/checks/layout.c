@@ -37,7 +37,8 @@ static void check_types(struct ocv_lint *lint)
     }
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        if (entry->code == OCV_REJECT_MEDIA_TYPE || is_docker(entry->media_type) == docker)
+        if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_MALFORMED ||
+            is_docker(entry->media_type) == docker)
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_MEDIA_TYPES_MIXED, i, "/mediaType", "%.200s in %.200s",
                           entry->media_type, type);
@@ -50,6 +51,12 @@ static void check_types(struct ocv_lint *lint)
 static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     const json_t *object = ocv_lint_entry_json(lint, i);
+    if (entry->code == OCV_REJECT_MALFORMED) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "", "%s", entry->detail);
+        ocv_lint_hint(lint, "write the index again without the entry: readers leave it out, or "
+                            "refuse the index");
+        return;
+    }
     if (entry->code == OCV_REJECT_NESTED) {
         ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
         ocv_lint_hint(lint,

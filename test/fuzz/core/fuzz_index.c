@@ -11,6 +11,8 @@ static void check(const struct ocv_index *index)
 {
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
+        if (e->code == OCV_REJECT_MALFORMED && !*e->digest && e->detail && !e->n_properties)
+            continue;
         if (!ocv_digest_wellformed(e->digest) || e->size < 0 || e->position != i)
             abort();
         if (!ocv_index_find_digest(index, e->digest))
@@ -34,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(index);
     else if (!err.message[0])
         abort();
-    if (ocv_index_parse(data, size, OCV_MEDIA_TYPE_INDEX, &typed, &err) == OCV_OK && !index)
-        abort(); /* a Content-Type can only contradict */
+    if (ocv_index_parse(data, size, OCV_MEDIA_TYPE_INDEX, &typed, &err) == OCV_OK && !index &&
+        ocv_index_count(typed))
+        abort(); /* a Content-Type can only contradict, or stand for a list that is left out */
     return 0;
 }

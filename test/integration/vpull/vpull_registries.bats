@@ -143,3 +143,20 @@ everyone_gets()
         everyone_gets
     done
 }
+
+@test "null members, as Go writes them, and a malformed entry that loses itself" {
+    local index name
+    index=$STATE/layout/blobs/sha256/$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .digest[7:]' "$STATE/layout/index.json")
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    local -A edits=([null]='.subject = null | .artifactType = null | .manifests[] |= (.urls = null | .data = null | .platform["os.version"] = null | .platform["os.features"] = null)'
+        [entry]='.manifests = [{size: 7}, {mediaType: 7}, null, (.manifests[0] | .size = 1.5)] + .manifests')
+    for name in "${!edits[@]}"; do
+        start_rules "json-$name" "$STATE/layout" <<<"[{\"path\": \"/manifests/app$\", \"body\": $(jq -c "${edits[$name]}" "$index"),
+            \"headers\": {\"Content-Type\": \"application/vnd.oci.image.index.v1+json\"}}, {\"path\": \"\", \"layout\": true}]"
+        everyone_gets
+    done
+    # the lint rule for it
+    jq -c "${edits[entry]}" "$index" >"$BATS_TEST_TMPDIR/index.json"
+    run -5 "$VARIANTCTL" lint --index "$BATS_TEST_TMPDIR/index.json"
+    [[ $output == *"manifests[0]: entry has no mediaType [OCV516"* ]]
+}

@@ -46,23 +46,13 @@ static const struct {
     {"{'manifests':[],'manifests':[]}", NULL, OCV_ERR_DATA},
     {ENTRY(T "," D ",'size':1,'size':1"), NULL, OCV_ERR_DATA},
     {ENTRY(T "," D ",'size':1,'annotations':{'a':'1','a':'1'}"), NULL, OCV_ERR_DATA},
-    {"{'manifests':[7]}", NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':-1"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':1.0"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':'1'"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':9223372036854775808"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D), NULL, OCV_ERR_DATA},
-    {ENTRY(T ",'size':1"), NULL, OCV_ERR_DATA},
-    {ENTRY(D ",'size':1"), NULL, OCV_ERR_DATA},
-    {ENTRY(T ",'digest':'sha256:abc','size':1"), NULL, OCV_ERR_DATA},
-    {ENTRY(T ",'digest':'../x','size':1"), NULL, OCV_ERR_DATA},
-    {ENTRY(T ",'digest':7,'size':1"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':1,'platform':7"), NULL, OCV_ERR_DATA},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_INDEX "'}", NULL, OCV_OK},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_INDEX "','manifests':null}", NULL, OCV_OK},
+    {"{'manifests':null}", OCV_MEDIA_TYPE_INDEX, OCV_OK},
+    {"{'manifests':null}", NULL, OCV_ERR_DATA},
+    {"{'manifests':[],'layers':null}", NULL, OCV_OK},
+    {"{'mediaType':null,'manifests':[]}", NULL, OCV_OK},
     {ENTRY(T "," D ",'size':1,'platform':null"), NULL, OCV_OK},
-    {ENTRY(T "," D ",'size':1,'platform':{'os':7}"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':1,'platform':{'os.features':'x'}"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':1,'platform':{'os.features':[7]}"), NULL, OCV_ERR_DATA},
-    {ENTRY(T "," D ",'size':1,'annotations':7"), NULL, OCV_ERR_DATA},
     {ENTRY(T "," D ",'size':1,'annotations':{'x':7}"), NULL, OCV_OK},
     {ENTRY(T "," D ",'size':1,'x':'\xff'"), NULL, OCV_ERR_DATA},
     {ENTRY(T "," D ",'size':1,'x':'\xed\xa0\x80'"), NULL, OCV_ERR_DATA},
@@ -76,6 +66,77 @@ START_TEST(test_documents)
     int status = parse(text, strlen(text), documents[_i].type, &err);
     ck_assert_msg(status == documents[_i].status, "%s: %d %s", text, status, err.message);
     ck_assert(status == OCV_OK || err.message[0]);
+    free(text);
+}
+END_TEST
+
+/* A malformed entry loses itself: the good one beside it is read. */
+static const char *const malformed[] = {
+    "7",
+    "null",
+    "{}",
+    "{" T "," D ",'size':-1}",
+    "{" T "," D ",'size':1.0}",
+    "{" T "," D ",'size':'1'}",
+    "{" T "," D "}",
+    "{" T "," D ",'size':null}",
+    "{" T ",'size':1}",
+    "{" D ",'size':1}",
+    "{" T ",'digest':'sha256:abc','size':1}",
+    "{" T ",'digest':'../x','size':1}",
+    "{" T ",'digest':7,'size':1}",
+    "{" T "," D ",'size':1,'platform':7}",
+    "{" T "," D ",'size':1,'platform':{'os':7}}",
+    "{" T "," D ",'size':1,'platform':{'os.features':'x'}}",
+    "{" T "," D ",'size':1,'platform':{'os.features':[7]}}",
+    "{" T "," D ",'size':1,'annotations':7}",
+};
+
+START_TEST(test_malformed_entry)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_index) index = NULL;
+    char *text = quoted("{'manifests':[%s,{" T "," D ",'size':3}]}", malformed[_i]);
+    ck_assert_msg(ocv_index_parse(text, strlen(text), NULL, &index, &err) == 0, "%s: %s", text,
+                  err.message);
+    const struct ocv_entry *bad = ocv_index_entry(index, 0), *good = ocv_index_entry(index, 1);
+    ck_assert_msg(bad->code == OCV_REJECT_MALFORMED && bad->detail, "%s: %s", text,
+                  ocv_reject_name(bad->code));
+    ck_assert_str_eq(bad->digest, "");
+    ck_assert_str_eq(bad->media_type, "");
+    ck_assert_int_eq(good->code, OCV_REJECT_NONE);
+    ck_assert_int_eq(good->size, 3);
+    free(text);
+}
+END_TEST
+
+/* As Go writes empty lists and pointers: as if it were not there. */
+static const char *const nulls[] = {
+    "'annotations':null",
+    "'artifactType':null",
+    "'urls':null",
+    "'data':null",
+    "'platform':{'os':'linux','architecture':'amd64','variant':null,'os.version':null,"
+    "'os.features':null}",
+    "'annotations':{'dev.ocivariant.label':null,'dev.ocivariant.properties':null}",
+    "'annotations':{'vnd.docker.reference.type':null}",
+};
+
+START_TEST(test_null_member)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_index) index = NULL;
+    char *text = quoted("{'manifests':[{" T "," D ",'size':3,%s}],'annotations':null,"
+                        "'subject':null}",
+                        nulls[_i]);
+    ck_assert_msg(ocv_index_parse(text, strlen(text), NULL, &index, &err) == 0, "%s: %s", text,
+                  err.message);
+    const struct ocv_entry *entry = ocv_index_entry(index, 0);
+    ck_assert_msg(entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NON_VARIANT, "%s: %s",
+                  text, ocv_reject_name(entry->code));
+    ck_assert_ptr_null(entry->platform.variant);
+    ck_assert_ptr_null(entry->platform.os_version);
+    ck_assert_uint_eq(entry->platform.n_os_features, 0);
     free(text);
 }
 END_TEST
@@ -410,6 +471,9 @@ TEST_FILE
     Suite *suite = suite_create("index");
     TCase *tcase = tcase_create("index");
     tcase_add_loop_test(tcase, test_documents, 0, sizeof(documents) / sizeof(*documents));
+    tcase_add_loop_test(tcase, test_malformed_entry, 0,
+                        (int)(sizeof(malformed) / sizeof(*malformed)));
+    tcase_add_loop_test(tcase, test_null_member, 0, (int)(sizeof(nulls) / sizeof(*nulls)));
     tcase_add_test(tcase, test_entries_limit);
     tcase_add_test(tcase, test_bytes_limit);
     tcase_add_test(tcase, test_values_limit);
