@@ -24,7 +24,8 @@ int ocv_image_config_parse(const void *bytes, size_t len, struct ocv_image_confi
 {
     json_t *root = NULL;
     *out = NULL;
-    int status = ocv_json_load("image configuration", bytes, len, OCV_IMAGE_CONFIG_MAX, &root, err);
+    int status = ocv_json_load_counted("image configuration", bytes, len, OCV_IMAGE_CONFIG_MAX,
+                                       OCV_JSON_VALUES_MAX, &root, err);
     if (status < 0)
         return status;
     struct ocv_image_config *config = calloc(1, sizeof(*config));

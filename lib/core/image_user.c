@@ -24,7 +24,8 @@ int ocv_image_user(const void *config, size_t len, char out[OCV_IMAGE_USER_MAX],
                    struct ocv_error *err)
 {
     json_t *parsed = NULL;
-    int status = ocv_json_load("image config", config, len, OCV_IMAGE_CONFIG_MAX, &parsed, err);
+    int status = ocv_json_load_counted("image config", config, len, OCV_IMAGE_CONFIG_MAX,
+                                       OCV_JSON_VALUES_MAX, &parsed, err);
     ocv_auto_json *root = parsed;
     return status < 0 ? status : ocv_image_user_of(root, out, err);
 }

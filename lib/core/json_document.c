@@ -3,39 +3,10 @@
 
 #include <string.h>
 
-/* Behind the string that begins at `at`. */
-static const char *skip_string(const char *at, const char *end)
-{
-    while ((at = memchr(at + 1, '"', (size_t)(end - at) - 1)) != NULL) {
-        const char *slash = at;
-        while (slash[-1] == '\\')
-            slash--;
-        if ((at - slash) % 2 == 0)
-            return at + 1;
-    }
-    return end;
-}
-
-/* An upper bound of their number, before any memory is allocated for them. */
-static size_t count_values(const char *text, size_t len)
-{
-    size_t n = 1;
-    for (const char *at = text, *end = text + len; at < end;) {
-        char c = *at;
-        at = c == '"' ? skip_string(at, end) : at + 1;
-        n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
-    }
-    return n;
-}
-
 int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
                            struct ocv_error *err)
 {
-    const char *text = bytes ? bytes : "";
-    if (bytes && len <= OCV_MANIFEST_MAX && count_values(text, len) > OCV_JSON_VALUES_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u values", what,
-                             OCV_JSON_VALUES_MAX);
-    return ocv_json_load(what, bytes, len, OCV_MANIFEST_MAX, out, err);
+    return ocv_json_load_counted(what, bytes, len, OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, out, err);
 }
 
 int ocv_json_descriptor(const json_t *object, const char *what, const char **media_type,

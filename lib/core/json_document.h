@@ -6,11 +6,8 @@
 #include "lib/base/format/json.h"
 #include "ocivariant/descriptor.h"
 
-/** Limit on the values of an index or a manifest: a tree of small values takes up to 50 times its
- * bytes, 200 MiB for a document of 4. An object counts three times, and 4,096 entries with all that
- * they may have come to half of it. */
-#define OCV_JSON_VALUES_MAX (256u * 1024)
-/** The same for an index or a manifest: OCV_MANIFEST_MAX bytes and OCV_JSON_VALUES_MAX values. */
+/** ocv_json_load for an index or a manifest: OCV_MANIFEST_MAX bytes and OCV_JSON_VALUES_MAX values.
+ */
 int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 

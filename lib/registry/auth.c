@@ -5,15 +5,14 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/format/base64.h"
+#include "lib/base/format/json_walk.h"
 #include "lib/registry/auth/providers.h"
 #include "lib/registry/registry_internal.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TOKEN_MAX (64u * 1024)  /* bytes of a token */
 #define TOKEN_LIFE_DEFAULT_S 60 /* the specification's default */
 #define TOKEN_LIFE_MAX_S (24 * 3600)
 #define SCOPES_MAX 8
@@ -137,29 +136,64 @@ static int add_scopes(struct ocv_buffer *out, const char *scopes, struct ocv_err
     return status;
 }
 
-static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struct ocv_error *err)
+struct token_answer {
+    char *token, *access_token; /* the first of each */
+    int64_t life_s;
+    bool nomem;
+};
+
+static int take_token(void *data, const struct ocv_json_at *at)
 {
-    const struct ocv_buffer *body = &answer->transfer.body;
-    json_t *root = body->len ? json_loadb(body->data, body->len, 0, NULL) : NULL;
-    const char *token = json_string_value(json_object_get(root, "token"));
-    if (!token || !*token)
-        token = json_string_value(json_object_get(root, "access_token"));
-    const json_t *expires = json_object_get(root, "expires_in");
-    json_int_t life = json_is_integer(expires) ? json_integer_value(expires) : TOKEN_LIFE_DEFAULT_S;
+    struct token_answer *answer = data;
+    char **into = ocv_json_is_at(at, "token", NULL, NULL)          ? &answer->token
+                  : ocv_json_is_at(at, "access_token", NULL, NULL) ? &answer->access_token
+                                                                   : NULL;
+    if (at->kind == '0' && ocv_json_is_at(at, "expires_in", NULL, NULL))
+        answer->life_s = strtoll(at->text, NULL, 10);
+    if (into && !*into && at->kind == '"' && *at->text) {
+        *into = strdup(at->text);
+        answer->nomem = answer->nomem || !*into;
+    }
+    return 0;
+}
+
+static void forget(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+static int keep_answer(const struct token_answer *answer, struct ocv_exchange *x,
+                       struct ocv_error *err)
+{
+    const char *token = answer->token ? answer->token : answer->access_token;
+    int64_t life = answer->life_s;
+    if (answer->nomem)
+        return ocv_error_nomem(err);
     if (life < TOKEN_LIFE_DEFAULT_S)
         life = TOKEN_LIFE_DEFAULT_S; /* the specification's floor */
     if (life > TOKEN_LIFE_MAX_S)
         life = TOKEN_LIFE_MAX_S;
-    int status = OCV_OK;
-    size_t len = token ? strlen(token) : 0;
-    if (!len || len > TOKEN_MAX)
+    if (!token)
+        return ocv_error_set(err, OCV_ERR_DATA, "the token server's answer holds no token");
+    for (const char *c = token; *c; c++) /* it becomes a header */
+        if (*c <= 0x20 || *c >= 0x7f)
+            return ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
+    return keep_token(x, "Bearer", token, life * 1000 - 5000, 0, err);
+}
+
+static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struct ocv_error *err)
+{
+    const struct ocv_buffer *body = &answer->transfer.body;
+    struct token_answer found = {.life_s = TOKEN_LIFE_DEFAULT_S};
+    int status = ocv_json_walk(body->data ? body->data : "", body->len, take_token, &found, NULL);
+    if (status == OCV_ERR_DATA) /* its text may be a secret */
         status = ocv_error_set(err, OCV_ERR_DATA, "the token server's answer holds no token");
-    for (size_t i = 0; status == OCV_OK && i < len; i++) /* it becomes a header */
-        if (token[i] <= 0x20 || token[i] >= 0x7f)
-            status = ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
-    if (status == OCV_OK)
-        status = keep_token(x, "Bearer", token, (int64_t)life * 1000 - 5000, 0, err);
-    json_decref(root);
+    else
+        status = status < 0 ? ocv_error_nomem(err) : keep_answer(&found, x, err);
+    forget(found.token);
+    forget(found.access_token);
     return status;
 }
 

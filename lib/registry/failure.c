@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From a failed transfer to one clear line: the request, the server that refused it, its message.
  */
+#include "lib/base/format/json_walk.h"
 #include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,40 +14,61 @@
 static void add_words(char *out, size_t size, const char *code, const char *message)
 {
     size_t used = strlen(out);
-    if (used + 4 >= size)
+    if (used + 4 >= size || (!*code && !*message))
         return;
-    snprintf(out + used, size - used, "%s%s%s%s", used ? "; " : "", code ? code : "",
-             code && message ? ": " : "", message ? message : "");
+    snprintf(out + used, size - used, "%s%s%s%s", used ? "; " : "", code,
+             *code && *message ? ": " : "", message);
 }
 
+#define ERRORS_SHOWN 3u
+
 /* Distribution: {"errors":[{"code","message"}]}; token servers: details, message, error. */
-static void words_of_json(const json_t *root, char *out, size_t size)
+static const char *const plain_keys[] = {"details", "message", "error_description", "error"};
+
+struct server_words {
+    unsigned n; /* of `errors` */
+    struct {
+        char code[SERVER_WORDS_MAX], message[SERVER_WORDS_MAX];
+    } errors[ERRORS_SHOWN];
+    char plain[sizeof(plain_keys) / sizeof(*plain_keys)][SERVER_WORDS_MAX];
+};
+
+static int take_words(void *data, const struct ocv_json_at *at)
 {
-    const json_t *errors = json_object_get(root, "errors");
-    size_t n = json_array_size(errors);
-    for (size_t i = 0; i < n && i < 3; i++) {
-        const json_t *e = json_array_get(errors, i);
-        add_words(out, size, json_string_value(json_object_get(e, "code")),
-                  json_string_value(json_object_get(e, "message")));
-    }
-    const char *keys[] = {"details", "message", "error_description", "error"};
-    for (size_t i = 0; !*out && i < sizeof(keys) / sizeof(*keys); i++)
-        add_words(out, size, NULL, json_string_value(json_object_get(root, keys[i])));
+    struct server_words *words = data;
+    if (ocv_json_is_at(at, "errors", "[]", NULL))
+        words->n++;
+    if (at->kind != '"')
+        return 0;
+    char *into = NULL;
+    if (words->n && words->n <= ERRORS_SHOWN && ocv_json_is_at(at, "errors", "[]", "code"))
+        into = words->errors[words->n - 1].code;
+    else if (words->n && words->n <= ERRORS_SHOWN && ocv_json_is_at(at, "errors", "[]", "message"))
+        into = words->errors[words->n - 1].message;
+    for (size_t i = 0; i < sizeof(plain_keys) / sizeof(*plain_keys); i++)
+        if (ocv_json_is_at(at, plain_keys[i], NULL, NULL))
+            into = words->plain[i];
+    if (into)
+        snprintf(into, SERVER_WORDS_MAX, "%s", at->text);
+    return 0;
 }
 
 /* Text of a distribution or token error body, empty if there is none. */
 static void failure_text(const struct ocv_buffer *body, char *out, size_t size)
 {
+    struct server_words words = {0};
     out[0] = '\0';
     if (!body->len)
         return;
-    json_t *root = json_loadb(body->data, body->len, 0, NULL);
-    if (root) {
-        words_of_json(root, out, size);
-        json_decref(root);
-    } else if (body->data[0] != '<') { /* a plain line is worth showing, a web page is not */
-        snprintf(out, size, "%.*s", (int)strcspn(body->data, "\r\n"), body->data);
+    if (ocv_json_walk(body->data, body->len, take_words, &words, NULL) < 0) {
+        if (body->data[0] != '<') /* a plain line is worth showing, a web page is not */
+            snprintf(out, size, "%.*s", (int)strcspn(body->data, "\r\n"), body->data);
+        return;
     }
+    for (unsigned i = 0; i < words.n && i < ERRORS_SHOWN; i++)
+        add_words(out, size, words.errors[i].code, words.errors[i].message);
+    for (size_t i = 0; !*out && i < sizeof(plain_keys) / sizeof(*plain_keys); i++)
+        add_words(out, size, "", words.plain[i]);
 }
 
 static int cannot_connect(struct ocv_exchange *x, const struct ocv_registry_host *host)

@@ -15,15 +15,15 @@
 #include <openssl/types.h>
 
 /* Limits on what servers send. */
-#define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
-#define OCV_TOKEN_BODY_MAX (256u * 1024) /* answer of a token server */
-#define OCV_LOCATION_MAX (16u * 1024)    /* Location header: signed URLs are long */
-#define OCV_LINK_MAX (4u * 1024)         /* the target of a Link header */
-#define OCV_CHALLENGES_MAX (16u * 1024)  /* all WWW-Authenticate headers together */
-#define OCV_REDIRECTS_MAX 5              /* hops of one request */
-#define OCV_ORIGIN_MAX 320               /* "https://" + host name (255) + port */
-#define OCV_CA_MAX (8u * 1024 * 1024)    /* all trusted certificates of a host together */
-#define OCV_TOKENS_MAX 64u               /* repositories of a host whose tokens are kept */
+#define OCV_ERROR_BODY_MAX (64u * 1024) /* body of an error answer that is looked at */
+#define OCV_TOKEN_BODY_MAX (32u * 1024) /* answer of a token server: it becomes a header */
+#define OCV_LOCATION_MAX (16u * 1024)   /* Location header: signed URLs are long */
+#define OCV_LINK_MAX (4u * 1024)        /* the target of a Link header */
+#define OCV_CHALLENGES_MAX (16u * 1024) /* all WWW-Authenticate headers together */
+#define OCV_REDIRECTS_MAX 5             /* hops of one request */
+#define OCV_ORIGIN_MAX 320              /* "https://" + host name (255) + port */
+#define OCV_CA_MAX (8u * 1024 * 1024)   /* all trusted certificates of a host together */
+#define OCV_TOKENS_MAX 64u              /* repositories of a host whose tokens are kept */
 
 /* ---- hosts ------------------------------------------------------------------------------------
  */

@@ -3,9 +3,9 @@
  * by a Link header. docker-registry 2.8 ignores page sizes and sends everything at once; others
  * refuse one that is larger than theirs. A page that was there before ends the list. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json_walk.h"
 #include "lib/registry/registry_internal.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,9 @@ struct tag_listing {
     int (*visit)(void *data, const char *tag);
     void *data;
     size_t n;
-    struct ocv_buffer body;
+    bool listed; /* this page has a list, maybe an empty one */
+    int status;  /* of `visit`, or of the limit */
+    struct ocv_error *err;
     char query[QUERY_MAX]; /* of the next page; empty: there is none */
     struct seen *seen;
 };
@@ -59,36 +61,34 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     return 0;
 }
 
+static int take_tag(void *data, const struct ocv_json_at *at)
+{
+    struct tag_listing *l = data;
+    if (ocv_json_is_at(at, "tags", NULL, NULL))
+        l->listed = at->kind == '[' || at->kind == 'n';
+    if (at->kind != '"' || !ocv_json_is_at(at, "tags", "[]", NULL) ||
+        !ocv_reference_tag_valid(at->text))
+        return 0; /* what cannot be requested is not a tag */
+    if (++l->n > OCV_TAGS_MAX)
+        l->status = ocv_error_set(l->err, OCV_ERR_DATA, "%s has more than %u tags",
+                                  l->reference->name, OCV_TAGS_MAX);
+    else
+        l->status = l->visit(l->data, at->text);
+    return l->status;
+}
+
+/* A whole page at once. A tree of it would take up to 75 times its bytes. */
 static int on_body(void *data, const char *bytes, size_t len)
 {
     struct tag_listing *l = data;
-    return ocv_buffer_append(&l->body, bytes, len, NULL);
-}
-
-static int visit_page(struct tag_listing *l, struct ocv_error *err)
-{
-    json_t *root = json_loadb(l->body.data ? l->body.data : "", l->body.len, 0, NULL), *item;
-    json_t *tags = json_object_get(root, "tags");
-    size_t i;
-    int status = OCV_OK;
-    if (!json_is_array(tags) && !json_is_null(tags))
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of tags is malformed",
-                               l->reference->name);
-    json_array_foreach(tags, i, item)
-    {
-        const char *tag = json_string_value(item);
-        if (status != OCV_OK)
-            break;
-        if (!tag || !ocv_reference_tag_valid(tag))
-            continue; /* cannot be requested, so it is not a tag */
-        if (++l->n > OCV_TAGS_MAX)
-            status = ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u tags",
-                                   l->reference->name, OCV_TAGS_MAX);
-        else
-            status = l->visit(l->data, tag);
+    if (seen_before(l->seen, bytes, len)) { /* the end */
+        l->query[0] = '\0';
+        l->listed = true;
+        return 0;
     }
-    json_decref(root);
-    return status;
+    bool good = ocv_json_walk(bytes, len, take_tag, l, NULL) == OCV_OK;
+    l->listed = l->listed && good;
+    return l->status;
 }
 
 static int get_page(struct ocv_registry *registry, struct tag_listing *l, struct ocv_error *err)
@@ -101,10 +101,15 @@ static int get_page(struct ocv_registry *registry, struct tag_listing *l, struct
                                        .head = on_head,
                                        .body = on_body,
                                        .data = l};
-    ocv_buffer_free(&l->body);
-    ocv_buffer_init(&l->body, OCV_MANIFEST_MAX);
     l->query[0] = '\0';
-    return ocv_registry_stream(registry, &request, err);
+    l->listed = false;
+    int status = ocv_registry_stream(registry, &request, err);
+    if (l->status != OCV_OK)
+        return l->status;
+    if (status == OCV_OK && !l->listed)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of tags is malformed",
+                               l->reference->name);
+    return status;
 }
 
 /* Could this be about the size of a page? */
@@ -118,29 +123,22 @@ int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference 
                       int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
 {
     ocv_auto_free struct seen *seen = calloc(1, sizeof(*seen));
-    struct tag_listing l = {.reference = reference, .visit = visit, .data = data, .seen = seen};
     struct ocv_error local = {0};
+    struct tag_listing l = {
+        .reference = reference, .visit = visit, .data = data, .err = &local, .seen = seen};
     if (!seen)
         return ocv_error_nomem(err);
-    ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
     snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
     int status = get_page(registry, &l, &local);
     if (status < 0 && is_about_size(local.http_status)) {
         local = (struct ocv_error){0};
         status = get_page(registry, &l, &local);
     }
-    for (unsigned page = 1; status == OCV_OK; page++) {
-        if (seen_before(seen, l.body.data ? l.body.data : "", l.body.len))
-            break;
-        status = visit_page(&l, &local);
-        if (status != OCV_OK || !l.query[0])
-            break;
+    for (unsigned page = 1; status == OCV_OK && l.query[0]; page++)
         status = page == PAGES_MAX
                      ? ocv_error_set(&local, OCV_ERR_DATA, "%s: more than %u pages of tags",
                                      reference->name, PAGES_MAX)
                      : get_page(registry, &l, &local);
-    }
-    ocv_buffer_free(&l.body);
     if (status < 0 && err)
         *err = local;
     return status;

@@ -15,19 +15,37 @@
 /* ---- the tags ----------------------------------------------------------------------------------
  */
 
+#define PARSED (16u * 1024) /* bytes of a parsed tag: its arena has one block */
+#define LISTED_MAX (16u * OCV_TAG_CANDIDATES_MAX) /* of one group, before it is put in order */
+
+/* Of a list, only what may be of the group is kept: whoever publishes in the repository decides how
+ * many tags there are, and each that is parsed takes 16 KiB. */
 struct tag_list {
+    const struct ocv_tag_rules *rules;
+    const struct ocv_reference *reference;
+    char name[OCV_TAG_TEXT_MAX]; /* of the group */
     char **list;
     size_t n;
-    bool failed;
+    int status;
+    struct ocv_error *err;
 };
 
 static int add_tag(void *data, const char *tag)
 {
     struct tag_list *tags = data;
+    bool may = false;
+    tags->status = ocv_tag_may_join(tags->rules, tags->reference, tags->name, tag, &may, tags->err);
+    if (tags->status < 0 || !may)
+        return tags->status;
+    if (tags->n == LISTED_MAX)
+        return tags->status =
+                   ocv_error_set(tags->err, OCV_ERR_DATA, "%s:%s: more than %u tags stand for it",
+                                 tags->reference->familiar, tags->reference->tag, LISTED_MAX);
     char **copy = ocv_array_grow(&tags->list, tags->n);
-    tags->failed = !copy || !(*copy = strdup(tag));
-    tags->n += !tags->failed;
-    return tags->failed;
+    if (!copy || !(*copy = strdup(tag)))
+        return tags->status = ocv_error_nomem(tags->err);
+    tags->n++;
+    return OCV_OK;
 }
 
 /* A registry without lists of tags (405 or 501) is treated like one that refuses this list. */
@@ -36,8 +54,8 @@ static int list_tags(const struct ocv_tag_source *source, struct tag_list *tags,
 {
     struct ocv_error failure = {0};
     int status = source->tags(source->data, add_tag, tags, &failure);
-    if (tags->failed)
-        return ocv_error_nomem(err);
+    if (tags->status < 0)
+        return tags->status;
     if (status < 0 && (failure.http_status == 405 || failure.http_status == 501))
         status = failure.status = OCV_ERR_NOT_FOUND;
     if (status < 0 && err)
@@ -49,11 +67,22 @@ static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_referen
                      const struct ocv_tag_source *source, struct ocv_tag_plan **out,
                      struct ocv_error *err)
 {
-    struct tag_list tags = {0};
-    int status = list_tags(source, &tags, err);
+    struct tag_list tags = {.rules = rules, .reference = reference, .err = err};
+    int status = ocv_tag_set_name(rules, reference, reference->tag, tags.name, err);
+    if (status == OCV_OK)
+        status = list_tags(source, &tags, err);
+    if (source->parse)
+        source->parse(source->data, true);
     if (status == OCV_OK)
         status = ocv_tag_plan_new(rules, reference, reference->tag, (const char *const *)tags.list,
                                   tags.n, out, err);
+    if (status == OCV_OK) {
+        ocv_tag_plan_trim(*out);
+        size_t members = ocv_tag_plan_sets(*out) ? ocv_tag_plan_members(*out, 0) : 0;
+        status = source->pay ? source->pay(source->data, members * PARSED, err) : OCV_OK;
+    }
+    if (source->parse)
+        source->parse(source->data, false);
     for (size_t i = 0; i < tags.n; i++)
         free(tags.list[i]);
     free(tags.list);
@@ -87,7 +116,7 @@ static int check_doubts(const struct ocv_tag_plan *plan, const struct ocv_refere
 static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                        struct ocv_error *err)
 {
-    size_t members = ocv_tag_plan_members(choice->plan, 0);
+    size_t members = ocv_tag_plan_members(choice->plan, 0), bodies = 0; /* they share a limit */
     if (members > OCV_TAG_CANDIDATES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u tags stand for it",
                              ocv_tag_plan_name(choice->plan, 0), OCV_TAG_CANDIDATES_MAX);
@@ -105,8 +134,12 @@ static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_sourc
         if (status == OCV_ERR_NOT_FOUND)
             continue;
         choice->n++;
+        f->body.max = OCV_MANIFEST_MAX - bodies;
         if (status == OCV_OK)
             status = ocv_tag_read_document(source, f, &failure);
+        bodies += f->body.len;
+        if (status == OCV_OK && source->pay)
+            status = source->pay(source->data, f->body.len, &failure);
         if (status < 0) {
             if (err)
                 *err = failure;

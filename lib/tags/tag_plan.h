@@ -15,6 +15,8 @@ struct ocv_tag_plan;
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Keep the members of sets alone: what is left out is no longer told. */
+void ocv_tag_plan_trim(struct ocv_tag_plan *plan);
 void ocv_tag_plan_free(struct ocv_tag_plan *plan);
 /** Number of sets; each has a name, the tag that stands for it, and members. */
 size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan);

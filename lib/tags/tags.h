@@ -150,6 +150,10 @@ struct ocv_tag_source {
      *  (lib/content/image_config.h); false: nothing. Both may be NULL. */
     bool (*recall)(void *data, const char *digest, struct ocv_buffer *essence);
     void (*keep)(void *data, const char *digest, const struct ocv_buffer *essence);
+    /** Told before and after much memory is used for a moment, without any other call; or NULL. */
+    void (*parse)(void *data, bool begin);
+    /** Asked for before a choice keeps so many bytes more; or NULL. */
+    int (*pay)(void *data, size_t bytes, struct ocv_error *err);
 };
 
 #define OCV_TAG_CANDIDATES_MAX 256u /**< tags of one choice whose digests are fixed */

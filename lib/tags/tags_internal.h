@@ -297,6 +297,14 @@ bool ocv_tag_group_in(const char *format, const char *key);
 /** Fill "{version}-{python}" from the tag's groups; false where it lacks one. */
 bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format,
                           char out[OCV_TAG_TEXT_MAX]);
+/** May the tag be a member of the set of that name? */
+int ocv_tag_may_join(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *name, const char *tag, bool *may,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** The name of the set that a tag stands for: "1.9-py312" and "1.9-py3.12" want the same one. */
+int ocv_tag_set_name(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *tag, char out[OCV_TAG_TEXT_MAX],
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Compare dotted versions: numbers by value, the rest by bytes; a pre-release stands before. */
 int ocv_tag_version_compare(const char *a, const char *b);
 

@@ -83,6 +83,9 @@ static const struct {
     {"localrealm", mode_localrealm},
     {"farrealm", mode_farrealm},
     {"badtoken", mode_badtoken},
+    {"fattoken", mode_fattoken},
+    {"faterror", mode_faterror},
+    {"fattags", mode_fattags},
 };
 
 static void note(const struct request *r)
@@ -139,6 +142,8 @@ static bool answer(struct request *r)
         return token_post(r);
     if (!strncmp(r->path, "/mute", 5))
         return mode_mute(r);
+    if (!strncmp(r->path, "/fattoken", 9))
+        return fat(r, 200, "x", 250000);
     if (!strncmp(r->path, "/badtoken", 9))
         return say(r->fd,
                    "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"token\":\"a\\r\\nb:c\"}");

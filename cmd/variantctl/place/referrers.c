@@ -2,6 +2,7 @@
 /* Referrers of a manifest (distribution-spec, "Listing Referrers"): by the API, or in registries
  * without it by the fallback tag, which clients maintain. */
 #include "cmd/variantctl/place/place.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +33,14 @@ static int on_body(void *data, const char *bytes, size_t len)
 static int take_page(const struct ocv_buffer *body, const char *what, json_t *out,
                      struct ocv_error *err)
 {
-    json_t *root =
-        json_loadb(body->data ? body->data : "", body->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = NULL;
+    int status = ocv_json_load_counted(what, body->data, body->len, OCV_MANIFEST_MAX,
+                                       OCV_JSON_VALUES_MAX, &root, err);
     json_t *list = json_object_get(root, "manifests");
-    int status = OCV_OK;
-    if (json_is_null(list)) /* Go's empty list */
-        (void)0;
+    if (status < 0)
+        return status;
+    if (!list) /* Go's empty list, too */
+        status = OCV_OK;
     else if (!json_is_array(list))
         status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
     else if (json_array_extend(out, list) < 0)

@@ -18,6 +18,7 @@ struct tag_question {
     const struct source *from;
     const struct ocv_reference *reference;
     size_t read;   /* configurations read from this registry */
+    size_t paid;   /* bytes of the memory budget */
     bool unlisted; /* its tags are too many, or are no list */
 };
 
@@ -190,6 +191,24 @@ bool rules_name(const struct mirror *mirror, const struct ocv_reference *referen
            ocv_tag_names_group(tag);
 }
 
+static void parse(void *data, bool begin)
+{
+    (void)data;
+    if (begin)
+        budget_read_begin(SIZE_MAX);
+    else
+        budget_read_end(SIZE_MAX);
+}
+
+/* Of what a choice keeps while it asks the registry. */
+static int pay(void *data, size_t bytes, struct ocv_error *err)
+{
+    struct tag_question *a = data;
+    int status = client_pay(a->from->client, bytes, err);
+    a->paid += status == OCV_OK ? bytes : 0;
+    return status;
+}
+
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
                struct ocv_error *err)
@@ -201,24 +220,28 @@ int rules_find(const struct mirror *mirror, const struct source *from,
                                     .get = get_manifest,
                                     .blob = get_blob,
                                     .recall = recall_config,
-                                    .keep = keep_config};
+                                    .keep = keep_config,
+                                    .parse = parse,
+                                    .pay = pay};
     struct ocv_tag_choice *choice = NULL;
     struct ocv_error reason = {0};
     if (!from->client) /* a layout: all its names are there intentionally */
         return OCV_OK;
     int status = ocv_tag_choice_new(mirror->rules, reference, &source, &choice, &reason);
-    if (status == OCV_ERR_DENIED || status == OCV_ERR_NOT_FOUND || asked.unlisted) {
-        log_line(LOG_LEVEL_INFO, "%s: no choice by tag rules: %s", reference->name, reason.message);
-        return OCV_OK;
-    }
+    bool listed = status != OCV_ERR_DENIED && status != OCV_ERR_NOT_FOUND && !asked.unlisted;
     if (status == OCV_OK && choice)
         status = choose_winner(mirror, reference, choice, &source, &reason);
     if (status == OCV_OK && choice) {
         log_contradictions(&asked, choice);
         *index = ocv_tag_choice_take(choice);
+    } else {
+        ocv_tag_choice_free(choice);
+    }
+    client_repay(from->client, asked.paid);
+    if (!listed) {
+        log_line(LOG_LEVEL_INFO, "%s: no choice by tag rules: %s", reference->name, reason.message);
         return OCV_OK;
     }
-    ocv_tag_choice_free(choice);
     if (status < 0 && err)
         *err = reason;
     return status;

@@ -191,6 +191,24 @@ size_t client_reserved(struct client *client, size_t kept)
     return left;
 }
 
+static int no_room(size_t bytes, struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_NOMEM, "the memory budget has no %zu bytes left; retry later",
+                         bytes);
+}
+
+int client_pay(struct client *client, size_t bytes, struct ocv_error *err)
+{
+    return budget_wait(client->upstream, bytes, 0, &client->clients->interrupted)
+               ? OCV_OK
+               : no_room(bytes, err);
+}
+
+void client_repay(struct client *client, size_t bytes)
+{
+    budget_arrived(client->upstream, bytes, 0);
+}
+
 /* Called before a large document arrives: memory that silent clients and caches hold may have to be
  * freed first. */
 static int wait_for_budget(void *data, size_t bytes, struct ocv_error *err)
@@ -201,8 +219,7 @@ static int wait_for_budget(void *data, size_t bytes, struct ocv_error *err)
     if (!budget_wait(client->upstream, bytes,
                      patience < client->until_ms ? patience : client->until_ms,
                      &client->clients->interrupted))
-        return ocv_error_set(err, OCV_ERR_NOMEM,
-                             "the memory budget has no %zu bytes left; retry later", bytes);
+        return no_room(bytes, err);
     client->reserved = bytes;
     return OCV_OK;
 }
@@ -376,8 +393,7 @@ static int reserve_budget(const struct source *from, struct document *document,
     if (document->reserved || len <= OCV_BUDGET_FREE)
         return OCV_OK;
     if (!budget_acquire(len))
-        return ocv_error_set(err, OCV_ERR_NOMEM,
-                             "the memory budget has no %zu bytes left; retry later", len);
+        return no_room(len, err);
     document->reserved = len;
     return OCV_OK;
 }

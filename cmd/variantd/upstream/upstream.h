@@ -38,6 +38,10 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
 /** Take over the memory reserved for the last document: `kept` bytes of it are now the caller's, to
  *  be released later. Returns their number; 0 if none were reserved. */
 size_t client_reserved(struct client *client, size_t kept);
+/** Count bytes that a look-up keeps while it asks that registry; OCV_ERR_NOMEM where the budget, or
+ *  the registry's part of it, has no room. */
+int client_pay(struct client *client, size_t bytes, struct ocv_error *err) OCV_WARN_UNUSED;
+void client_repay(struct client *client, size_t bytes);
 /** `status`: result of the last call. Connections that sent invalid data are not reused. */
 void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);

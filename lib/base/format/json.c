@@ -79,6 +79,39 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     return OCV_OK;
 }
 
+/* Behind the string that begins at `at`. */
+static const char *skip_string(const char *at, const char *end)
+{
+    while ((at = memchr(at + 1, '"', (size_t)(end - at) - 1)) != NULL) {
+        const char *slash = at;
+        while (slash[-1] == '\\')
+            slash--;
+        if ((at - slash) % 2 == 0)
+            return at + 1;
+    }
+    return end;
+}
+
+/* An upper bound of their number, before any memory is allocated for them. */
+static size_t count_values(const char *text, size_t len)
+{
+    size_t n = 1;
+    for (const char *at = text, *end = text + len; at < end;) {
+        char c = *at;
+        at = c == '"' ? skip_string(at, end) : at + 1;
+        n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
+    }
+    return n;
+}
+
+int ocv_json_load_counted(const char *what, const void *bytes, size_t len, size_t max,
+                          size_t values, json_t **out, struct ocv_error *err)
+{
+    if (bytes && len <= max && count_values(bytes, len) > values)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s has more than %zu values", what, values);
+    return ocv_json_load(what, bytes, len, max, out, err);
+}
+
 struct dump {
     struct ocv_buffer *out;
     struct ocv_error *err;

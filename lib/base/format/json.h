@@ -14,6 +14,14 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Leave out the members that are null, at every level. */
 void ocv_json_drop_null(json_t *json);
+/** Limit on the values of an index or a manifest: a tree of small values takes up to 50 times its
+ * bytes, 200 MiB for a document of 4. An object counts three times, and 4,096 entries with all that
+ * they may have come to half of it. */
+#define OCV_JSON_VALUES_MAX (256u * 1024)
+/** ocv_json_load, with a limit on the values as they are counted above, before there is a tree. All
+ *  that comes from a registry or from a program is read with one. */
+int ocv_json_load_counted(const char *what, const void *bytes, size_t len, size_t max,
+                          size_t values, json_t **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** A plain object as jansson would read it with JSON_REJECT_DUPLICATES
  * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
  * ran out. */

@@ -72,9 +72,10 @@ int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_
                           char replaces[OCV_EXECUTABLE_NAME_MAX + 1], struct ocv_error *err)
 {
     json_t *answer = NULL;
-    int status =
-        len == 0 ? ocv_error_set(err, OCV_ERR_DATA, "it printed nothing")
-                 : ocv_json_load("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX, &answer, err);
+    int status = len == 0
+                     ? ocv_error_set(err, OCV_ERR_DATA, "it printed nothing")
+                     : ocv_json_load_counted("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX,
+                                             OCV_JSON_VALUES_MAX, &answer, err);
     if (status < 0)
         return status;
     status = ocv_executable_check(answer, err);

@@ -188,7 +188,8 @@ int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
     ocv_auto_json *root = NULL;
     *out = (struct ocv_provider_answer){0};
     /* the reader's own message would quote the text */
-    int status = ocv_json_load("answer", text, len, OCV_PROVIDER_ANSWER_MAX, &root, NULL);
+    int status = ocv_json_load_counted("answer", text, len, OCV_PROVIDER_ANSWER_MAX,
+                                       OCV_PROVIDER_VALUES_MAX, &root, NULL);
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(err);
     if (status < 0 || !is_text(root, "kind", "CredentialProviderResponse"))

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define OCV_PROVIDER_ANSWER_MAX (64u * 1024) /* bytes that are printed */
+#define OCV_PROVIDER_VALUES_MAX (8u * 1024)  /* values in it, as they are counted */
 #define OCV_PROVIDER_AUTHS_MAX 256u          /* credentials in it */
 #define OCV_PROVIDER_KEY_MAX 1024u           /* bytes of what one of them is for */
 

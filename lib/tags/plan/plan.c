@@ -6,6 +6,7 @@
 
 #include "lib/base/array.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,19 +51,28 @@ static int list_left_out(struct ocv_tag_plan *plan, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* "1.9-py312" and "1.9-py3.12" want the same set. */
-static int name_wanted(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rules,
-                       const struct ocv_reference *reference, const char **wanted,
-                       struct ocv_error *err)
+int ocv_tag_set_name(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *tag, char out[OCV_TAG_TEXT_MAX], struct ocv_error *err)
 {
     char text[OCV_TAG_TEXT_MAX];
-    ocv_auto(ocv_tag) tag = NULL;
-    if (!*wanted)
-        return OCV_OK;
-    int status = ocv_tag_parse(rules, reference, *wanted, &tag, err);
-    const char *name = status == OCV_OK ? ocv_tag_group_name(tag, text) : NULL;
-    if (name && !(*wanted = ocv_arena_copy(&plan->arena, name, strlen(name))))
-        return ocv_error_nomem(err);
+    ocv_auto(ocv_tag) parsed = NULL;
+    int status = ocv_tag_parse(rules, reference, tag, &parsed, err);
+    const char *name = status == OCV_OK ? ocv_tag_group_name(parsed, text) : NULL;
+    snprintf(out, OCV_TAG_TEXT_MAX, "%s", name ? name : tag);
+    return status;
+}
+
+int ocv_tag_may_join(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *name, const char *tag, bool *may, struct ocv_error *err)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    ocv_auto(ocv_tag) parsed = NULL;
+    *may = false;
+    int status = ocv_tag_parse(rules, reference, tag, &parsed, err);
+    bool fit = status == OCV_OK && parsed->family && !ocv_tag_unfit(&parsed->arena, parsed);
+    for (size_t i = 0; fit && i < parsed->family->n_group_tags; i++)
+        *may = *may || (ocv_tag_group_format(parsed, parsed->family->group_tags[i], text) &&
+                        strcmp(text, name) == 0);
     return status;
 }
 
@@ -104,9 +114,10 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         free(plan);
         return ocv_error_nomem(err);
     }
-    int status = name_wanted(plan, rules, reference, &wanted, err);
+    char name[OCV_TAG_TEXT_MAX];
+    int status = wanted ? ocv_tag_set_name(rules, reference, wanted, name, err) : OCV_OK;
     if (status == OCV_OK)
-        status = read_tags(plan, rules, reference, wanted, tags, n, err);
+        status = read_tags(plan, rules, reference, wanted ? name : NULL, tags, n, err);
     if (status == OCV_OK)
         status = ocv_tag_sets_settle(plan, err);
     if (status == OCV_OK)
@@ -117,6 +128,28 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
     }
     *out = plan;
     return OCV_OK;
+}
+
+static bool is_member(const struct ocv_tag_plan *plan, const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < plan->n_sets; i++)
+        for (size_t k = 0; k < plan->sets[i].n; k++)
+            if (plan->sets[i].members[k].tag == tag)
+                return true;
+    return false;
+}
+
+void ocv_tag_plan_trim(struct ocv_tag_plan *plan)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->n_tags; i++) {
+        if (is_member(plan, plan->tags[i]))
+            plan->tags[kept++] = plan->tags[i];
+        else
+            ocv_tag_free(plan->tags[i]);
+    }
+    plan->n_tags = kept;
+    plan->n_out = 0;
 }
 
 void ocv_tag_plan_free(struct ocv_tag_plan *plan)

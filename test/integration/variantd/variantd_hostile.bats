@@ -347,3 +347,57 @@ slow_readers()
     # invalid UTF-8 is not a lack of memory
     [ "$("${curl[@]}" 'http://localhost/v1/verdict?properties=nvidia::sm_arch::90_real&label=%ff')" = 200 ]
 }
+
+# fat_daemon: one that asks the bad registry, with tag rules for it; sets idle, in MiB
+fat_daemon()
+{
+    mkdir -p "$STATE/fat/tags.d"
+    printf '%s\n' 'schema: dev.ocivariant.tags/v1' 'family: fat' "repositories: [{match: '127\\.0\\.0\\.1:[0-9]+/fattags/.+', kind: repository}]" \
+        'parts:' "  - {match: 'gpu', kind: device, gives: ['nvidia :: sm_arch :: 90_real']}" \
+        "  - {match: '[0-9]+\\.[0-9]+', group: version}" "group_tags: ['{version}']" >"$STATE/fat/tags.d/10-fat.yaml"
+    [ -n "${BAD:-}" ] || start_badregistry
+    echo 'tag_rules: on' >"$STATE/fat.yaml"
+    OCV_DATADIR=$STATE/fat start_variantd fresh --config "$STATE/fat.yaml" --registry "$BAD" --profile "$PROFILES/h100.json"
+    idle=$(peak)
+}
+
+# fat_lookups MODE: 64 tags are asked for at once by a user without rights
+fat_lookups()
+{
+    local i asking=() as=()
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+    for i in {1..64}; do
+        "${as[@]}" curl --silent --max-time 20 --output /dev/null --head "http://$VARIANTD/v2/$1/a$i/manifests/1.$i?ns=${BAD/:/%3A}" 3>&- &
+        asking+=($!)
+    done
+    [ -z "${2:-}" ] || return 0
+    wait "${asking[@]}" || true
+}
+
+lists_asked() # N: so many lists of tags have been asked for
+{
+    curl --silent "http://$BAD/log" >>"$BATS_TEST_TMPDIR/asked" # tells each request once
+    [ "$(grep -c 'fattags.*/tags/list' "$BATS_TEST_TMPDIR/asked")" -ge "$1" ]
+}
+
+@test "tokens, error pages and lists of tags take no more memory than their bytes" {
+    local idle mode
+    require setpriv
+    fat_daemon
+    for mode in fattoken faterror fattags; do
+        fat_lookups "$mode"
+        echo "$mode: $(peak) MiB, idle $idle"
+        [ "$(peak)" -lt $((idle + 64)) ]
+        : >"$BATS_TEST_TMPDIR/asked"
+        run lists_asked 16
+        [ "$(grep -c "$mode" "$BATS_TEST_TMPDIR/asked")" -ge 64 ]
+    done
+    [ "$status" = 0 ]
+    # and in the midst of it the daemon ends at once
+    : >"$BATS_TEST_TMPDIR/asked"
+    fat_lookups fattags leave
+    await fresh lists_asked 8
+    SECONDS=0
+    stop_daemon fresh
+    [ "$SECONDS" -le 5 ]
+}

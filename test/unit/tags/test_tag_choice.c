@@ -342,5 +342,68 @@ START_TEST(test_failures)
 }
 END_TEST
 
+/* ---- many tags ------------------------------------------------------------------------------- */
+
+static size_t listed, others, paid;
+static int depth;
+
+static int list_many(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
+                     struct ocv_error *err)
+{
+    char tag[64];
+    int status = list_tags(data, visit, visit_data, err);
+    for (size_t i = 0; status == OCV_OK && i < others; i++) {
+        snprintf(tag, sizeof(tag), "2.%zu-cu128", i);
+        status = visit(visit_data, tag);
+    }
+    for (size_t i = 0; status == OCV_OK && i < listed; i++)
+        status = visit(visit_data, "1.9-cpu");
+    return status;
+}
+
+static void enclose(void *data, bool begin)
+{
+    (void)data;
+    depth += begin ? 1 : -1;
+    ck_assert(depth == 0 || depth == 1);
+}
+
+static int pay(void *data, size_t bytes, struct ocv_error *err)
+{
+    (void)data;
+    paid += bytes;
+    return paid > 1024 * 1024 ? ocv_error_set(err, OCV_ERR_NOMEM, "no room") : OCV_OK;
+}
+
+/* Whoever publishes decides how many tags there are: only those of the group are kept and paid. */
+START_TEST(test_many_tags)
+{
+    struct ocv_tag_choice *choice = NULL;
+    struct ocv_error err = {0};
+    source.tags = list_many;
+    source.parse = enclose;
+    source.pay = pay;
+    add(&repository, "1.9-cpu", AMD64);
+    add(&repository, "1.9-cu128", AMD64);
+    others = 3000;
+    paid = 0;
+    check_choice("amd64", "'12.8'", "1.9-cu128");
+    ck_assert_int_eq(depth, 0);
+    ck_assert_uint_gt(paid, 0);
+    ck_assert_uint_le(paid, 2 * 64 * 1024);
+    others = 0;
+    listed = 4096 - 2; /* a tag may be told twice */
+    check_choice("amd64", "'12.8'", "1.9-cu128");
+    listed++;
+    ck_assert_int_eq(ocv_tag_choice_new(rules, reference, &source, &choice, &err), OCV_ERR_DATA);
+    ck_assert_ptr_nonnull(strstr(err.message, "more than 4096 tags stand for it"));
+    listed = 0;
+    paid = 2 * 1024 * 1024;
+    ck_assert_int_eq(ocv_tag_choice_new(rules, reference, &source, &choice, &err), OCV_ERR_NOMEM);
+    ck_assert_int_eq(depth, 0);
+}
+END_TEST
+
 RUN_TESTS_IN("tag_choice", setup, teardown, test_choose, test_platform_is_learnt,
-             test_decision_names_the_tag, test_as_it_is, test_refused_name, test_failures)
+             test_decision_names_the_tag, test_as_it_is, test_refused_name, test_failures,
+             test_many_tags)
