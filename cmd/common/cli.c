@@ -132,12 +132,22 @@ void cli_warn(const struct cli *cli, const char *format, ...)
                 color ? COLOR_END : "", line);
 }
 
+const char *cli_retry_when(const struct ocv_registry_wait *wait, char out[CLI_RETRY_MAX])
+{
+    if (wait->ms >= 2000) /* a pause that is felt says more than a count */
+        snprintf(out, CLI_RETRY_MAX, " in %lld s", (long long)wait->ms / 1000);
+    else
+        snprintf(out, CLI_RETRY_MAX, " (%u of %u)", wait->attempt, wait->attempts);
+    return out;
+}
+
 void cli_report_retry(void *data, const struct ocv_registry_wait *wait)
 {
     const struct cli *cli = data;
+    char when[CLI_RETRY_MAX];
     if (wait->trouble)
-        fprintf(stderr, "%s: %s %s, trying again (%u of %u)\n", cli->program, wait->host,
-                wait->trouble, wait->attempt, wait->attempts);
+        fprintf(stderr, "%s: %s %s, trying again%s\n", cli->program, wait->host, wait->trouble,
+                cli_retry_when(wait, when));
 }
 
 void cli_log(const struct cli *cli, const char *format, ...)

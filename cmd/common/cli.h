@@ -209,6 +209,9 @@ void cli_keep_failure(const struct cli *cli, struct ocv_error *kept, const struc
 /** cli_fail with `meant`, a line that names the likely intention, before the hint; empty: no
  *  line. */
 int cli_fail_meant(const struct cli *cli, const struct ocv_error *err, const char *meant);
+#define CLI_RETRY_MAX 48u
+/** When it is tried again: " in 30 s", or " (2 of 6)" where that is soon. Returns `out`. */
+const char *cli_retry_when(const struct ocv_registry_wait *wait, char out[CLI_RETRY_MAX]);
 /** "PROGRAM: HOST is silent for 15 s, trying again (2 of 3)" on
  *  stderr. `data` is the struct cli. */
 void cli_report_retry(void *data, const struct ocv_registry_wait *wait);

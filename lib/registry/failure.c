@@ -222,7 +222,10 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
     failure_text(&x->transfer.body, words, sizeof(words));
     const char *colon = *words ? ": " : "";
     const char *at = host->authority;
+    char tries[32] = "";
     int result;
+    if (x->attempts > 0)
+        snprintf(tries, sizeof(tries), " after %u tries", x->attempts + 1);
     if (status == 401 || status == 403) {
         result = ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s (HTTP %ld)%s%s", x->what,
                                x->login == OCV_LOGIN_USED
@@ -235,11 +238,11 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
                                colon, words);
     } else if (status == 429) {
         result = ocv_error_set(&x->error, OCV_ERR_NETWORK,
-                               "%s: %s allows no more requests now (HTTP 429)%s%s", x->what, at,
-                               colon, words);
+                               "%s: %s allows no more requests now (HTTP 429)%s%s%s", x->what, at,
+                               tries, colon, words);
     } else {
-        result = ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s answers HTTP %ld%s%s", x->what,
-                               at, status, colon, words);
+        result = ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s answers HTTP %ld%s%s%s", x->what,
+                               at, status, tries, colon, words);
     }
     x->error.http_status = (int)status;
     return result;

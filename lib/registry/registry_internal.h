@@ -319,8 +319,9 @@ bool ocv_exchange_was_silent(const struct ocv_exchange *exchange);
 unsigned ocv_exchange_retries(const struct ocv_exchange *exchange);
 /** Tell the program that this is waited for; NULL: several blobs. */
 void ocv_wait_report(struct ocv_registry *registry, const struct ocv_exchange *exchange);
-/** Tell it that the last try failed, and that another one follows in `wait_ms`. */
-void ocv_wait_report_retry(const struct ocv_exchange *exchange, int64_t wait_ms);
+/** Tell it that the last try failed, and that another one follows in `wait_ms`; `asked`: the server
+ *  named the time. */
+void ocv_wait_report_retry(const struct ocv_exchange *exchange, int64_t wait_ms, bool asked);
 
 /* ---- checking answers
  * ------------------------------------------------------------------------------ */

@@ -51,7 +51,7 @@ static bool wait_and_retry(struct ocv_exchange *x, int64_t asked_s)
     x->attempts++;
     ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts, most,
                      (long long)wait);
-    ocv_wait_report_retry(x, wait);
+    ocv_wait_report_retry(x, wait, asked_s > 0);
     drop_redirect(x);
     x->not_before = ocv_clock_ms() + wait;
     x->state = OCV_EXCHANGE_WAITING;
@@ -198,6 +198,24 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
         ocv_creds_hint(x->registry, x->host->name, x->login, &x->error);
 }
 
+/* When to come back, and who may ask more. */
+static void hint_later(struct ocv_exchange *x, int64_t asked_s)
+{
+    char later[64] = "", login[OCV_ORIGIN_MAX + 80] = "";
+    const char *host = x->host->name;
+    if (asked_s > 0)
+        snprintf(later, sizeof(later), "try again in %lld seconds", (long long)asked_s);
+    if (x->transfer.response.status == 429 && !x->credentials_used && x->registry->service)
+        snprintf(login, sizeof(login), "credentials for %s may raise the limit", host);
+    else if (x->transfer.response.status == 429 && !x->credentials_used)
+        snprintf(login, sizeof(login),
+                 "docker login%s%s raises the limit, where it is one of "
+                 "anonymous pulls",
+                 strcmp(host, "docker.io") ? " " : "", strcmp(host, "docker.io") ? host : "");
+    if (*later || *login)
+        ocv_error_hint(&x->error, "%s%s%s", later, *later && *login ? "; " : "", login);
+}
+
 static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *host)
 {
     const struct ocv_response *r = &x->transfer.response;
@@ -235,8 +253,8 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
     if (again && !x->has_get && wait_and_retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
-    if (again && asked > 0)
-        ocv_error_hint(&x->error, "try again in %lld seconds", (long long)asked);
+    if (again)
+        hint_later(x, asked);
 }
 
 static void log_answer(const struct ocv_exchange *x)

@@ -99,14 +99,20 @@ static void describe_trouble(const struct ocv_exchange *x, char *out, size_t siz
     }
 }
 
-void ocv_wait_report_retry(const struct ocv_exchange *x, int64_t wait_ms)
+void ocv_wait_report_retry(const struct ocv_exchange *x, int64_t wait_ms, bool asked)
 {
     struct ocv_registry *registry = x->registry;
-    char host[OCV_ORIGIN_MAX], trouble[64];
+    char host[OCV_ORIGIN_MAX], trouble[96];
     if (!registry->wait)
         return;
     name_host(x, host, sizeof(host));
     describe_trouble(x, trouble, sizeof(trouble));
+    size_t n = strlen(trouble);
+    if (asked && ocv_exchange_is_document(x))
+        snprintf(trouble + n, sizeof(trouble) - n, " and asks to wait (at most %lld s more in all)",
+                 (long long)ocv_exchange_left(x) / 1000);
+    else if (asked)
+        snprintf(trouble + n, sizeof(trouble) - n, " and asks to wait");
     const struct ocv_registry_wait wait = {.what = x->what,
                                            .host = host,
                                            .trouble = trouble,

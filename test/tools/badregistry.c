@@ -62,6 +62,7 @@ static const struct {
     {"m429", mode_m429},
     {"m429long", mode_m429long},
     {"m429ok", mode_m429ok},
+    {"m429wait", mode_m429wait},
     {"m500", mode_m500},
     {"m503ok", mode_m503ok},
     {"silent", mode_silent},

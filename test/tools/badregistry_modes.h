@@ -365,6 +365,11 @@ static bool mode_m429ok(const struct request *r)
 {
     return count("m429ok") < 2 ? error(r, 429, "Retry-After: 0\r\n", "TOOMANYREQUESTS") : good(r);
 }
+/* Asks for a short wait twice. */
+static bool mode_m429wait(const struct request *r)
+{
+    return count("m429wait") < 2 ? error(r, 429, "Retry-After: 2\r\n", "TOOMANYREQUESTS") : good(r);
+}
 static bool mode_m500(const struct request *r)
 {
     return error(r, 500, "", "UNKNOWN");

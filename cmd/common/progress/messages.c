@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Everything printed besides the layers: lines, events, the current step and waits. */
-#include "cmd/common/color.h"
+#include "cmd/common/cli.h"
 #include "cmd/common/progress/progress_internal.h"
 
 #include <stdarg.h>
@@ -133,12 +133,10 @@ void progress_status_text(const struct progress *progress, int64_t now, char *ou
 
 static void report_retry(struct progress *progress, const struct ocv_registry_wait *wait)
 {
-    char pause[48] = "";
+    char when[CLI_RETRY_MAX];
 
-    if (wait->ms >= 2000)
-        snprintf(pause, sizeof(pause), " in %lld s", (long long)wait->ms / 1000);
-    progress_message(progress, "%s %s, trying again%s (%u of %u)", wait->host, wait->trouble, pause,
-                     wait->attempt, wait->attempts);
+    progress_message(progress, "%s %s, trying again%s", wait->host, wait->trouble,
+                     cli_retry_when(wait, when));
     progress_event(progress, "retry",
                    json_pack("{s:s, s:s, s:s, s:i, s:i}", "host", wait->host, "what", wait->what,
                              "reason", wait->trouble, "attempt", (int)wait->attempt, "attempts",

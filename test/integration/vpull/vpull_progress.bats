@@ -90,6 +90,18 @@ in_order()
     in_order "$stderr" "m503ok/x:1: resolving" "$BAD answers HTTP 503, trying again (2 of 6)" "no variant fits"
 }
 
+@test "a registry that asks to wait: how long, and for how long at most; who may ask more" {
+    run -3 --separate-stderr "$VPULL" --to "oci:$STATE/l" --profile "$H100" "$BAD/m429wait/x:1"
+    [[ $stderr =~ "$BAD answers HTTP 429 and asks to wait (at most "[0-9]+" s more in all), trying again in 2 s" ]]
+    [[ $stderr != *" of 6)"* ]]
+    run -1 --separate-stderr "$VPULL" --to "oci:$STATE/l" --profile "$H100" "$BAD/m429long/x:1"
+    [[ $stderr == *"hint: try again in 3600 seconds; docker login $BAD raises the limit, where it is one of anonymous pulls" ]]
+    run -1 --separate-stderr "$VPULL" --retry-times 2 --to "oci:$STATE/l" --profile "$H100" "$BAD/m500/x:1"
+    [[ $stderr == *"$BAD answers HTTP 500 after 3 tries: "* ]]
+    run -1 --separate-stderr "$VPULL" --retry-times 0 --to "oci:$STATE/l" --profile "$H100" "$BAD/m500/x:1"
+    [[ $stderr == *"$BAD answers HTTP 500: "* ]]
+}
+
 @test "scripts are told nothing of it" {
     local option
     for option in --quiet --print-ref; do

@@ -143,7 +143,7 @@ static const struct {
     {"m404:v1", OCV_ERR_NOT_FOUND, 404, "m404:v1: not found"},
     {"m429:v1", OCV_ERR_NETWORK, 429, "TOOMANYREQUESTS: said the bad registry"},
     {"m429long:v1", OCV_ERR_NETWORK, 429, "HTTP 429"},
-    {"m500:v1", OCV_ERR_NETWORK, 500, "HTTP 500: UNKNOWN: said the bad registry"},
+    {"m500:v1", OCV_ERR_NETWORK, 500, "HTTP 500 after 2 tries: UNKNOWN: said the bad registry"},
     {"bigindex:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
     {"bigchunked:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
     {"endless:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
