@@ -45,6 +45,9 @@ enum ocv_content_fact {
     OCV_CONTENT_FACTS
 };
 
+/** OCV_CONTENT_UNSEEN of an archive: wheels are zip archives. */
+#define OCV_CONTENT_ZIP "a zip archive, not opened"
+
 /** The fact's name in reports: "cuda-code". */
 const char *ocv_content_fact_name(enum ocv_content_fact fact);
 /** The fact of that name, OCV_CONTENT_FACTS if there is none. */

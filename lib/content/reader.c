@@ -148,6 +148,8 @@ static int scan_code(struct ocv_content_reader *r, bool last, struct ocv_error *
     return status < 0 ? status : OCV_OK;
 }
 
+#define ZIP_MAGIC 0x04034b50u /* wheels, too */
+
 static void identify_file(struct ocv_content_reader *r)
 {
     uint32_t magic = r->len >= 8 ? ocv_le32(r->window) : 0;
@@ -158,6 +160,8 @@ static void identify_file(struct ocv_content_reader *r)
         r->kind = OCV_KIND_DEVICE;
     else if (r->len >= IDENTIFY && !memcmp(r->window, "\177ELF", 4))
         ocv_elf_begin(r);
+    else if (magic == ZIP_MAGIC)
+        ocv_content_unseen(r, OCV_CONTENT_ZIP);
 }
 
 /* The first byte that is still wanted. */

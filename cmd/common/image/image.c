@@ -119,8 +119,23 @@ int image_bind_credentials(struct cli *cli, const struct ocv_reference *referenc
     return OCV_ERR_INVALID;
 }
 
+/* "./out" is a layout, or nothing: no registry has it. */
+static int refuse_path(const char *text, struct ocv_error *err)
+{
+    struct stat st;
+    if (stat(text, &st) < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such file", text);
+    ocv_error_set(err, OCV_ERR_INVALID, "%s: a %s, not an image", text,
+                  S_ISDIR(st.st_mode) ? "directory" : "file");
+    if (S_ISDIR(st.st_mode))
+        ocv_error_hint(err, "an OCI layout in the directory of that name is oci:%.200s", text);
+    return OCV_ERR_INVALID;
+}
+
 static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
 {
+    if (image_is_path(image->text))
+        return refuse_path(image->text, err);
     int status = ocv_reference_parse(image->text, &image->reference, err);
     if (status == OCV_OK)
         status = image_bind_credentials(cli, image->reference, err);
@@ -305,6 +320,21 @@ int image_open_either(struct cli *cli, const char *file, const char *text, struc
             ocv_error_hint(err, "an OCI layout in the directory of that name is oci:%.200s", text);
     }
     return status;
+}
+
+bool image_is_path(const char *text)
+{
+    static const char *const ends[] = {".so", ".whl", ".zip", ".tar", ".tar.gz", ".tgz"};
+    const char *dots = text + (text[0] == '.' && text[1] == '.');
+    size_t len = strlen(text);
+    if (*text == '/' || !strncmp(dots, "./", 2) || !strncmp(text, "~/", 2))
+        return true;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        size_t n = strlen(ends[i]);
+        if (len > n && !strcmp(text + len - n, ends[i]) && !strchr(text, '/'))
+            return true;
+    }
+    return false;
 }
 
 const char *image_ruled_tag(const struct image *image)

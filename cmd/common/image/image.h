@@ -40,6 +40,9 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag that a rule made this entry of, or NULL. */
 const char *image_tag(const struct image *image, const struct ocv_entry *entry);
+/** True for what cannot be meant as an image: "/tmp/x", "./x", "../x", "~/x", and names of files
+ *  such as "x.so". */
+bool image_is_path(const char *text);
 /** The tag that was asked for, where a rule chooses among others and it is there itself; or NULL.
  */
 const char *image_ruled_tag(const struct image *image);

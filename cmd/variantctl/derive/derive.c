@@ -137,12 +137,28 @@ static int derive_entries(struct derive *d, const struct image *image, struct oc
     return status;
 }
 
+static bool is_zip(const struct ocv_content_report *report)
+{
+    for (size_t i = 0; i < report->n_files; i++)
+        for (size_t k = 0; k < report->files[i].facts.n; k++)
+            if (!strcmp(report->files[i].facts.list[k].value, OCV_CONTENT_ZIP))
+                return true;
+    return false;
+}
+
 static int derive_path(struct derive *d, const char *path, struct ocv_error *err)
 {
     struct derive_result *result = new_result(d, path, NULL);
     if (!result)
         return ocv_error_nomem(err);
+    struct stat st;
+    const struct ocv_content_report *report = &result->content.report;
     int status = derive_read_path(d->cli, path, &result->content.report, err);
+    if (status >= 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && is_zip(report)) {
+        ocv_error_set(err, OCV_ERR_DATA, "%s: %s", path, OCV_CONTENT_ZIP);
+        ocv_error_hint(err, "unpack it: unzip -d DIR %.200s; variantctl derive DIR", path);
+        return OCV_ERR_DATA;
+    }
     return status < 0
                ? status
                : ocv_content_derive(&result->content.report, NULL, &result->content.derived, err);
@@ -206,7 +222,7 @@ static int derive_argument(struct derive *d, const char *what, struct ocv_error 
                    ? ocv_error_set(err, OCV_ERR_INVALID,
                                    "derive: --attach is for images; %s is a path", what)
                    : derive_path(d, what, err);
-    if (*what == '/' || !strncmp(what, "./", 2) || !strncmp(what, "../", 3))
+    if (image_is_path(what))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", what, strerror(errno));
     return derive_image(d, what, err);
 }

@@ -33,6 +33,8 @@ void derive_words(const struct derive_result *result,
 /** The same for parts of files that were not examined, once per reason. */
 void derive_unseen(const struct derive_result *result,
                    void (*visit)(void *data, const char *source, const char *words), void *data);
+/** True if everything was examined. */
+bool derive_all_seen(const struct derive_result *result);
 /** Percentage of the image's bytes that a build for `target` alone would save. */
 int derive_saving(const struct derive_result *result, const struct ocv_content_target *target);
 /** "machine code", "PTX", ... */

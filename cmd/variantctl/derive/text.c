@@ -40,7 +40,8 @@ static void put_targets(struct text *t, const struct derive_result *result)
     const struct ocv_content_derived *d = &result->content.derived;
     char name[OCV_CONTENT_TARGET_MAX], bytes[FORMAT_NUMBER_MAX];
     if (!d->n_targets) {
-        put_line(t, "its files have no GPU code\n");
+        put_line(t, derive_all_seen(result) ? "its files have no GPU code\n"
+                                            : "no GPU code in what was looked at\n");
         return;
     }
     put_line(t, "\n%-28s %-8s %6s %10s  %s\n", "TARGET", "CODE", "FILES", "SIZE", "RUNS ON IT");
@@ -63,8 +64,9 @@ static void put_properties(struct text *t, const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
     if (!d->n_properties) {
-        put_line(t, "\n"
-                    "Its files need no particular machine.\n");
+        put_line(t, derive_all_seen(result)
+                        ? "\nIts files need no particular machine.\n"
+                        : "\nWhat was looked at needs no particular machine.\n");
         return;
     }
     put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);

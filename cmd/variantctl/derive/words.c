@@ -104,6 +104,19 @@ void derive_unseen(const struct derive_result *result,
     visit_told(result, OCV_CONTENT_UNSEEN, "", "", visit, data);
 }
 
+static void note_unseen(void *data, const char *source, const char *words)
+{
+    (void)source, (void)words;
+    *(bool *)data = false;
+}
+
+bool derive_all_seen(const struct derive_result *result)
+{
+    bool all = result->content.report.notes.n == 0;
+    derive_unseen(result, note_unseen, &all);
+    return all;
+}
+
 void derive_words(const struct derive_result *result,
                   void (*visit)(void *data, const char *source, const char *words), void *data)
 {

@@ -21,6 +21,11 @@ static void warn_untagged(const struct place *place, const char *text)
 
 static int open_registry(struct place *place, const char *text, struct ocv_error *err)
 {
+    if (image_is_path(text)) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: a path, not an image", text);
+        ocv_error_hint(err, "an OCI layout in that directory is oci:%.200s", text);
+        return OCV_ERR_INVALID;
+    }
     int status = ocv_reference_parse(text, &place->reference, err);
     if (status == OCV_OK && place->reference->digest)
         status =
