@@ -111,6 +111,18 @@ lock()
     [ "$output" = "$ROCM" ]
 }
 
+@test "--lock-profile: another machine's build is not compared with this one" {
+    export OCV_STATE_DIR=$BATS_TEST_TMPDIR/state
+    lock --profiles "$STATE/machines" -o "$STATE/other.lock" "$REGISTRY/app:1"
+    # what was pulled before is known by its digest
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/other" --quiet "$REGISTRY/app:1"
+    run -0 --separate-stderr "$VPULL" --dry-run --profile "$PROFILES/laptop.json" "${REGISTRY}/app@$CUDA"
+    [[ $stderr == *"does not fit this host"* ]]
+    run -0 --separate-stderr "$VPULL" --dry-run --profile "$PROFILES/laptop.json" --locked "$STATE/other.lock" --lock-profile h100
+    [ "$output" = "$CUDA" ]
+    [[ $stderr != *"does not fit"* ]]
+}
+
 @test "--lock-profile names the variant as the lock does" {
     lock --profiles "$STATE/machines" -o "$STATE/by-name.lock" "$REGISTRY/app:1"
     run -0 "$VPULL" --to "oci:$STATE/by-name" --locked "$STATE/by-name.lock" --lock-profile h100
