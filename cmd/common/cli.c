@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -69,7 +70,10 @@ void cli_free(struct cli *cli)
  * never touch the signal, even in verbs that ignore SIGPIPE. */
 static void end_with_reader(void)
 {
-    if (errno != EPIPE)
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    /* an event may have met it before, and whoever wrote that went on */
+    bool gone = errno == 0 && poll(&reader, 1, 0) == 1 && reader.revents & POLLERR;
+    if (errno != EPIPE && !gone)
         return;
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
@@ -82,7 +86,8 @@ int cli_quit(struct cli *cli, int code)
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) { /* --help on a full disk */
         end_with_reader();
-        fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
+        fprintf(stderr, "%s: standard output: %s\n", program,
+                errno ? strerror(errno) : "not all of it was written");
         code = 1;
     }
     fflush(NULL);

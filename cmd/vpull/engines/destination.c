@@ -121,6 +121,9 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
         *argument = strdup("");
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }
+    const char *host = getenv("DOCKER_HOST");
+    if (host && *host && !options->quiet) /* who sets it expects docker to be asked */
+        progress_message(progress, "docker does not answer (DOCKER_HOST=%.200s)", host);
     *out = &destination_oci;
     return data_directory(argument, err);
 }

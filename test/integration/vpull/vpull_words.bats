@@ -42,6 +42,21 @@ pull()
     [[ $stderr == *"the repository has no tag '1.1'; it has 1.0"* ]]
 }
 
+@test "a reader of events that has seen enough" {
+    local code=0
+    "$VPULL" --profile "$PROFILES/h100.json" --json --to "oci:$BATS_TEST_TMPDIR/out" "$REGISTRY/ml/app:1.0" 2>"$BATS_TEST_TMPDIR/err" 3>&- |
+        head -n 1 >/dev/null || code=${PIPESTATUS[0]}
+    [ ! -s "$BATS_TEST_TMPDIR/err" ] || { cat "$BATS_TEST_TMPDIR/err" && false; }
+    [ "$code" = 0 ] || [ "$code" = 141 ]
+}
+
+@test "DOCKER_HOST without docker: said, before it is pulled elsewhere" {
+    export DOCKER_HOST=unix:///nope.sock XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    run -0 --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" "$VPULL" --profile "$PROFILES/h100.json" "$REGISTRY/ml/app:1.0"
+    [[ $stderr == *"docker does not answer (DOCKER_HOST=unix:///nope.sock)"*"pulling to oci:$BATS_TEST_TMPDIR/data/"* ]]
+}
+
 @test "a repository that there is not" {
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/ap:1.0"
     [[ $stderr == *"hint: there is no repository ml/ap on $REGISTRY"* ]]
