@@ -55,30 +55,27 @@ static void draw_layer(struct progress *progress, FILE *screen, const struct lay
     draw_line(progress, screen, text, line.stalled > 0 ? strstr(text, "stalled") : NULL);
 }
 
-/* More layers than rows: the active ones, then the waiting ones, and one line for the rest. */
+/* More layers than rows: the active ones, then the waiting ones. */
 static void draw_some(struct progress *progress, FILE *screen, unsigned room, unsigned columns)
 {
-    unsigned left = room - 1;
-    size_t finished = 0, waiting = 0;
-    char text[PROGRESS_LINE_MAX];
+    unsigned left = room;
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < progress->n; i++) {
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < progress->n && left > 0; i++) {
             const struct layer *layer = &progress->layers[i];
 
-            if (pass == 0 && progress_is_finished(layer))
-                finished++;
-            else if (progress_is_active(layer) == (pass == 0) && !progress_is_finished(layer) &&
-                     left > 0) {
-                draw_layer(progress, screen, layer, columns);
-                left--;
-            } else if (pass == 1 && !progress_is_active(layer) && !progress_is_finished(layer))
-                waiting++;
+            if (progress_is_active(layer) != (pass == 0) || progress_is_finished(layer))
+                continue;
+            draw_layer(progress, screen, layer, columns);
+            left--;
         }
-    }
-    snprintf(text, sizeof(text), "%zu of %zu layers done, %zu more waiting", finished, progress->n,
-             waiting);
-    text[columns - 1 < sizeof(text) ? columns - 1 : sizeof(text) - 1] = '\0';
+}
+
+static void draw_sum(struct progress *progress, FILE *screen, unsigned columns)
+{
+    char text[PROGRESS_LINE_MAX];
+
+    lines_sum(progress, progress->clock(), columns - 1, text, sizeof(text));
     draw_line(progress, screen, text, NULL);
 }
 
@@ -91,14 +88,20 @@ static void draw_status(struct progress *progress, FILE *screen, unsigned column
     draw_line(progress, screen, text, NULL);
 }
 
+/* With a last line for all of them, where there are several and room for it. */
 static void draw_layers(struct progress *progress, FILE *screen, bool last, unsigned room,
                         unsigned columns)
 {
+    bool sum = !last && room > 0 && (progress->n > 2 || progress->n > room);
+
+    room -= sum;
     if (progress->n <= room || last)
         for (size_t i = 0; i < progress->n; i++)
             draw_layer(progress, screen, &progress->layers[i], columns);
     else if (room > 0)
         draw_some(progress, screen, room, columns);
+    if (sum)
+        draw_sum(progress, screen, columns);
 }
 
 void bars_draw(struct progress *progress, bool last)

@@ -94,29 +94,42 @@ static bool is_active(enum layer_state state)
            state == LAYER_UPLOADING;
 }
 
-/* "12.3 MB/27.1 MB  4.10 MB/s  3s left", as far as known */
-static void format_amount(const struct layer_line *line, char *out, size_t size)
+/* "12.3 MB/27.1 MB  4.10 MB/s  3s left", as far as known; without the rate, then without the sizes,
+ * where `width` is too small for them: no word is cut */
+static void format_amount(const struct layer_line *line, size_t width, char *out, size_t size)
 {
     char done[FORMAT_NUMBER_MAX], total[FORMAT_NUMBER_MAX], rate[FORMAT_NUMBER_MAX];
     char time[FORMAT_NUMBER_MAX];
+    bool sized = line->size >= 0;
 
     format_bytes(line->done, done);
     format_bytes(line->size, total);
-    if (!is_active(line->state))
-        snprintf(out, size, "%s", line->size < 0 ? "" : total);
-    else if (line->done < 0)
+    if (!is_active(line->state)) {
+        snprintf(out, size, "%s", sized ? total : "");
+    } else if (line->done < 0) {
         snprintf(out, size, "%s", format_duration(line->seconds, time));
-    else if (line->stalled > 0)
-        snprintf(out, size, "%s%s%s  stalled %s", done, line->size < 0 ? "" : "/",
-                 line->size < 0 ? "" : total, format_duration(line->stalled, time));
-    else if (line->size < 0)
+    } else if (line->stalled > 0) {
+        format_duration(line->stalled, time);
+        snprintf(out, size, "%s%s%s  stalled %s", done, sized ? "/" : "", sized ? total : "", time);
+        if (strlen(out) > width)
+            snprintf(out, size, "stalled %s", time);
+    } else if (!sized) {
         snprintf(out, size, "%s", done);
-    else if (line->rate < 1)
+    } else if (line->rate < 1) {
         snprintf(out, size, "%s/%s", done, total);
-    else
+    } else {
+        format_left(line->size - line->done, line->rate, time);
         snprintf(out, size, "%s/%s  %s/s  %s left", done, total,
-                 format_bytes((int64_t)line->rate, rate),
-                 format_left(line->size - line->done, line->rate, time));
+                 format_bytes((int64_t)line->rate, rate), time);
+        if (strlen(out) > width)
+            snprintf(out, size, "%s/%s  %s left", done, total, time);
+        if (strlen(out) > width)
+            snprintf(out, size, "%s left", time);
+    }
+    if (strlen(out) > width && is_active(line->state) && line->size > 0)
+        snprintf(out, size, "%d%%", (int)(100.0 * (double)line->done / (double)line->size));
+    if (strlen(out) > width)
+        *out = '\0';
 }
 
 /* "[=====>    ]  45%" with `cells` cells between the brackets */
@@ -143,7 +156,8 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
     size_t used;
 
     snprintf(head, sizeof(head), "%.12s: %-12s", line->id, layer_state_name(line->state));
-    format_amount(line, amount, sizeof(amount));
+    format_amount(line, width > strlen(head) + 1 ? width - strlen(head) - 1 : 0, amount,
+                  sizeof(amount));
     /* "[", "]", " 45%" and two spaces take 10 columns; a bar of fewer than 8 cells shows too
      * little */
     used = strlen(head) + strlen(amount) + 10;

@@ -53,19 +53,47 @@ static struct layer_totals add_up(const struct progress *progress, int64_t now)
     return total;
 }
 
-static void total_line(struct progress *progress, const struct layer_totals *total)
+/* "5 of 15 layers, 6.1 MB of 15.8 MB, 1.1 MB/s, 9s left"; `what` bits: 1 the sizes, 2 the rate */
+static void format_total(const struct layer_totals *total, const char *layers, unsigned what,
+                         char *out, size_t size)
 {
-    char done[FORMAT_NUMBER_MAX], size[FORMAT_NUMBER_MAX];
+    char done[FORMAT_NUMBER_MAX], all[FORMAT_NUMBER_MAX];
     char rate[FORMAT_NUMBER_MAX], left[FORMAT_NUMBER_MAX];
+    const char *comma = *layers ? ", " : "";
+    size_t n = (size_t)snprintf(out, size, "%s", layers);
 
-    fprintf(progress->stream, "%s of %s", format_bytes(total->done, done),
-            format_bytes(total->size, size));
-    if (total->stalled > 0)
-        fprintf(progress->stream, ", stalled %s", format_duration(total->stalled, left));
-    else if (total->rate >= 1)
-        fprintf(progress->stream, ", %s/s, %s left", format_bytes((int64_t)total->rate, rate),
-                format_left(total->size - total->done, total->rate, left));
-    fputc('\n', progress->stream);
+    if (!total->open)
+        return;
+    if (what & 1)
+        n += (size_t)snprintf(out + n, size - n, "%s%s of %s", comma,
+                              format_bytes(total->done, done), format_bytes(total->size, all));
+    if (total->stalled > 0) {
+        snprintf(out + n, size - n, ", stalled %s", format_duration(total->stalled, left));
+    } else if (total->rate >= 1) {
+        if (what & 2)
+            n += (size_t)snprintf(out + n, size - n, ", %s/s",
+                                  format_bytes((int64_t)total->rate, rate));
+        snprintf(out + n, size - n, ", %s left",
+                 format_left(total->size - total->done, total->rate, left));
+    }
+}
+
+void lines_sum(const struct progress *progress, int64_t now, unsigned width, char *out, size_t size)
+{
+    static const unsigned less[] = {3, 1, 0};
+    const struct layer_totals total = add_up(progress, now);
+    char layers[64];
+    size_t finished = 0;
+
+    for (size_t i = 0; i < progress->n; i++)
+        finished += progress_is_finished(&progress->layers[i]);
+    snprintf(layers, sizeof(layers), "%zu of %zu layers", finished, progress->n);
+    for (size_t i = 0; i < sizeof(less) / sizeof(*less); i++) {
+        format_total(&total, layers, less[i], out, size);
+        if (strlen(out) <= width)
+            return;
+    }
+    snprintf(out, size, "%.*s", (int)width, layers);
 }
 
 void lines_total(struct progress *progress, int64_t now)
@@ -74,8 +102,10 @@ void lines_total(struct progress *progress, int64_t now)
     char text[PROGRESS_LINE_MAX];
     unsigned shown = 0;
 
-    if (total.open)
-        total_line(progress, &total);
+    if (total.open) {
+        format_total(&total, "", 3, text, sizeof(text));
+        fprintf(progress->stream, "%s\n", text);
+    }
     for (size_t i = 0; i < progress->n && shown < WORKING_SHOWN; i++) {
         const struct layer *layer = &progress->layers[i];
         struct layer_line line = progress_line(layer, now);

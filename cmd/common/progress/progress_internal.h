@@ -56,6 +56,10 @@ void bars_draw(struct progress *progress, bool last);
 
 /** A layer is finished, or all its bytes have arrived. */
 void lines_finished(struct progress *progress, const struct layer *layer);
+/** "5 of 15 layers, 6.1 MB of 15.8 MB, 1.1 MB/s, 9s left" in at most `width` columns: the rate is
+ *  left out first, then the sizes, then the time. */
+void lines_sum(const struct progress *progress, int64_t now, unsigned width, char *out,
+               size_t size);
 /** Print the overall progress. */
 void lines_total(struct progress *progress, int64_t now);
 

@@ -78,12 +78,48 @@ START_TEST(test_more_layers_than_rows)
     fake_now += 200000000;
     progress_set(progress, 31, LAYER_DOWNLOADING, 50, -1);
     fflush(stream);
-    ck_assert_ptr_nonnull(strstr(captured, "30 of 60 layers done"));
+    ck_assert_ptr_nonnull(strstr(captured, "30 of 60 layers, 3.05 kB of 6.00 kB"));
     ck_assert_uint_le(progress->drawn, 24);
     ck_assert_ptr_nonnull(strstr(captured, "000000000031: downloading"));
     progress_finish(progress);
     fflush(stream);
     ck_assert_ptr_nonnull(strstr(captured, "000000000059: waiting"));
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+/* Below the bars stands the sum: what does not fit is left out, never cut. */
+static const struct {
+    unsigned width;
+    const char *text;
+} sums[] = {
+    {79, "1 of 3 layers, 50.0 kB of 120 kB, 5.00 kB/s, 14s left"},
+    {53, "1 of 3 layers, 50.0 kB of 120 kB, 5.00 kB/s, 14s left"},
+    {52, "1 of 3 layers, 50.0 kB of 120 kB, 14s left"},
+    {41, "1 of 3 layers, 14s left"},
+    {22, "1 of 3 layers"},
+};
+
+START_TEST(test_sum)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_BARS, &stream);
+    char text[PROGRESS_LINE_MAX];
+    progress_add(progress, "sha256:aaaaaaaaaaaaaaaa", 20000);
+    size_t i = progress_add(progress, "sha256:bbbbbbbbbbbbbbbb", 60000);
+    progress_add(progress, "sha256:cccccccccccccccc", 40000);
+    progress_set(progress, 0, LAYER_DONE, 20000, -1);
+    progress_set(progress, i, LAYER_DOWNLOADING, 0, -1);
+    for (int step = 1; step <= 6; step++) {
+        fake_now += 1000000000;
+        progress_set(progress, i, LAYER_DOWNLOADING, step * 5000, -1);
+    }
+    fflush(stream);
+    ck_assert_ptr_nonnull(strstr(captured, sums[0].text));
+    lines_sum(progress, fake_now, sums[_i].width, text, sizeof(text));
+    ck_assert_str_eq(text, sums[_i].text);
     progress_free(progress);
     fclose(stream);
     free(captured);
@@ -250,8 +286,8 @@ START_TEST(test_waiting)
     ck_assert_str_eq(shown(stream), "registry.example is silent for 15 s, trying again (2 of 3)\n"
                                     "app:1: resolving: 15s\napp:1: resolving: 15s\n");
     wait_for(progress, 3, 12000, "answers HTTP 429");
-    ck_assert_ptr_nonnull(strstr(
-        shown(stream), "registry.example answers HTTP 429, trying again in 12 s (3 of 3)\n"));
+    ck_assert_ptr_nonnull(
+        strstr(shown(stream), "registry.example answers HTTP 429, trying again in 12 s\n"));
     progress_status_end(progress);
     progress_finish(progress);
     ck_assert_str_eq(shown(stream), "");
@@ -428,6 +464,7 @@ TEST_FILE
 
     tcase_add_test(tcase, test_bars_follow_the_clock);
     tcase_add_test(tcase, test_more_layers_than_rows);
+    tcase_add_loop_test(tcase, test_sum, 0, sizeof(sums) / sizeof(*sums));
     tcase_add_test(tcase, test_message_stands_above_the_bars);
     tcase_add_test(tcase, test_plain);
     tcase_add_test(tcase, test_plain_extracting);

@@ -115,6 +115,37 @@ START_TEST(test_words)
 END_TEST
 
 /* A bar is full only when every byte is there, and no line is wider than the terminal. */
+/* On a narrow terminal the rate goes first, then the sizes. */
+START_TEST(test_narrow_lines)
+{
+    struct layer_line line = {.id = "0123456789ab",
+                              .state = LAYER_DOWNLOADING,
+                              .done = 1360000,
+                              .size = 12600000,
+                              .rate = 330000};
+    static const struct {
+        unsigned width;
+        const char *end;
+    } cases[] = {{64, "1.36 MB/12.6 MB  330 kB/s  34s left"},
+                 {59, "1.36 MB/12.6 MB  34s left"},
+                 {39, " 34s left"},
+                 {33, " 10%"}};
+    char out[256];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        format_layer_line(&line, cases[i].width, out, sizeof(out));
+        size_t len = strlen(out), end = strlen(cases[i].end);
+        ck_assert_uint_le(len, cases[i].width);
+        ck_assert_str_eq(out + len - end, cases[i].end);
+    }
+    line.rate = 0;
+    format_layer_line(&line, 39, out, sizeof(out));
+    ck_assert_str_eq(out, "0123456789ab: downloading  10%");
+    line.stalled = 7;
+    format_layer_line(&line, 39, out, sizeof(out));
+    ck_assert_str_eq(out, "0123456789ab: downloading  stalled 7s");
+}
+END_TEST
+
 START_TEST(test_line_bounds)
 {
     struct layer_line line = {.id = "0123456789ab",
@@ -150,6 +181,7 @@ TEST_FILE
     tcase_add_test(tcase, test_line);
     tcase_add_loop_test(tcase, test_words, 0, sizeof(word_cases) / sizeof(word_cases[0]));
     tcase_add_test(tcase, test_line_bounds);
+    tcase_add_test(tcase, test_narrow_lines);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
