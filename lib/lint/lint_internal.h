@@ -8,6 +8,7 @@
 #include "lib/content/requirement.h"
 #include "lib/core/resolve/default.h"
 #include "lib/lint/lint.h"
+#include "ocivariant/vocabulary.h"
 
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -75,6 +76,8 @@ const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t 
 
 /** The image specification's name of an architecture that has another here, or NULL. */
 const char *ocv_lint_architecture(const char *name);
+/** True for an unknown namespace that looks like a known one, `meant`. */
+bool ocv_lint_misspelt(const char *ns, char meant[OCV_WORD_MAX]);
 /** "ns :: feature" in one text. */
 bool ocv_lint_is_feature(struct ocv_property p, const char *text);
 bool ocv_lint_known_namespace(const char *ns);

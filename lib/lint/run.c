@@ -72,6 +72,11 @@ const char *ocv_lint_architecture(const char *name)
     return NULL;
 }
 
+bool ocv_lint_misspelt(const char *ns, char meant[OCV_WORD_MAX])
+{
+    return ocv_vocabulary_check(ns, NULL, NULL, meant) == OCV_WORD_NAMESPACE && *meant;
+}
+
 bool ocv_lint_is_feature(struct ocv_property p, const char *text)
 {
     size_t n = strlen(p.ns);

@@ -50,18 +50,14 @@ static int publish_fixed(struct cli *cli, const struct lint_source *s,
 
 /* Write the corrected index to its destination. */
 static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
-                       bool dry_run, size_t changes, struct ocv_error *err)
+                       bool dry_run, struct ocv_error *err)
 {
     const char *path = output ? output : s->name;
     if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
         return cli_print(s->fixed.data, s->fixed.len, err);
     if (!output && s->is_image)
         return publish_fixed(cli, s, &s->fixed, dry_run, err);
-    int status = dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
-    if (status == OCV_OK)
-        fprintf(stderr, "%s: %s%zu correction%s\n", path, dry_run ? "would get " : "", changes,
-                changes == 1 ? "" : "s");
-    return status;
+    return dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
 }
 
 static const struct ocv_lint_child *child_of(const struct lint_source *s,
@@ -115,21 +111,35 @@ static void report_moves(const struct lint_request *r, const struct lint_source 
         fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
 }
 
+static void report_fixes(const struct lint_source *s, const struct ocv_buffer *said, bool dry_run)
+{
+    for (const char *line = said->data; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(stderr, "%s: %s %.*s\n", s->name, dry_run ? "would fix" : "fixed", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
 int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
 {
     size_t changes = 0;
-    ocv_auto_buffer moved;
+    ocv_auto_buffer said, moved;
+    ocv_buffer_init(&said, OCV_MANIFEST_MAX);
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     bool bare = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
+    if (s->lines && lint_is_source(s->name))
+        fprintf(stderr, "%s: --fix writes indexes, not YAML: correct it by hand\n", s->name);
     if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->lines)
         return OCV_OK; /* not an index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
-                              &moved, err);
+                              &said, &moved, err);
     if (status == OCV_OK)
         report_moves(r, s, &moved);
     if (status < 0 || changes == 0)
         return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
-    status = write_fixed(r->cli, s, r->output, r->dry_run, changes, err);
+    status = write_fixed(r->cli, s, r->output, r->dry_run, err);
+    if (status == OCV_OK)
+        report_fixes(s, &said, r->dry_run);
     return status == OCV_OK && !r->dry_run ? take_fixed(s, err) : status;
 }

@@ -147,6 +147,7 @@ static void check_listed(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        char meant[OCV_WORD_MAX];
         const char *last = "";
         for (size_t k = 0; k < entry->n_properties; k++) {
             const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
@@ -154,7 +155,10 @@ static void check_listed(struct ocv_lint *lint)
                 ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
                                   "/annotations/" OCV_ANNOTATION_PROPERTIES,
                                   "the namespace %s is not in %s", ns, OCV_ANNOTATION_NAMESPACES);
-                ocv_lint_hint(lint, "--fix appends it there, as the least important one");
+                if (ocv_lint_misspelt(ns, meant))
+                    ocv_lint_hint(lint, "did you mean %s?", meant);
+                else
+                    ocv_lint_hint(lint, "--fix appends it there, as the least important one");
             }
             last = ns;
         }

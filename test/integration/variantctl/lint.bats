@@ -202,6 +202,7 @@ TAGS
         del(.manifests[].platform.variant)' >index.json
     cp index.json before.json
     run -5 lint --fix --dry-run --change-default index.json
+    [[ $output == *"index.json: would fix OCV101 schema-missing: dev.ocivariant.schema is now 1"* ]]
     cmp index.json before.json
     # the ROCm build stands first, and is what old clients get: that is not changed by the way
     local cpu rocm
@@ -211,12 +212,16 @@ TAGS
     [[ $output == *"index.json: not corrected: clients without variants on linux/amd64 would get $cpu instead of $rocm"$'\n'"hint: --change-default "* ]]
     [ "$(jq -c '[.manifests[].digest]' index.json)" = "$(jq -c '[.manifests[].digest]' before.json)" ]
     [ "$(jq '[.manifests[].platform.variant | values] | length' index.json)" = 0 ]
-    [[ $output == *OCV502* && $output != *OCV101* ]]
+    [[ $output == *OCV502* && $output != *"[OCV101"* ]]
     run -2 lint --change-default index.json
     cp before.json index.json
     run -0 lint --fix --change-default index.json
     [[ $output == *"index.json: clients without variants on linux/amd64 get $cpu instead of $rocm"* ]]
-    [[ $output == *"index.json: "*" corrections"$'\n'"0 errors, 0 warnings, 0 notes" ]]
+    # each thing that was done has a line, and nothing else is left
+    [[ $output == *"index.json: fixed OCV103 namespaces-missing: dev.ocivariant.namespaces is now "* ]]
+    [[ $output == *"index.json: fixed OCV202 property-not-canonical: cuda12.8: dev.ocivariant.properties is now nvidia :: "* ]]
+    [[ $output == *"index.json: fixed OCV502 default-not-first: moved the default to the front"* ]]
+    [[ $output == *$'\n'"0 errors, 0 warnings, 0 notes" ]]
     run -0 lint index.json
     [[ $output == "0 errors, 0 warnings, 0 notes" ]]
     [ "$(jq -r '.manifests[0].annotations' index.json)" = null ]
@@ -227,6 +232,26 @@ TAGS
     cmp index.json fixed.json
     run -0 --separate-stderr lint --fix --change-default --output - before.json
     jq -e .manifests <<<"$output" >/dev/null
+}
+
+@test "--fix does not list a misspelt namespace, and says what it cannot do" {
+    index_of_app | jq '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8")
+        .annotations["dev.ocivariant.properties"]) |= gsub("nvidia"; "nvdia")' >index.json
+    cp index.json before.json
+    run -5 lint --fix index.json
+    cmp index.json before.json
+    [[ $output == *"the namespace nvdia is not in dev.ocivariant.namespaces"*"did you mean nvidia?"* ]]
+    [[ $output != *"--fix appends"* ]]
+    # without the list none is written that has it
+    index_of_app | jq 'del(.annotations["dev.ocivariant.namespaces"]) | (.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8")
+        .annotations["dev.ocivariant.properties"]) |= gsub("nvidia"; "nvdia")' >index.json
+    run -5 lint --fix index.json
+    [ "$(jq -r '.annotations["dev.ocivariant.namespaces"] | test("nvdia")' index.json)" = false ]
+    printf 'target: r.example/app:1\nvariants:\n  - {label: null, image: r.example/app:cpu}\n  - {label: a, image: r.example/app:a, properties: ["nvidia :: sm_arch :: 9_real"]}\n' >app.yaml
+    cp app.yaml before.yaml
+    run lint --fix app.yaml
+    cmp app.yaml before.yaml
+    [[ $output == *"app.yaml: --fix writes indexes, not YAML: correct it by hand"* ]]
 }
 
 @test "--fix leaves builds that wait for their annotations where they are" {
@@ -262,7 +287,7 @@ TAGS
         annotations: {"org.opencontainers.image.ref.name": "app"}}]}' >kept/index.json
     run -5 lint oci:kept:app
     run -0 lint --fix oci:kept:app
-    [[ $output == "oci:kept:app: corrected"$'\n'"    was sha256:$digest"$'\n'"    now sha256:"*$'\n'"sign again where it is published: signatures are for the old digest"$'\n'"0 errors, 0 warnings, 0 notes" ]]
+    [[ $output == "oci:kept:app: corrected"$'\n'"    was sha256:$digest"$'\n'"    now sha256:"*$'\n'"sign again where it is published: signatures are for the old digest"$'\n'"oci:kept:app: fixed OCV"*$'\n'"0 errors, 0 warnings, 0 notes" ]]
     # where nothing can be written, everything is reported
     run -1 lint --fix --output /nowhere/index.json before.json
     [[ $output == *"/nowhere/index.json"*"No such file"* ]]
@@ -508,7 +533,7 @@ YAML
     [[ $output != *org.example* ]]
     [[ $output == *"(the default): the architecture is called aarch64: did you mean arm64? [OCV523 architecture-name]"$'\n'"    hint: --fix writes arm64"* ]]
     run -5 lint --fix index.json
-    [[ $output != *OCV523* ]]
+    [[ $output != *"[OCV523"* ]]
     [ "$(jq -r '[.manifests[].platform.architecture] | unique | join(" ")' index.json)" = "amd64 arm64" ]
     # not a word of building it for aarch64
     push_layout "$VARIANTS:app" "$REGISTRY/arm/app:1.0"

@@ -239,5 +239,5 @@ until_shown()
         [ "$(shown | grep -c "resolving")" = 0 ]
     done
     n=$(shown | grep -c .)
-    [ "$n" = 45 ] || { shown >&2; return 1; } # what stood there, the choice, its size, three layers
+    [ "$n" = 46 ] || { shown >&2; return 1; } # what stood there, the choice, its size, three layers, their sum
 }

@@ -58,7 +58,7 @@ START_TEST(fix_removes_the_finding)
     if (rule->fix == OCV_LINT_FIX_WRITE) {
         struct ocv_lint_report report = {0};
         struct ocv_lint_input input = {.name = "fixed", .file = true};
-        ck_assert_msg(ocv_lint_fix(e->input.bytes, e->input.len, true, &out, &changes, &moved,
+        ck_assert_msg(ocv_lint_fix(e->input.bytes, e->input.len, true, &out, &changes, NULL, &moved,
                                    &err) == OCV_OK,
                       "%s: %s", rule->id, err.message);
         ck_assert_msg(changes > 0, "%s: nothing changed", rule->id);
@@ -67,7 +67,7 @@ START_TEST(fix_removes_the_finding)
         ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, &err), OCV_OK);
         ck_assert_msg(find(&report, rule->id) == NULL, "%s is still there:\n%s", rule->id,
                       out.data);
-        ck_assert_int_eq(ocv_lint_fix(out.data, out.len, false, &more, &again, &moved, &err),
+        ck_assert_int_eq(ocv_lint_fix(out.data, out.len, false, &more, &again, NULL, &moved, &err),
                          OCV_OK);
         ck_assert_msg(again == 0, "%s: a second run changes more:\n%s", rule->id, more.data);
         ocv_lint_report_free(&report);
@@ -87,7 +87,7 @@ START_TEST(good_example_needs_no_fix)
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     if (e->input.bytes)
         ck_assert_int_eq(
-            ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, &moved, NULL),
+            ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, NULL, &moved, NULL),
             OCV_OK);
     ck_assert_msg(changes == 0, "%s:\n%s", rule->id, out.data);
     example_free(e);
@@ -105,7 +105,8 @@ START_TEST(fix_is_complete)
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     ck_assert_int_eq(
-        ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, &moved, NULL), OCV_OK);
+        ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, NULL, &moved, NULL),
+        OCV_OK);
     ck_assert_msg(strstr(out.data, "\"habana, x86_64\"") &&
                       strstr(out.data, "\"habana :: arch :: gaudi3, x86_64 :: level :: v3\"") &&
                       strstr(out.data, "\"x-a\""),
@@ -147,7 +148,7 @@ START_TEST(fix_keeps_bytes)
     ocv_auto_buffer moved;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
-    int status = ocv_lint_fix(before, strlen(before), false, &out, &changes, &moved, &err);
+    int status = ocv_lint_fix(before, strlen(before), false, &out, &changes, NULL, &moved, &err);
     ck_assert_msg(status == OCV_OK, "%s", err.message);
     ck_assert_str_eq(out.data, after);
     ck_assert_uint_eq(changes, 5); /* type, schema, namespaces, properties, order */
@@ -167,8 +168,8 @@ START_TEST(fix_takes_a_docker_list)
     ocv_auto_buffer moved;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
-    ck_assert_int_eq(ocv_lint_fix(before, strlen(before), false, &out, &changes, &moved, NULL),
-                     OCV_OK);
+    ck_assert_int_eq(
+        ocv_lint_fix(before, strlen(before), false, &out, &changes, NULL, &moved, NULL), OCV_OK);
     ck_assert_uint_eq(changes, 1);
     ck_assert(strstr(out.data, "{\"os\":\"linux\",\"architecture\":\"amd64\"}}]}"));
     ck_assert_uint_eq(out.len, strlen(before) - strlen(",\"variant\":\"v1\""));
@@ -218,7 +219,8 @@ START_TEST(fix_keeps_what_older_clients_get)
         ocv_buffer_init(&out, OCV_MANIFEST_MAX);
         ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
         ck_assert_int_eq(
-            ocv_lint_fix(e->input.bytes, e->input.len, told, &out, &changes, &moved, NULL), OCV_OK);
+            ocv_lint_fix(e->input.bytes, e->input.len, told, &out, &changes, NULL, &moved, NULL),
+            OCV_OK);
         const char *bytes = changes ? out.data : e->input.bytes;
         assert_platforms(bytes, changes ? out.len : e->input.len,
                          told ? default_cases[_i].told : default_cases[_i].platforms);

@@ -208,7 +208,7 @@ static int call_lint_fix(struct ocv_buffer *out, struct ocv_error *err)
     size_t changes = 0;
     ocv_auto_buffer moved;
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
-    int status = ocv_lint_fix(linted, sizeof(linted) - 1, true, out, &changes, &moved, err);
+    int status = ocv_lint_fix(linted, sizeof(linted) - 1, true, out, &changes, NULL, &moved, err);
     return status < 0 ? status : ocv_buffer_printf(out, err, " %zu", changes);
 }
 
