@@ -205,9 +205,9 @@ static void hint_later(struct ocv_exchange *x, int64_t asked_s)
     const char *host = x->host->name;
     if (asked_s > 0)
         snprintf(later, sizeof(later), "try again in %lld seconds", (long long)asked_s);
-    if (x->transfer.response.status == 429 && !x->credentials_used && x->registry->service)
+    if (x->transfer.response.status == 429 && x->login != OCV_LOGIN_USED && x->registry->service)
         snprintf(login, sizeof(login), "credentials for %s may raise the limit", host);
-    else if (x->transfer.response.status == 429 && !x->credentials_used)
+    else if (x->transfer.response.status == 429 && x->login != OCV_LOGIN_USED)
         snprintf(login, sizeof(login),
                  "docker login%s%s raises the limit, where it is one of "
                  "anonymous pulls",
