@@ -312,6 +312,22 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
     return OCV_ERR_NO_MATCH;
 }
 
+/* The first malformed entry of an index that has no other image; NULL: it has one. */
+static const struct ocv_entry *only_malformed(const struct ocv_decision *decision)
+{
+    const struct ocv_entry *first = NULL;
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (r.code >= OCV_REJECT_UNKNOWN_PLATFORM && r.code <= OCV_REJECT_DIGEST_ALGORITHM)
+            continue; /* no image */
+        if (r.code != OCV_REJECT_MALFORMED)
+            return NULL;
+        if (!first || r.entry->position < first->position)
+            first = r.entry;
+    }
+    return first;
+}
+
 int names_no_match(const struct cli *cli, const char *text, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
                    const char *tag, struct ocv_error *err)
@@ -323,6 +339,11 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
         cli->label ? names_label(index, cli->label) : ocv_config_get(config, "label");
     const char *origin = cli->label ? NULL : ocv_config_origin(config, "label");
     err = err ? err : &own;
+    const struct ocv_entry *malformed = only_malformed(decision);
+    if (malformed)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: no entry can be used: manifests[%zu]: %s",
+                             text, malformed->position,
+                             malformed->detail ? malformed->detail : "malformed");
     if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))
         return no_such_label(image, label, origin, err);
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {

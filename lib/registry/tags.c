@@ -125,7 +125,7 @@ int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference 
     ocv_auto_free struct seen *seen = calloc(1, sizeof(*seen));
     struct ocv_error local = {0};
     struct tag_listing l = {
-        .reference = reference, .visit = visit, .data = data, .err = &local, .seen = seen};
+        .reference = reference, .visit = visit, .data = data, .err = err, .seen = seen};
     if (!seen)
         return ocv_error_nomem(err);
     snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
@@ -139,7 +139,7 @@ int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference 
                      ? ocv_error_set(&local, OCV_ERR_DATA, "%s: more than %u pages of tags",
                                      reference->name, PAGES_MAX)
                      : get_page(registry, &l, &local);
-    if (status < 0 && err)
+    if (status < 0 && l.status == OCV_OK && err)
         *err = local;
     return status;
 }

@@ -71,7 +71,9 @@ since()
     local put
     put=$(grep -n '^PUT /v2/order/manifests/1 201' "$STATE/requests" | cut -d: -f1)
     [ -n "$put" ]
-    [ "$(sed -n "$((put - 1))p" "$STATE/requests")" = "HEAD /v2/order/manifests/1 404" ]
+    # nothing there: a registry that refuses HEAD would say the same, so that GET confirms it
+    [ "$(sed -n "$((put - 2))p" "$STATE/requests")" = "HEAD /v2/order/manifests/1 404" ]
+    [ "$(sed -n "$((put - 1))p" "$STATE/requests")" = "GET /v2/order/manifests/1 404" ]
     [ "$(sed -n "$((put + 1))p" "$STATE/requests")" = "GET /v2/order/manifests/1 200" ]
     [ "$(tail -n "+$put" "$STATE/requests" | grep -c PUT)" = 1 ]
     # everything was mounted
@@ -116,11 +118,12 @@ since()
     local theirs
     theirs=$(names src/cpu 1)
     "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/after:theirs"
-    at "GET /v2/after/manifests/1" "n=1&retag=after:1@$theirs"
+    # two GETs confirm that nothing is there, the third reads back
+    at "GET /v2/after/manifests/1" "n=3&retag=after:1@$theirs"
     run -1 create "$R/after:1"
     [[ $output == *"another writer changed it since"* ]]
     # a replica that is late is asked again
-    at "GET /v2/late/manifests/1" "n=1&status=404"
+    at "GET /v2/late/manifests/1" "n=3&status=404"
     run -0 create --quiet "$R/late:1"
     [ "$output" = "$(names late 1)" ]
 }

@@ -96,9 +96,9 @@ index_of_app()
     run -4 lint --fix nul.json
     echo '{"manifests": [{"mediaType": "a/b", "digest": "x", "size": 1}]}' >digest.json
     cp digest.json before.json
-    run -4 lint --fix digest.json
-    [[ $output == *"digest.json: index: entry 0: malformed digest 'x'"* ]]
-    cmp digest.json before.json
+    run -5 lint --fix digest.json
+    [[ $output == *"digest.json:1:16: error: manifests[0]: entry: malformed digest 'x' [OCV516 child-broken]"* ]]
+    [ "$(jq -c .manifests digest.json)" = "$(jq -c .manifests before.json)" ]
     run -2 lint
     run -2 lint --format xml index.json
     run -2 lint --dry-run index.json

@@ -199,7 +199,7 @@ blobs_are_whole()
     "$VARIANTCTL" index create --quiet "oci:$STATE/layout:gpuonly" "rocm=oci:$STATE/layout:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
     run -3 --separate-stderr "$VPULL" --to "oci:$STATE/n" --profile "$H100" "oci:$STATE/layout:gpuonly"
     [[ $stderr == *"rocm: needs amd :: gfx_arch :: gfx942; this host has no amd"* ]]
-    [[ $stderr == *"hint: variantctl explain"* ]]
+    [[ $stderr == *"hint: every build needs amd; --label rocm --unchecked pulls that build"* ]]
 }
 
 @test "an engine's client that closes its output and ignores Ctrl-C does not keep vpull" {
