@@ -190,17 +190,14 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
 }
 
 /* The proxy in between may have failed. */
-static void name_proxy(struct ocv_exchange *x, const struct ocv_registry_host *host)
+static void name_proxy(struct ocv_exchange *x)
 {
-    char proxy[256], *url = NULL;
     const struct ocv_error was = x->error;
-    curl_easy_getinfo(x->transfer.easy, CURLINFO_EFFECTIVE_URL, &url);
-    const char *variable =
-        url && !host->loopback ? ocv_proxy_find(url, proxy, sizeof(proxy)) : NULL;
+    const char *variable = x->transfer.proxy_variable;
     if (!variable)
         return;
-    ocv_error_set(&x->error, was.status, "%s (through the proxy %s of %s)", was.message, proxy,
-                  variable);
+    ocv_error_set(&x->error, was.status, "%s (through the proxy %s of %s)", was.message,
+                  x->transfer.proxy, variable);
     if (was.hint[0])
         ocv_error_hint(&x->error, "%s", was.hint);
     else
@@ -211,7 +208,7 @@ int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *hos
 {
     int status = describe_failure(x, host);
     if (status == OCV_ERR_NETWORK || status == OCV_ERR_TLS)
-        name_proxy(x, host);
+        name_proxy(x);
     return status;
 }
 

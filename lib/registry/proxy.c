@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Which proxy the environment gives for a URL, by the rules of libcurl (curl(1), ENVIRONMENT), so
- * that a failure names it: a message about the registry alone sends people to the wrong machine. */
+/* Which proxy the environment gives for a URL: the variables are libcurl's (curl(1), ENVIRONMENT),
+ * the exceptions those of the engines. libcurl is told the result, and a failure names it: a
+ * message about the registry alone sends people to the wrong machine. */
 #include "lib/registry/registry_internal.h"
 
 #include <arpa/inet.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-const char *ocv_proxy_variable(const char *url)
+static const char *find_variable(const char *url)
 {
     /* HTTP_PROXY is not read: in a CGI program it is what a client sent */
     static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy",
@@ -36,56 +37,115 @@ static size_t find_host(const char *url, const char **host)
     return n;
 }
 
-static bool is_address(const char *host, size_t n)
-{
-    char text[INET6_ADDRSTRLEN];
-    struct in_addr four;
-    if (n == 0 || n >= sizeof(text))
-        return false;
-    memcpy(text, host, n);
-    text[n] = '\0';
-    return host[0] == '[' || inet_pton(AF_INET, text, &four) == 1;
-}
+struct proxy_address {
+    int family; /* 0: a name */
+    unsigned char bytes[16];
+};
 
-/* Networks (10.0.0.0/8) are compared by libcurl: an address may be in one. */
-static bool entry_matches(const char *entry, size_t len, const char *host, size_t n)
+/* An IP address, with or without brackets. */
+static struct proxy_address read_address(const char *text, size_t n)
 {
-    while (len && *entry == '.') {
-        entry++;
-        len--;
+    struct proxy_address out = {0};
+    char copy[INET6_ADDRSTRLEN];
+    if (n > 2 && *text == '[' && text[n - 1] == ']') {
+        text++;
+        n -= 2;
     }
-    if (len == 0)
-        return false;
-    if (is_address(host, n))
-        return memchr(entry, '/', len) || (len == n && !strncasecmp(entry, host, n));
-    return len <= n && !strncasecmp(host + n - len, entry, len) &&
-           (len == n || host[n - len - 1] == '.');
+    if (n == 0 || n >= sizeof(copy))
+        return out;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    const int families[] = {AF_INET, AF_INET6};
+    for (size_t i = 0; i < 2; i++)
+        if (inet_pton(families[i], copy, out.bytes) == 1)
+            out.family = families[i];
+    return out;
 }
 
+/* ADDRESS/BITS */
+static bool network_has(const char *entry, size_t len, const struct proxy_address *host)
+{
+    const char *slash = memchr(entry, '/', len);
+    struct proxy_address network = read_address(entry, (size_t)(slash - entry));
+    unsigned bits = 0, most = network.family == AF_INET ? 32 : 128;
+    const char *end = entry + len;
+    if (!network.family || network.family != host->family || slash + 1 == end || end - slash > 4)
+        return false;
+    for (const char *p = slash + 1; p < end; p++) {
+        if (*p < '0' || *p > '9')
+            return false;
+        bits = bits * 10 + (unsigned)(*p - '0');
+    }
+    unsigned whole = bits / 8, rest = bits % 8;
+    return bits <= most && !memcmp(network.bytes, host->bytes, whole) &&
+           (!rest || (network.bytes[whole] ^ host->bytes[whole]) >> (8 - rest) == 0);
+}
+
+/* Where the port begins, at its colon; `len` where there is none. */
+static size_t find_port(const char *text, size_t len)
+{
+    const char *colon = memrchr(text, ':', len);
+    const char *close = memrchr(text, ']', len);
+    if (!colon || (close && close > colon) || (!close && memchr(text, ':', (size_t)(colon - text))))
+        return len; /* without brackets several colons are an address */
+    return (size_t)(colon - text);
+}
+
+/* One entry: *, a network, or a host or domain with or without a port. "example" is the host and
+ * all below it, ".example" and "*.example" only what is below it. */
+static bool entry_matches(const char *entry, size_t len, const char *host, size_t n,
+                          const char *port)
+{
+    if (len == 1 && *entry == '*')
+        return true;
+    const struct proxy_address address = read_address(host, n);
+    if (memchr(entry, '/', len))
+        return address.family && network_has(entry, len, &address);
+    size_t name = find_port(entry, len);
+    if (name < len &&
+        (strlen(port) != len - name - 1 || strncmp(entry + name + 1, port, len - name - 1) != 0))
+        return false;
+    if (address.family) {
+        const struct proxy_address wanted = read_address(entry, name);
+        return wanted.family == address.family &&
+               !memcmp(wanted.bytes, address.bytes, address.family == AF_INET ? 4 : 16);
+    }
+    bool below = name > 1 && *entry == '*' && entry[1] == '.';
+    entry += below;
+    name -= below;
+    below = name && *entry == '.';
+    entry += below;
+    name -= below;
+    if (!name || name > n || strncasecmp(host + n - name, entry, name) != 0)
+        return false;
+    return name == n ? !below : host[n - name - 1] == '.';
+}
+
+/* As the engines of a node, which are Go programs, read the list (golang.org/x/net/http/httpproxy);
+ * spaces separate, too. */
 static bool is_excepted(const char *url)
 {
     const char *host, *list = getenv("no_proxy");
-    size_t n = find_host(url, &host);
-    if (*host == '[')
-        n = strcspn(host, "]") + 1;
+    char port[8] = "";
+    size_t len = find_host(url, &host), n = find_port(host, len);
+    if (n < len)
+        snprintf(port, sizeof(port), "%.*s", (int)(len - n - 1), host + n + 1);
     else
-        n = strcspn(host, ":") < n ? strcspn(host, ":") : n;
+        snprintf(port, sizeof(port), "%s", strncmp(url, "https:", 6) ? "80" : "443");
     if (!list || !*list)
         list = getenv("NO_PROXY");
-    if (list && !strcmp(list, "*"))
-        return true;
     for (const char *at = list; at && *at;) {
-        size_t len = strcspn(at, ", ");
-        if (entry_matches(at, len, host, n))
+        size_t size = strcspn(at, ", \t");
+        if (size && entry_matches(at, size, host, n, port))
             return true;
-        at += len + (at[len] != '\0');
+        at += size + (at[size] != '\0');
     }
     return false;
 }
 
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
 {
-    const char *variable = ocv_proxy_variable(url), *host;
+    const char *variable = find_variable(url), *host;
     const char *value = variable ? getenv(variable) : NULL;
     if (!value || is_excepted(url))
         return NULL;

@@ -168,10 +168,12 @@ struct ocv_transfer {
     struct curl_slist *headers;
     bool running;
     bool done;
-    bool guard;    /* refuse loopback and link-local addresses */
-    bool refused;  /* an address was refused */
-    bool began;    /* the answer's head was checked */
-    bool budgeted; /* the budget has taken its body */
+    bool guard;                 /* refuse loopback and link-local addresses */
+    const char *proxy_variable; /* what names the proxy that it goes through, or NULL */
+    char proxy[256];            /* HOST[:PORT] */
+    bool refused;               /* an address was refused */
+    bool began;                 /* the answer's head was checked */
+    bool budgeted;              /* the budget has taken its body */
     CURLcode result;
     int abort_status; /* why a callback of ours stopped the transfer, or 0 */
     char error[CURL_ERROR_SIZE];
@@ -184,10 +186,8 @@ struct ocv_transfer {
  * ---------------------------------------------------------------------------
  */
 
-/** The variable of the environment that names a proxy for the URL's scheme; NULL: none does. */
-const char *ocv_proxy_variable(const char *url);
-/** The same where no_proxy does not except the URL's host; `proxy` becomes HOST[:PORT], without a
- *  password. */
+/** The variable of the environment that names a proxy for the URL; NULL: none does, or no_proxy
+ *  excepts its host. `proxy` becomes HOST[:PORT], without a password. */
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size);
 
 /* ---- one request with redirects, authentication and retries -------------------------------------

@@ -272,8 +272,9 @@ static void set_basics(struct ocv_exchange *exchange, const char *url,
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
-    if (host->loopback)
-        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    t->proxy_variable = host->loopback ? NULL : ocv_proxy_find(url, t->proxy, sizeof(t->proxy));
+    curl_easy_setopt(easy, CURLOPT_PROXY, t->proxy_variable ? getenv(t->proxy_variable) : "");
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     if (exchange->fresh)
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 }
@@ -299,7 +300,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     set_method(t->easy, exchange);
     set_tls(t->easy, host);
     set_reuse(t->easy, exchange->registry, host);
-    t->guard = (exchange->guard || exchange->redirect_guard) && !ocv_proxy_variable(url);
+    t->guard = (exchange->guard || exchange->redirect_guard) && !t->proxy_variable;
     if (!set_headers(exchange, authorization))
         return ocv_error_nomem(&exchange->error);
     if (curl_multi_add_handle(exchange->registry->multi, t->easy) != CURLM_OK)

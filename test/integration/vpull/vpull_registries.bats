@@ -160,3 +160,24 @@ everyone_gets()
     run -5 "$VARIANTCTL" lint --index "$BATS_TEST_TMPDIR/index.json"
     [[ $output == *"manifests[0]: entry has no mediaType [OCV516"* ]]
 }
+
+@test "what no_proxy excepts does not go through the proxy, and no error says that it did" {
+    local list
+    start_rules proxy <<<'[{"path": "", "status": 404}]'
+    echo 'registries: {"r.corp:5000": {url: "http://r.corp:5000", insecure: true}}' >"$STATE/proxy.yaml"
+    for list in '*.corp' .corp corp r.corp:5000 '*'; do
+        : >"$RULES_LOG"
+        run -1 --separate-stderr env http_proxy="http://$RULES" https_proxy="http://$RULES" NO_PROXY="x, $list" \
+            "$VPULL" --print-ref --config "$STATE/proxy.yaml" r.corp:5000/demo/app:1
+        [[ $stderr == *"no such host: r.corp:5000"* && $stderr != *"through the proxy"* ]]
+        [ ! -s "$RULES_LOG" ]
+    done
+    for list in r.corp:443 '*corp' .r.corp; do
+        : >"$RULES_LOG"
+        run -1 env http_proxy="http://$RULES" NO_PROXY="$list" "$VPULL" --print-ref --config "$STATE/proxy.yaml" r.corp:5000/demo/app:1
+        grep -q 'GET http://r.corp:5000/v2/demo/app/manifests/1 ' "$RULES_LOG"
+    done
+    stop_daemon proxy
+    run -1 --separate-stderr env http_proxy="http://$RULES" https_proxy="http://$RULES" "$VPULL" --print-ref --config "$STATE/proxy.yaml" r.corp:5000/demo/app:1
+    [[ $stderr == *"(through the proxy $RULES of http"* ]]
+}

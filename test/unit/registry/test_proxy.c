@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/registry/proxy.c: which proxy of the environment a URL has, by libcurl's rules. */
+/* lib/registry/proxy.c: which proxy of the environment a URL has, and which it is excepted from. */
 #include "lib/registry/registry_internal.h"
 #include "test/unit/suite.h"
 
@@ -39,10 +39,41 @@ static const struct {
     {"https://r.example/v2/", {"https_proxy=p", "no_proxy=", "NO_PROXY=example"}, NULL, NULL},
     {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.3"}, NULL, NULL},
     {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=2.3"}, "p", "https_proxy"},
-    /* whether it is in there libcurl knows: nothing is said */
+/* the table of golang.org/x/net/http/httpproxy's documentation, and its own tests' kinds */
+#define R "https://r.corp.example/v2/"
+    {R, {"https_proxy=p", "no_proxy=corp.example"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=.corp.example"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=*.corp.example"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=*.example"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=.r.corp.example"}, "p", "https_proxy"},
+    {R, {"https_proxy=p", "no_proxy=*.r.corp.example"}, "p", "https_proxy"},
+    {R, {"https_proxy=p", "no_proxy=*corp.example"}, "p", "https_proxy"},
+    {R, {"https_proxy=p", "no_proxy=*.other,*"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=r.corp.example:443"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=r.corp.example:5000"}, "p", "https_proxy"},
+    {R, {"https_proxy=p", "no_proxy=.corp.example:443"}, NULL, NULL},
+    {R, {"https_proxy=p", "no_proxy=localhost:443"}, "p", "https_proxy"},
+    {"https://r.example:5000/", {"https_proxy=p", "no_proxy=r.example:5000"}, NULL, NULL},
+    {"https://r.example:5000/", {"https_proxy=p", "no_proxy=r.example:443"}, "p", "https_proxy"},
+    {"http://r.example/", {"http_proxy=p", "no_proxy=r.example:80"}, NULL, NULL},
+    {"http://r.example/", {"http_proxy=p", "no_proxy=r.example:443"}, "p", "http_proxy"},
     {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.0.0.0/8"}, NULL, NULL},
+    {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.0/31"}, "p", "https_proxy"},
+    {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.2/31"}, NULL, NULL},
+    {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.3/33"}, "p", "https_proxy"},
+    {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.3/"}, "p", "https_proxy"},
+    {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=0.0.0.0/0"}, NULL, NULL},
+    {"https://10.1.2.3:5000/v2/", {"https_proxy=p", "no_proxy=10.1.2.3:5000"}, NULL, NULL},
+    {"https://10.1.2.3:5000/v2/", {"https_proxy=p", "no_proxy=10.1.2.3:443"}, "p", "https_proxy"},
     {"https://r.example/v2/", {"https_proxy=p", "no_proxy=10.0.0.0/8"}, "p", "https_proxy"},
     {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=[fd00::1]"}, NULL, NULL},
+    {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=fd00::1"}, NULL, NULL},
+    {"https://[fd00::1]/v2/", {"https_proxy=p", "no_proxy=fd00:0:0::1"}, NULL, NULL},
+    {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=[fd00::1]:5000"}, NULL, NULL},
+    {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=[fd00::1]:443"}, "p", "https_proxy"},
+    {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=fd00::/8"}, NULL, NULL},
+    {"https://[fe00::1]:5000/v2/", {"https_proxy=p", "no_proxy=fd00::/8"}, "p", "https_proxy"},
+    {"https://[fd00::1]/v2/", {"https_proxy=p", "no_proxy=10.0.0.0/8"}, "p", "https_proxy"},
 };
 
 START_TEST(test_find)
