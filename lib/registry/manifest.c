@@ -209,6 +209,9 @@ static int fetch_document(struct manifest_request *d, const char *digest, struct
     int status = ocv_exchange_run(&d->exchange, err);
     if (status < 0)
         return status;
+    if (d->exchange.transfer.response.status == 206)
+        return ocv_error_set(err, OCV_ERR_NETWORK,
+                             "%s: a part was sent though the whole was requested", d->what);
     status = check_document(d, digest, out, err);
     if (status < 0)
         return status;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define RECEIVED_AT_ONCE (128L * 1024) /* fits in the cache of a processor */
 #define RECEIVED_TO_GATHER (256L * 1024)
@@ -21,19 +22,55 @@ static int too_large(const struct ocv_streaming *s, struct ocv_error *err)
                          (long long)most_bytes(s));
 }
 
+static int another_part(struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_NETWORK, "not the part that was requested");
+}
+
 /* ---- what was promised --------------------------------------------------------------------------
  */
+
+/* Digits, at most 18 of them; -1: none. */
+static int64_t read_place(const char **p)
+{
+    const char *start = *p;
+    int64_t n = 0;
+    while (**p >= '0' && **p <= '9' && *p - start < 18)
+        n = n * 10 + *(*p)++ - '0';
+    return *p > start ? n : -1;
+}
+
+/* Is it what "bytes=FIRST-LAST", "bytes=FIRST-" or "bytes=-LENGTH" asked for? A blob that ends
+ * earlier shortens it. */
+static bool is_asked_part(const char *range, const struct ocv_response *r)
+{
+    if (strncasecmp(range, "bytes=", 6) != 0 || r->range_start < 0)
+        return false;
+    const char *p = range + 6;
+    int64_t first = read_place(&p);
+    if (*p++ != '-')
+        return false;
+    int64_t last = read_place(&p), end = r->range_total - 1;
+    if (first < 0) /* the end of it */
+        return last > 0 && r->range_end - r->range_start < last &&
+               (r->range_total < 0 ||
+                (r->range_end == end && r->range_start == (end < last ? 0 : end + 1 - last)));
+    if (r->range_start != first)
+        return false;
+    if (r->range_total < 0)
+        return last < 0 || r->range_end <= last;
+    return r->range_end == (last < 0 || last > end ? end : last);
+}
 
 static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
                         struct ocv_error *err)
 {
     struct ocv_exchange *x = &s->exchange;
+    if (!is_asked_part(s->request->range, r))
+        return another_part(err);
     s->part = true;
-    s->size = r->content_length;
     s->first = r->range_start;
     s->total = r->range_total;
-    if (s->first < 0) /* no Content-Range: a broken transfer cannot resume */
-        return OCV_OK;
     s->size = r->range_end - r->range_start + 1;
     if (r->content_length >= 0 && r->content_length != s->size)
         return ocv_error_set(err, OCV_ERR_DATA, "a part of %lld bytes with %lld bytes of body",
@@ -64,16 +101,9 @@ static int check_promised_size(struct ocv_streaming *s, const struct ocv_respons
 /* ---- after a break ------------------------------------------------------------------------------
  */
 
-static int another_part(struct ocv_error *err)
-{
-    return ocv_error_set(err, OCV_ERR_NETWORK, "not the part that was requested");
-}
-
 static int part_continues(const struct ocv_streaming *s, const struct ocv_response *r,
                           struct ocv_error *err)
 {
-    if (s->first < 0)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "broke off in a part of the blob");
     bool same = r->status == 206 && r->range_start == s->first + s->offset &&
                 r->range_end == s->first + s->size - 1 &&
                 (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
@@ -116,7 +146,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
         return status;
     ocv_stream_fill(&head, r);
     head.status = s->part ? 206 : 200; /* a 203 is a whole one, too */
-    if (s->part && s->first >= 0)
+    if (s->part)
         head.size = s->size;
     x->registry->deadline = 0; /* the rest takes as long as it takes */
     status = ocv_stream_give_head(s, &head, &x->error);

@@ -181,3 +181,34 @@ everyone_gets()
     run -1 --separate-stderr env http_proxy="http://$RULES" https_proxy="http://$RULES" "$VPULL" --print-ref --config "$STATE/proxy.yaml" r.corp:5000/demo/app:1
     [[ $stderr == *"(through the proxy $RULES of http"* ]]
 }
+
+# part RANGE CONTENT-RANGE BYTES: what variantd answers to RANGE where the registry answers 206 with CONTENT-RANGE
+part()
+{
+    start_rules part "$STATE/layout" <<<"[{\"path\": \"/blobs/\", \"status\": 206, \"body\": \"$3\", \"headers\": {\"Content-Range\": $2}}, {\"path\": \"\", \"layout\": true}]"
+    start_variantd parts --registry "$RULES=http://$RULES" --profile "$PROFILES/h100.json"
+    ask GET "/proxy/v2/demo/app/blobs/sha256:$(printf abcdefgh | sha256sum | cut -d' ' -f1)?ns=$RULES" --header "Range: bytes=$1"
+    stop_daemon parts
+    stop_daemon part
+}
+
+@test "a part is passed on only if it is the one that was asked for" {
+    local good=('2-4|"bytes 2-4/8"|cde' '2-|"bytes 2-7/8"|cdefgh' '-2|"bytes 6-7/8"|gh' '-20|"bytes 0-7/8"|abcdefgh' '6-99|"bytes 6-7/8"|gh' '2-4|"bytes 2-4/*"|cde')
+    local bad=('2-4|null|cde' '2-4|"bytes 3-5/8"|def' '2-4|"bytes 2-5/8"|cdef' '2-4|"bytes 2-3/8"|cd' '2-|"bytes 2-4/8"|cde' '-2|"bytes 0-1/8"|ab' '2-4|"bytes x-4/8"|cde'
+        '2-4|"cows 2-4/8"|cde')
+    local range said bytes case
+    for case in "${good[@]}"; do
+        IFS='|' read -r range said bytes <<<"$case"
+        part "$range" "$said" "$bytes"
+        [ "$case $code $(<"$body")" = "$case 206 $bytes" ]
+    done
+    for case in "${bad[@]}"; do
+        IFS='|' read -r range said bytes <<<"$case"
+        part "$range" "$said" "$bytes"
+        [ "$case $code" = "$case 502" ]
+    done
+    # a manifest in parts is none
+    start_rules document "$STATE/layout" <<<'[{"path": "/manifests/", "status": 206, "body": {"manifests": []}, "headers": {"Content-Range": "bytes 0-16/99"}}]'
+    run -1 "$VPULL" --print-ref "$RULES/demo/app:app"
+    [[ $output == *"a part was sent though the whole was requested"* ]]
+}
