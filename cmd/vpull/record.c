@@ -82,8 +82,10 @@ static void check_platform(const struct pull *pull, const json_t *config)
         image.variant = variant;
     if (!image.os || !arch || !host.architecture || ocv_platform_match(&host, &image, NULL) >= 0)
         return;
-    progress_warn(pull->progress, pull->cli->program, "%s is for %s, not for %s", pull->image.text,
-                  ocv_platform_format(&image, own, sizeof(own)),
+    progress_warn(pull->progress, pull->cli->program,
+                  "%s is for %s, not for %s: it runs here only under emulation; with --platform "
+                  "that is an error",
+                  pull->image.text, ocv_platform_format(&image, own, sizeof(own)),
                   ocv_platform_format(&host, wanted, sizeof(wanted)));
 }
 

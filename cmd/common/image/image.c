@@ -3,6 +3,7 @@
 #include "cmd/common/image/missing.h"
 
 #include "cmd/common/image/document_cache.h"
+#include "cmd/common/image/nested_index.h"
 #include "cmd/common/image/rules.h"
 #include "cmd/common/names.h"
 
@@ -357,6 +358,7 @@ void image_close(struct image *image)
     free(image->layout_tag);
     ocv_buffer_free(&image->body);
     ocv_index_free(image->parsed);
+    ocv_index_free(image->flat);
     ocv_tag_choice_free(image->choice);
     ocv_tag_rules_free(image->rules);
 }
@@ -379,9 +381,69 @@ static void warn_contradictions(struct cli *cli, const struct image *image)
             cli_warn(cli, "%s:%s: %s", image->reference->familiar, note.tag, note.contradiction);
 }
 
+/* ---- indexes in the index ---------------------------------------------------------------------
+ */
+
+struct nested_image {
+    struct cli *cli;
+    struct image *image;
+};
+
+static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
+                      struct ocv_error *err)
+{
+    const struct nested_image *n = data;
+    const struct image *image = n->image;
+    struct ocv_descriptor seen;
+    if (!strcmp(nested->digest, image->top.digest))
+        return ocv_buffer_append(body, image->body.data, image->body.len, err);
+    if (image->layout)
+        return ocv_layout_read_blob(image->layout, nested->digest, body, err);
+    if (!image->reference) /* a file */
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not in the file", nested->digest);
+    return ocv_registry_get(n->cli->registry, image->reference, nested->digest, body, &seen, err);
+}
+
+static int get_config(void *data, const struct ocv_descriptor *image, struct ocv_buffer *config,
+                      struct ocv_error *err)
+{
+    const struct nested_image *n = data;
+    ocv_auto(ocv_manifest) manifest = NULL;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    int status = get_nested(data, image, &body, err);
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
+    if (status < 0)
+        return status;
+    const struct ocv_descriptor *blob = ocv_manifest_config(manifest);
+    return n->image->layout
+               ? ocv_layout_read_blob(n->image->layout, blob->digest, config, err)
+               : ocv_registry_get_blob(n->cli->registry, n->image->reference, blob, config, err);
+}
+
+/* The choice is among the images of all indexes; what is shown and written stays as it is. */
+static int flatten(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    struct nested_image data = {cli, image};
+    bool lone = image->kind == OCV_DOCUMENT_MANIFEST && cli->platform;
+    const struct nested_source source = {
+        .data = &data, .get = get_nested, .config = get_config, .lone = lone};
+    if (image->choice || image->flat || !image->parsed || !(lone || nested_index_is(image->parsed)))
+        return OCV_OK;
+    int status = nested_index_flatten(image->parsed, &source, &image->flat, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", image->text);
+    image->index = image->flat;
+    return OCV_OK;
+}
+
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err)
 {
+    int flat = flatten(cli, image, err);
+    if (flat < 0)
+        return flat;
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
                                           .platform = cli->platform,

@@ -19,6 +19,7 @@ struct image {
         *index; /**< the index to choose from: the body's (a bare manifest becomes an index
                      of one entry), or of the tags that stand for the name */
     struct ocv_index *parsed;    /**< of the body; NULL if the tag does not exist */
+    struct ocv_index *flat;      /**< of the body and the indexes in it, once it was resolved */
     struct ocv_tag_rules *rules; /**< with a choice among tags, else NULL */
     struct ocv_tag_choice *choice;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the document at a name to this node's choice. */
+#include "cmd/common/image/nested_index.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
@@ -15,9 +16,67 @@ bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *r
     return rules_name(mirror, reference);
 }
 
+/* ---- indexes in the index -------------------------------------------------------------------- */
+
+struct nested_upstream {
+    const struct source *from;
+    const struct ocv_reference *reference;
+};
+
+static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
+                      struct ocv_error *err)
+{
+    const struct nested_upstream *n = data;
+    struct document *document = NULL;
+    int status = upstream_get(n->from, n->reference, nested->digest, &document, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(body, document->body.data, document->body.len, err);
+    refcounted_unref(document);
+    return status;
+}
+
+static int get_config(void *data, const struct ocv_descriptor *image, struct ocv_buffer *config,
+                      struct ocv_error *err)
+{
+    const struct nested_upstream *n = data;
+    ocv_auto(ocv_manifest) manifest = NULL;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    if (!n->from->client)
+        return OCV_ERR_NOT_FOUND; /* a layout's images are written with platforms */
+    int status = get_nested(data, image, &body, err);
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
+    return status < 0 ? status
+                      : ocv_registry_get_blob(client_registry(n->from->client), n->reference,
+                                              ocv_manifest_config(manifest), config, err);
+}
+
+/* Platforms are read only where variants are chosen from: other indexes are the engine's. */
+static int flatten(const struct source *from, const struct ocv_reference *reference,
+                   struct ocv_index **index, struct ocv_error *err)
+{
+    struct nested_upstream data = {from, reference};
+    struct nested_source source = {.data = &data, .get = get_nested};
+    struct ocv_index *flat = NULL;
+    if (!nested_index_is(*index))
+        return OCV_OK;
+    if (ocv_index_has_variants(*index))
+        source.config = get_config;
+    int status = nested_index_flatten(*index, &source, &flat, err);
+    if (status < 0)
+        return status;
+    ocv_index_free(*index);
+    *index = flat;
+    return OCV_OK;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
 /* The document if it is an index with annotations; with `host`, also if it has entries for several
  * CPU levels of that host. */
-static int find_in(const struct document *document, const struct ocv_platform *host,
+static int find_in(const struct source *from, const struct ocv_reference *reference,
+                   const struct document *document, const struct ocv_platform *host,
                    struct ocv_index **index, struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
@@ -28,6 +87,8 @@ static int find_in(const struct document *document, const struct ocv_platform *h
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;
     status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
+    if (status == OCV_OK)
+        status = flatten(from, reference, &found, err);
     if (status == OCV_OK &&
         (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {
         *index = ocv_steal(&found);
@@ -41,7 +102,7 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 {
     *index = NULL;
     /* (1) Annotations in the index itself. */
-    int status = document ? find_in(document, NULL, index, err) : OCV_OK;
+    int status = document ? find_in(from, reference, document, NULL, index, err) : OCV_OK;
     /* (2) Rules for tags. */
     if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
         size_t len = document ? document->body.len : 0;
@@ -134,7 +195,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     /* (3) No variants, but perhaps entries for CPU levels. */
     const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
     if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
-        status = find_in(document, &host, &index, &err);
+        status = find_in(from, reference, document, &host, &index, &err);
     if (status == OCV_OK && index)
         status = decide_entry(choice, mirror, from, reference, index, snapshot, &err);
     ocv_index_free(index);

@@ -212,3 +212,38 @@ part()
     run -1 "$VPULL" --print-ref "$RULES/demo/app:app"
     [[ $output == *"a part was sent though the whole was requested"* ]]
 }
+
+@test "indexes in the index, and platforms that stand in the configurations alone" {
+    local app size arm cpu form
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    app=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .digest' "$STATE/layout/index.json")
+    size=$(stat -c %s "$STATE/layout/blobs/sha256/${app#*:}")
+    arm=$(jq -c '.manifests[1] | del(.platform)' "$STATE/layout/blobs/sha256/${app#*:}")
+    cpu=$(jq -c '.manifests[0] | del(.platform)' "$STATE/layout/blobs/sha256/${app#*:}")
+    local index='"mediaType": "application/vnd.oci.image.index.v1+json"'
+    local nested="{$index, \"digest\": \"$app\", \"size\": $size}"
+    local -A forms=([plain]="$nested" [twice]="$nested, $nested" [platform]="{$index, \"digest\": \"$app\", \"size\": $size, \"platform\": {\"os\": \"linux\", \"architecture\": \"amd64\"}}"
+        [sparse]="{$index, \"digest\": \"sha256:$(printf gone | sha256sum | cut -d' ' -f1)\", \"size\": 9}, $nested")
+    for form in "${!forms[@]}"; do
+        start_rules "nested-$form" "$STATE/layout" <<<"[{\"path\": \"/manifests/top$\", \"body\": {\"schemaVersion\": 2, $index, \"manifests\": [${forms[$form]}]},
+            \"headers\": {\"Content-Type\": \"application/vnd.oci.image.index.v1+json\"}}, {\"path\": \"\", \"layout\": true}]"
+        run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$RULES/demo/app:top"
+        [ "$form $output" = "$form $RULES/demo/app@$CUDA" ]
+        run -0 "$VARIANTCTL" resolve --format json --profile "$PROFILES/h100.json" "$RULES/demo/app:top"
+        [ "$(jq '[.rejected[] | select(.label == "rocm7.1")] | length' <<<"$output")" = 1 ]
+        start_variantd "nested-$form-daemon" --registry "$RULES=http://$RULES" --profile "$PROFILES/h100.json"
+        ask HEAD "/v2/demo/app/manifests/top?ns=$RULES"
+        [ "$form $code $(header docker-content-digest)" = "$form 200 $CUDA" ]
+        stop_daemon "nested-$form-daemon"
+    done
+    start_rules bare "$STATE/layout" <<<"[{\"path\": \"/manifests/top$\", \"body\": {\"schemaVersion\": 2, $index, \"manifests\": [$arm, $cpu]},
+        \"headers\": {\"Content-Type\": \"application/vnd.oci.image.index.v1+json\"}}, {\"path\": \"\", \"layout\": true}]"
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$RULES/demo/app:top"
+    [ "$output" = "$RULES/demo/app@$(jq -r .digest <<<"$cpu")" ]
+    # one image for another architecture: a warning, and an error for who named the platform
+    run -0 --separate-stderr "$VPULL" --to "oci:$BATS_TEST_TMPDIR/arm" --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"
+    [[ $stderr == *"is for linux/arm64, not for linux/amd64"*"only under emulation"* ]]
+    run -3 --separate-stderr "$VPULL" --print-ref --platform linux/amd64 --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"
+    [[ $stderr == *"no image for linux/amd64; it has linux/arm64"* ]]
+    run -0 "$VPULL" --print-ref --platform linux/arm64 --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"
+}

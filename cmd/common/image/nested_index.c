@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes one index of an index of indexes, as containerd walks it. The list is bounded before it is
+ * read: levels, indexes, entries, configurations. */
+#include "cmd/common/image/nested_index.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/core/index_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct flattening {
+    const struct nested_source *source;
+    json_t *list;        /* entries of the new index */
+    json_t *annotations; /* its annotations */
+    json_t *seen;        /* digests of the indexes that were read */
+    size_t configs;
+};
+
+static bool wants_platform(const struct ocv_entry *entry)
+{
+    return entry->code == OCV_REJECT_NONE && !entry->has_platform;
+}
+
+static size_t count_usable(const struct ocv_index *index)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < index->n_entries; i++)
+        n += index->entries[i].code == OCV_REJECT_NONE;
+    return n;
+}
+
+bool nested_index_is(const struct ocv_index *index)
+{
+    bool several = count_usable(index) > 1; /* one alone is what there is */
+    for (size_t i = 0; i < index->n_entries; i++)
+        if (index->entries[i].code == OCV_REJECT_NESTED ||
+            (several && wants_platform(&index->entries[i])))
+            return true;
+    return false;
+}
+
+static int fill_descriptor(const struct ocv_entry *entry, struct ocv_descriptor *out,
+                           struct ocv_error *err)
+{
+    *out = (struct ocv_descriptor){.size = entry->size};
+    if (strlen(entry->media_type) >= sizeof(out->media_type))
+        return ocv_error_set(err, OCV_ERR_DATA, "index: entry %zu: media type too long",
+                             entry->position);
+    memcpy(out->media_type, entry->media_type, strlen(entry->media_type) + 1);
+    memcpy(out->digest, entry->digest, strlen(entry->digest) + 1); /* checked when it was read */
+    return OCV_OK;
+}
+
+/* {os, architecture, variant} of a configuration; NULL: it names none. */
+static json_t *platform_of(const struct ocv_buffer *config)
+{
+    json_t *loaded = NULL, *out = NULL;
+    if (ocv_json_load("image configuration", config->data, config->len, OCV_MANIFEST_MAX, &loaded,
+                      NULL) < 0)
+        return NULL;
+    ocv_auto_json *root = loaded;
+    static const char *const keys[] = {"os", "architecture", "variant"};
+    if (!json_is_string(json_object_get(root, "architecture")) || !(out = json_object()))
+        return NULL;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (json_is_string(json_object_get(root, keys[i])))
+            (void)json_object_set(out, keys[i], json_object_get(root, keys[i]));
+    return out;
+}
+
+static int read_platform(struct flattening *f, const struct ocv_entry *entry, json_t **out,
+                         struct ocv_error *err)
+{
+    struct ocv_descriptor image;
+    struct ocv_error local = {0};
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    if (!f->source->config || f->configs++ >= NESTED_CONFIGS_MAX)
+        return OCV_OK;
+    int status = fill_descriptor(entry, &image, &local);
+    if (status == OCV_OK)
+        status = f->source->config(f->source->data, &image, &config, &local);
+    if (status == OCV_OK)
+        *out = platform_of(&config);
+    if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DATA) /* its pull reports it */
+        return OCV_OK;
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+/* An entry as it is, with `platform` where it has none. */
+static int add_entry(struct flattening *f, json_t *entry, json_t *platform, struct ocv_error *err)
+{
+    if (json_array_size(f->list) >= OCV_INDEX_ENTRIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "the indexes have more than %u entries together",
+                             OCV_INDEX_ENTRIES_MAX);
+    ocv_auto_json *copy = platform ? json_copy(entry) : json_incref(entry);
+    if (!copy || (platform && json_object_set(copy, "platform", platform) < 0) ||
+        json_array_append(f->list, copy) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
+}
+
+static int walk(struct flattening *f, const struct ocv_index *index, json_t *platform,
+                unsigned depth, struct ocv_error *err);
+
+/* `*read`: its images are in the list now. */
+static int walk_nested(struct flattening *f, const struct ocv_entry *entry, json_t *platform,
+                       unsigned depth, bool *read, struct ocv_error *err)
+{
+    struct ocv_descriptor nested;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    *read = json_object_get(f->seen, entry->digest) != NULL;
+    if (*read || depth == NESTED_DEPTH_MAX || !ocv_digest_known(entry->digest) ||
+        json_object_size(f->seen) >= NESTED_INDEXES_MAX)
+        return OCV_OK;
+    if (json_object_set_new(f->seen, entry->digest, json_true()) < 0)
+        return ocv_error_nomem(err);
+    struct ocv_error local = {0};
+    int status = fill_descriptor(entry, &nested, &local);
+    if (status == OCV_OK)
+        status = f->source->get(f->source->data, &nested, &body, &local);
+    if (status == OCV_OK)
+        status = ocv_index_parse(body.data, body.len, nested.media_type, &index, &local);
+    if (status == OCV_ERR_NOT_FOUND)
+        return OCV_OK;
+    if (status == OCV_OK) {
+        *read = true;
+        status = walk(f, index, platform, depth + 1, &local);
+    }
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+static int walk(struct flattening *f, const struct ocv_index *index, json_t *platform,
+                unsigned depth, struct ocv_error *err)
+{
+    json_t *entries = json_object_get(index->root, "manifests");
+    json_t *annotations = json_object_get(index->root, "annotations");
+    bool several = depth || f->source->lone || count_usable(index) > 1;
+    int status = OCV_OK;
+    if (json_object_update_missing(f->annotations, annotations ? annotations : f->annotations) < 0)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = &index->entries[i];
+        json_t *object = json_array_get(entries, i), *own = NULL;
+        bool read = false;
+        if (entry->code == OCV_REJECT_NESTED)
+            status = walk_nested(
+                f, entry, entry->has_platform ? json_object_get(object, "platform") : platform,
+                depth, &read, err);
+        else if (wants_platform(entry) && !platform && several)
+            status = read_platform(f, entry, &own, err);
+        json_t *given = own ? own : wants_platform(entry) ? platform : NULL;
+        if (status == OCV_OK && !read)
+            status = add_entry(f, object, given, err);
+        json_decref(own);
+    }
+    return status;
+}
+
+int nested_index_flatten(const struct ocv_index *index, const struct nested_source *source,
+                         struct ocv_index **out, struct ocv_error *err)
+{
+    ocv_auto_json *list = json_array(), *annotations = json_object(), *seen = json_object();
+    ocv_auto_json *root = json_copy(index->root);
+    struct flattening f = {
+        .source = source, .list = list, .annotations = annotations, .seen = seen};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 2 * OCV_MANIFEST_MAX);
+    if (!list || !annotations || !seen || !root)
+        return ocv_error_nomem(err);
+    int status = walk(&f, index, NULL, 0, err);
+    if (status == OCV_OK && (json_object_set(root, "manifests", list) < 0 ||
+                             json_object_set(root, "annotations", annotations) < 0))
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = ocv_json_append(root, JSON_COMPACT, &text, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(text.data, text.len, NULL, out, err);
+    if (status == OCV_OK)
+        memcpy((*out)->digest, index->digest, sizeof((*out)->digest));
+    return status;
+}
