@@ -91,7 +91,7 @@ static int scan_own(struct image_report *l, struct ocv_error *err)
     char place[4096] = "oci:";
     if (!cli_images_directory(place + 4, sizeof(place) - 4) || access(place + 4, F_OK) < 0)
         return OCV_OK;
-    return local_images(place, add_image, l, err);
+    return local_images(place, l->checker.cli->profile, add_image, l, err);
 }
 
 static int scan_everywhere(struct image_report *l, struct ocv_error *err)
@@ -100,7 +100,7 @@ static int scan_everywhere(struct image_report *l, struct ocv_error *err)
     int status = OCV_OK;
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines) && status != OCV_ERR_NOMEM; i++) {
         struct ocv_error why = {0};
-        status = local_images(engines[i], add_image, l, &why);
+        status = local_images(engines[i], l->checker.cli->profile, add_image, l, &why);
         if (status < 0 && status != OCV_ERR_NOMEM)
             status = add_missed(l, engines[i], &why);
     }
@@ -111,7 +111,7 @@ static int scan_everywhere(struct image_report *l, struct ocv_error *err)
 static int scan_source(struct image_report *l, const char *where, struct ocv_error *err)
 {
     struct ocv_error why = {0};
-    int status = local_images(where, add_image, l, &why);
+    int status = local_images(where, l->checker.cli->profile, add_image, l, &why);
     if (status == OCV_ERR_ENGINE)
         return add_missed(l, where, &why);
     if (status < 0 && err)

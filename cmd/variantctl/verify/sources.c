@@ -4,6 +4,7 @@
 #include "cmd/variantctl/verify/verify_sources.h"
 
 #include "cmd/common/cli_complete.h"
+#include "cmd/common/image/nested_index.h"
 #include "cmd/variantctl/verify/client.h"
 #include "lib/base/format/json.h"
 #include "lib/base/nearest.h"
@@ -302,6 +303,7 @@ static int containerd_images(local_image_visit visit, void *data, struct ocv_err
 struct layout_walk {
     const char *where;
     const struct ocv_layout *layout;
+    const struct ocv_profile *profile;
     local_image_visit visit;
     void *data;
 };
@@ -315,57 +317,77 @@ static json_t *blob_json(const struct ocv_layout *layout, const char *digest)
     return json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* The image index with variants that the descriptor names, or NULL. */
+static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
+                      struct ocv_error *err)
+{
+    return ocv_layout_read_blob(data, nested->digest, body, err);
+}
+
+/* The image index that the descriptor names, with the images of those in it, or NULL. */
 static struct ocv_index *blob_index(const struct ocv_layout *layout,
                                     const struct ocv_descriptor *descriptor)
 {
     ocv_auto_buffer text;
-    struct ocv_index *index = NULL;
+    ocv_auto(ocv_index) index = NULL;
+    struct ocv_index *flat = NULL;
     enum ocv_document_kind kind;
+    const struct nested_source source = {.data = (void *)(uintptr_t)layout, .get = get_nested};
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     if (ocv_layout_read_blob(layout, descriptor->digest, &text, NULL) < 0 ||
         ocv_document_kind(text.data, text.len, descriptor->media_type, &kind, NULL) < 0 ||
         kind != OCV_DOCUMENT_INDEX ||
         ocv_index_parse(text.data, text.len, descriptor->media_type, &index, NULL) < 0)
         return NULL;
-    if (!ocv_index_has_variants(index)) {
-        ocv_index_free(index);
-        return NULL;
-    }
-    return index;
+    return nested_index_flatten(index, &source, &flat, NULL) == OCV_OK ? flat : NULL;
+}
+
+/* Of an index without variants: the image that this platform takes, or "". */
+static void choose_child(const struct layout_walk *walk, const struct ocv_index *index,
+                         char out[OCV_DIGEST_MAX])
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    out[0] = '\0';
+    if (ocv_resolve(index, walk->profile, NULL, &decision, NULL) < 0)
+        return;
+    const struct ocv_entry *entry = ocv_decision_selected(decision);
+    if (entry)
+        snprintf(out, OCV_DIGEST_MAX, "%s", entry->digest);
 }
 
 static int visit_layout(void *data, const char *tag, const char *image_name,
                         const struct ocv_descriptor *descriptor)
 {
     const struct layout_walk *walk = data;
-    json_t *manifest = blob_json(walk->layout, descriptor->digest);
+    char child[OCV_DIGEST_MAX] = "";
+    ocv_auto(ocv_index) index = blob_index(walk->layout, descriptor);
+    bool variants = index && ocv_index_has_variants(index);
+    if (index && !variants)
+        choose_child(walk, index, child);
+    json_t *manifest = blob_json(walk->layout, *child ? child : descriptor->digest);
     const char *config_digest = text_of(json_object_get(manifest, "config"), "digest");
     json_t *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
     const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    struct ocv_index *index = blob_index(walk->layout, descriptor);
-    const char *digest = descriptor->digest;
+    const char *digests[] = {*child ? child : descriptor->digest, descriptor->digest};
     const struct local_image found = {.where = walk->where,
                                       .name = image_name ? image_name : tag,
-                                      .digests = &digest,
-                                      .n_digests = 1,
+                                      .digests = digests,
+                                      .n_digests = *child ? 2 : 1,
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
                                       .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
                                       .config = config,
-                                      .index = index};
+                                      .index = variants ? index : NULL};
     int status = walk->visit(walk->data, &found);
-    ocv_index_free(index);
     json_decref(config);
     json_decref(manifest);
     return status;
 }
 
-static int layout_images(const char *where, local_image_visit visit, void *data,
-                         struct ocv_error *err)
+static int layout_images(const char *where, const struct ocv_profile *profile,
+                         local_image_visit visit, void *data, struct ocv_error *err)
 {
     ocv_auto(ocv_layout) layout = NULL;
     int status = ocv_layout_open(where + 4, 0, &layout, err);
-    struct layout_walk walk = {where, layout, visit, data};
+    struct layout_walk walk = {where, layout, profile, visit, data};
     return status < 0 ? status : ocv_layout_list(layout, visit_layout, &walk, err);
 }
 
@@ -381,10 +403,11 @@ bool local_images_complete(struct ocv_completion *c, const char *kind)
     return true;
 }
 
-int local_images(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
+int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
+                 void *data, struct ocv_error *err)
 {
     if (strncmp(where, "oci:", 4) == 0)
-        return layout_images(where, visit, data, err);
+        return layout_images(where, profile, visit, data, err);
     if (strcmp(where, "containerd") == 0)
         return containerd_images(visit, data, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)

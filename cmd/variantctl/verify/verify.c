@@ -110,7 +110,7 @@ static int check_container(void *data, const struct local_image *image)
 
 static int check_place(struct verify *v, const char *where, struct ocv_error *err)
 {
-    int status = local_images(where, check_image, v, err);
+    int status = local_images(where, v->cli->profile, check_image, v, err);
     if (status == OCV_OK && ocv_workload_anywhere(v->cli->config))
         status = local_containers(where, check_container, v, err);
     return status;

@@ -28,12 +28,13 @@ struct local_image {
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 
-/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces), "oci:DIR".
+/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces), "oci:DIR",
+ *  where of an index without variants the image for the profile's platform is meant.
  *  OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer. OCV_ERR_ENGINE:
  *  some images could not be read, the others have been visited. Messages quote the client. A
  *  non-zero return of `visit` stops the iteration and is returned. */
-int local_images(const char *where, local_image_visit visit, void *data,
-                 struct ocv_error *err) OCV_WARN_UNUSED;
+int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
+                 void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Visit the named images of one engine ("docker", "podman": ids, one per line; "containerd:NS", a
  *  namespace of ctr: one name). */
