@@ -271,7 +271,8 @@ static bool other_platforms(const struct ocv_decision *decision, char *out, size
             continue; /* no image */
         if (r.code != OCV_REJECT_PLATFORM || !r.entry->has_platform)
             return false;
-        snprintf(one, sizeof(one), "%s/%s", p->os, p->architecture);
+        const struct ocv_platform bare = {.os = p->os, .architecture = p->architecture};
+        ocv_platform_format(&bare, one, sizeof(one));
         if (!strstr(out, one) && used + strlen(one) + 3 < size)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", one);
     }

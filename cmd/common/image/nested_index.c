@@ -17,9 +17,21 @@ struct flattening {
     size_t configs;
 };
 
+static bool is_empty(const char *text)
+{
+    return !text || !*text;
+}
+
+/* A platform of which a member is missing. */
+static bool is_partial(const struct ocv_entry *entry)
+{
+    return entry->code == OCV_REJECT_NONE && entry->has_platform &&
+           (is_empty(entry->platform.os) || is_empty(entry->platform.architecture));
+}
+
 static bool wants_platform(const struct ocv_entry *entry)
 {
-    return entry->code == OCV_REJECT_NONE && !entry->has_platform;
+    return (entry->code == OCV_REJECT_NONE && !entry->has_platform) || is_partial(entry);
 }
 
 static size_t count_usable(const struct ocv_index *index)
@@ -34,7 +46,7 @@ bool nested_index_is(const struct ocv_index *index)
 {
     bool several = count_usable(index) > 1; /* one alone is what there is */
     for (size_t i = 0; i < index->n_entries; i++)
-        if (index->entries[i].code == OCV_REJECT_NESTED ||
+        if (index->entries[i].code == OCV_REJECT_NESTED || is_partial(&index->entries[i]) ||
             (several && wants_platform(&index->entries[i])))
             return true;
     return false;
@@ -88,6 +100,29 @@ static int read_platform(struct flattening *f, const struct ocv_entry *entry, js
     if (status < 0 && err)
         *err = local;
     return status;
+}
+
+/* What the entry says itself counts. Without a configuration the system is Linux, as for containerd
+ * there. */
+static int complete(const json_t *entry, json_t **platform, struct ocv_error *err)
+{
+    const char *key;
+    json_t *value;
+    if (!*platform)
+        *platform = json_pack("{s:s}", "os", "linux");
+    if (!*platform)
+        return ocv_error_nomem(err);
+    const json_t *said = json_object_get(json_object_get(entry, "platform"), "architecture");
+    if (!is_empty(json_string_value(said)) &&
+        !json_equal(said, json_object_get(*platform, "architecture")))
+        json_object_del(*platform, "variant"); /* of another one */
+    json_object_foreach(json_object_get(entry, "platform"), key, value)
+    {
+        const char *text = json_string_value(value);
+        if ((!text || *text) && json_object_set(*platform, key, value) < 0)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
 }
 
 /* An entry as it is, with `platform` where it has none. */
@@ -154,8 +189,12 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
             status = walk_nested(
                 f, entry, entry->has_platform ? json_object_get(object, "platform") : platform,
                 depth, &read, err);
-        else if (wants_platform(entry) && !platform && several)
+        else if (wants_platform(entry) && !platform && (several || is_partial(entry)))
             status = read_platform(f, entry, &own, err);
+        if (status == OCV_OK && is_partial(entry)) {
+            own = own ? own : json_deep_copy(platform);
+            status = complete(object, &own, err);
+        }
         json_t *given = own ? own : wants_platform(entry) ? platform : NULL;
         if (status == OCV_OK && !read)
             status = add_entry(f, object, given, err);

@@ -237,6 +237,31 @@ START_TEST(number_of_configurations)
 }
 END_TEST
 
+/* What the entry says counts, the configuration (linux/arm64/v8) says the rest. */
+START_TEST(platforms_with_a_member_missing)
+{
+    static const struct {
+        const char *more, *os, *architecture, *variant;
+    } partial[] = {
+        {",\"platform\":{\"os\":\"linux\"}", "linux", "arm64", "v8"},
+        {",\"platform\":{\"architecture\":\"arm64\"}", "linux", "arm64", "v8"},
+        {",\"platform\":{\"architecture\":\"amd64\"}", "linux", "amd64", NULL},
+        {",\"platform\":{\"os\":\"windows\",\"architecture\":\"\"}", "windows", "arm64", "v8"},
+        {",\"platform\":{\"os\":\"\",\"architecture\":\"arm64\",\"variant\":\"v9\"}", "linux",
+         "arm64", "v9"},
+    };
+    for (size_t i = 0; i < sizeof(partial) / sizeof(*partial); i++) {
+        ocv_auto(ocv_index) flat = NULL;
+        struct ocv_error err = {0};
+        ck_assert_int_eq(flatten(image("alone", partial[i].more), &flat, &err), 0);
+        const struct ocv_entry *entry = ocv_index_entry(flat, 0);
+        ck_assert_str_eq(entry->platform.os, partial[i].os);
+        ck_assert_str_eq(entry->platform.architecture, partial[i].architecture);
+        ck_assert_pstr_eq(entry->platform.variant, partial[i].variant);
+    }
+}
+END_TEST
+
 START_TEST(annotations_of_the_first_count)
 {
     ocv_auto(ocv_index) index = NULL;
@@ -275,6 +300,7 @@ TEST_FILE
     tcase_add_test(tc, number_of_indexes);
     tcase_add_test(tc, number_of_entries);
     tcase_add_test(tc, number_of_configurations);
+    tcase_add_test(tc, platforms_with_a_member_missing);
     tcase_add_test(tc, annotations_of_the_first_count);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
