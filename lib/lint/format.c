@@ -47,19 +47,20 @@ static int format_text(const struct ocv_lint_report *report, size_t n_failures,
     for (size_t i = 0; i < report->n && status == OCV_OK; i++)
         if (!report->findings[i].allowed)
             status = put_text(&report->findings[i], out, err);
-    size_t errors = report->counts[OCV_LINT_ERROR], warnings = report->counts[OCV_LINT_WARNING];
+    size_t errors = report->counts[OCV_LINT_ERROR] + n_failures,
+           warnings = report->counts[OCV_LINT_WARNING];
     size_t notes = report->counts[OCV_LINT_NOTE];
+    char unread[48] = "";
+    if (n_failures) /* silence would pass for a clean bill */
+        snprintf(unread, sizeof(unread), " (%zu unreadable)", n_failures);
     if (status == OCV_OK)
-        status =
-            ocv_buffer_printf(out, err, "%zu error%s, %zu warning%s, %zu note%s", errors,
-                              plural(errors), warnings, plural(warnings), notes, plural(notes));
+        status = ocv_buffer_printf(out, err, "%zu error%s%s, %zu warning%s, %zu note%s", errors,
+                                   plural(errors), unread, warnings, plural(warnings), notes,
+                                   plural(notes));
     if (status == OCV_OK && report->allowed)
         status = ocv_buffer_printf(out, err, ", %zu allowed", report->allowed);
     if (status == OCV_OK && report->dropped)
         status = ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped);
-    if (status == OCV_OK && n_failures) /* silence would pass for a clean bill */
-        status = ocv_buffer_printf(out, err, "; %zu input%s could not be read", n_failures,
-                                   plural(n_failures));
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 

@@ -82,7 +82,8 @@ static const struct cli_command annotate_command = {
     .usage = "Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL=PROPERTY[,...]]...\n"
              "\n"
              "Change the properties or the label of builds, or the annotations of the index\n"
-             "itself. An entry that another tool wrote is named by its digest.\n",
+             "itself. LABEL+=PROPERTY adds to those it has, LABEL-=PROPERTY takes one away.\n"
+             "An entry that another tool wrote is named by its digest.\n",
     .options = annotate_options,
     .groups = CLI_REGISTRY,
     .end = "\n"
@@ -162,7 +163,59 @@ static const char *take_label(struct edit *e, const char *which)
     return NULL;
 }
 
-/* WHICH=TEXT; neither a digest nor a label contains '='. */
+static bool has_property(const struct ocv_properties *set, struct ocv_property p)
+{
+    for (size_t i = 0; i < ocv_properties_count(set); i++) {
+        struct ocv_property q = ocv_properties_get(set, i);
+        if (!strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value))
+            return true;
+    }
+    return false;
+}
+
+/* Those of `a` that `b` has not, as the end of a list. */
+static int append_without(const struct ocv_properties *a, const struct ocv_properties *b,
+                          struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_properties_count(a) && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_properties_get(a, i);
+        if (!has_property(b, p))
+            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                       p.feature, p.value);
+    }
+    return status;
+}
+
+/* LABEL+=PROPERTY and LABEL-=PROPERTY: `*set` becomes what the entry has with or without it. */
+static int change_properties(const struct edit *e, const char *label, bool add,
+                             struct ocv_properties **set, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) now = NULL;
+    ocv_auto(ocv_properties) given = *set;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 2 * OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    *set = NULL;
+    int status = ocv_edit_properties(e->build.document, label, &now, err);
+    for (size_t i = 0; !add && i < ocv_properties_count(given) && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_properties_get(given, i);
+        if (!has_property(now, p))
+            status = ocv_error_set(err, OCV_ERR_DATA, "it has no %s :: %s :: %s", p.ns, p.feature,
+                                   p.value);
+    }
+    if (status == OCV_OK)
+        status = append_without(now, given, &text, err);
+    if (status == OCV_OK && add) {
+        ocv_auto(ocv_properties) none = NULL;
+        status = ocv_properties_parse("", 0, &none, err);
+        if (status == OCV_OK)
+            status = append_without(given, none, &text, err);
+    }
+    return status < 0 ? status
+                      : ocv_properties_parse(text.data ? text.data : "", text.len, set, err);
+}
+
+/* WHICH=TEXT; neither a digest nor a label contains '=', '+' or '-'. */
 static int annotate_one(struct edit *e, const char *text, bool label, struct ocv_error *err)
 {
     ocv_auto(ocv_properties) properties = NULL;
@@ -170,11 +223,14 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
     if (!equals || equals == text)
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=%s", text,
                              label ? "LABEL" : "PROPERTY[,...]");
-    char *which = strndup(text, (size_t)(equals - text));
+    char change = !label && equals - text > 1 && strchr("+-", equals[-1]) ? equals[-1] : '=';
+    char *which = strndup(text, (size_t)(equals - text) - (change != '='));
     if (!which)
         return ocv_error_nomem(err);
     int status =
         label ? OCV_OK : ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err);
+    if (status == OCV_OK && change != '=')
+        status = change_properties(e, which, change == '+', &properties, err);
     if (status == OCV_OK)
         status = ocv_edit_annotate(e->build.document, which, e->platform,
                                    label ? equals + 1 : take_label(e, which), properties, err);

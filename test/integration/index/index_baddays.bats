@@ -48,7 +48,7 @@ letters()
     run -1 "$VARIANTCTL" tags plan "$dead/app"
     [[ $output == *"$dead/app: list of tags: cannot connect to $dead"* ]]
     run -1 --separate-stderr "$VARIANTCTL" lint "$dead/app:1"
-    [ "$output" = "0 errors, 0 warnings, 0 notes; 1 input could not be read" ]
+    [ "$output" = "1 error (1 unreadable), 0 warnings, 0 notes" ]
     # shellcheck disable=SC2154 # set by run
     [[ $stderr == *"$dead/app:1: cannot connect to $dead"* ]]
 }
@@ -148,7 +148,7 @@ letters()
     "$VARIANTCTL" index create --quiet oci:out:1 "null=oci:$L:cpu" "v3=oci:$L:v3,x86_64 :: level :: v3"
     "$VARIANTCTL" index show --format json oci:out:1 | jq 'del(.annotations)' >bare.json
     run -4 --separate-stderr "$VARIANTCTL" lint many.json bare.json nowhere.json
-    [[ $output == *"bare.json:"*"OCV101"*"0 errors, 2 warnings, 0 notes; 2 inputs could not be read" ]]
+    [[ $output == *"bare.json:"*"OCV101"*"2 errors (2 unreadable), 2 warnings, 0 notes" ]]
     [[ $stderr == *"many.json: "*"nowhere.json: No such file or directory"* ]]
     jq '.annotations = {"dev.ocivariant.schema": "2"}' bare.json >wrong.json
     run -5 "$VARIANTCTL" lint wrong.json many.json

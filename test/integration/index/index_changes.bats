@@ -41,6 +41,25 @@ setup()
     [[ $output != *"was sha256:"* ]]
 }
 
+@test "annotate adds a property to those that there are, and takes one away" {
+    local all
+    "$VARIANTCTL" index create --quiet "oci:more:1" "null=oci:$L:cpu" "cuda12.8=oci:$L:cuda,nvidia :: sm_arch :: 90_real,nvidia :: cuda_version_lower_bound :: 12.8" >/dev/null
+    properties() { "$VARIANTCTL" index show --format json oci:more:1 | jq -r '.manifests[-1].annotations["dev.ocivariant.properties"]'; }
+    all=$(properties)
+    run -0 "$VARIANTCTL" index annotate oci:more:1 'cuda12.8+=nvidia :: sm_arch :: 80_real'
+    [ "$(grep -c '^      [+-] ' <<<"$output")" = 1 ]
+    [[ $output == *"      + nvidia :: sm_arch :: 80_real"* ]]
+    # what is there already is no second one
+    run -0 "$VARIANTCTL" index annotate oci:more:1 'cuda12.8+=nvidia :: sm_arch :: 80_real'
+    [[ ${lines[0]} == *"unchanged)" ]]
+    run -0 "$VARIANTCTL" index annotate oci:more:1 'cuda12.8-=nvidia :: sm_arch :: 80_real'
+    [ "$(properties)" = "$all" ]
+    run -4 --separate-stderr "$VARIANTCTL" index annotate oci:more:1 'cuda12.8-=nvidia :: sm_arch :: 80_real'
+    [[ $stderr == "variantctl: cuda12.8: it has no nvidia :: sm_arch :: 80_real"* ]]
+    run -1 --separate-stderr "$VARIANTCTL" index annotate oci:more:1 'cuda12.9+=nvidia :: sm_arch :: 80_real'
+    [[ $stderr == *"cuda12.9"* ]]
+}
+
 @test "add and remove print the build, and the digest that the tag had" {
     local was
     was=$("$VARIANTCTL" index create --quiet "oci:here:1" "null=oci:$L:cpu" "cuda12.8=oci:$L:cuda,nvidia :: sm_arch :: 90_real")

@@ -199,7 +199,7 @@ START_TEST(formats)
     ocv_auto_buffer github;
     format(&report, OCV_LINT_FORMAT_TEXT, &text);
     ck_assert_msg(strstr(text.data, "index.json:") && strstr(text.data, "[OCV205 value-unknown]") &&
-                      strstr(text.data, "1 error, 0 warnings, 0 notes"),
+                      strstr(text.data, "2 errors (1 unreadable), 0 warnings, 0 notes"),
                   "%s", text.data);
     format(&report, OCV_LINT_FORMAT_GITHUB, &github);
     ck_assert_msg(strstr(github.data, "::error file=index.json,line=") &&
