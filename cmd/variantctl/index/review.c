@@ -277,14 +277,15 @@ static bool is_rule(const struct ocv_lint_finding *f, const char *id)
     return !strcmp(f->rule->id, id);
 }
 
-/* A likely slip: an unknown word, one image under two names, properties that the files contradict;
- * and, unless --quiet, a namespace whose last build is gone. */
+/* A likely slip: an unknown word, one image under two names, properties that the files contradict,
+ * builds that nothing but the label ranks; and, unless --quiet, a namespace whose last build is
+ * gone. */
 static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
                     const struct ocv_lint_report *before)
 {
     if (is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4))
         return true;
-    return (is_rule(f, "OCV126") || is_rule(f, "OCV127") ||
+    return (is_rule(f, "OCV120") || is_rule(f, "OCV126") || is_rule(f, "OCV127") ||
             (is_rule(f, "OCV106") && !b->options.quiet)) &&
            !was_there(before, f);
 }

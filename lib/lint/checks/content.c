@@ -50,11 +50,31 @@ static bool already_told(const struct ocv_property *claims, size_t k)
     return false;
 }
 
+#define MORE_MAX 2000u /* what is beyond it is left out */
+
+/* What the files run on and nothing claims: "nvidia :: sm_arch :: 70_real, 75_real". */
+static void report_more(struct ocv_lint *lint, size_t i, const struct ocv_content *content,
+                        const struct ocv_property *claims, size_t n)
+{
+    const char *more, *before = "";
+    ocv_auto_buffer all;
+    ocv_buffer_init(&all, MORE_MAX);
+    for (size_t k = 0; (more = ocv_content_unclaimed(content, claims, n, k)); k++) {
+        const char *value = strrchr(more, ' ') + 1; /* alone, where the feature was just named */
+        bool same = !strncmp(before, more, (size_t)(value - more));
+        if (ocv_buffer_printf(&all, NULL, "%s%s", k ? ", " : "", same ? value : more) < 0)
+            break;
+        before = more;
+    }
+    if (all.len)
+        ocv_lint_entry_at(lint, OCV_LINT_CODE_RUNS_ON_MORE, i, "", "its files run on %s, too",
+                          all.data);
+}
+
 static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     struct ocv_property *claims = calloc(entry->n_properties + 1, sizeof(*claims));
-    const char *more;
     bool broken = false;
     if (!claims) {
         lint->status = ocv_error_nomem(lint->err);
@@ -70,10 +90,8 @@ static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_conte
     }
     /* of an image's second entry, for older drivers, the first one claims the rest */
     broken = broken || ocv_lint_minor_base(lint, entry);
-    for (size_t k = 0;
-         !broken && (more = ocv_content_unclaimed(content, claims, entry->n_properties, k)); k++)
-        ocv_lint_entry_at(lint, OCV_LINT_CODE_RUNS_ON_MORE, i, "", "its files run on %s, too",
-                          more);
+    if (!broken)
+        report_more(lint, i, content, claims, entry->n_properties);
     free(claims);
 }
 

@@ -26,16 +26,17 @@ static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *d
 }
 
 /* The hint for two variants that hosts cannot order. */
-static void hint_rank(struct ocv_lint *lint)
+static void hint_rank(struct ocv_lint *lint, const char *first, const char *second)
 {
     if (lint->input->draft)
         ocv_lint_hint(lint, "rank them: --static 'priority=order :: 1, order :: 2', and "
                             "priority :: order :: N with each build");
     else
         ocv_lint_hint(lint,
-                      "rank them: variantctl index annotate --static 'priority=order :: 1, "
-                      "order :: 2' %s, then add priority :: order :: N to each",
-                      ocv_lint_target(lint));
+                      "rank them, the better one 1: variantctl index annotate --static "
+                      "'priority=order :: 1, order :: 2' %s '%s+=priority :: order :: 1' "
+                      "'%s+=priority :: order :: 2'",
+                      ocv_lint_target(lint), first, second);
 }
 
 /* The hint for two variants with the same properties: one is never chosen, however they are ranked.
@@ -169,7 +170,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
                           "on some hosts only the label decides between %s and %s", a->label,
                           b->label);
-        hint_rank(lint);
+        hint_rank(lint, b->label, a->label); /* the label takes a today */
     }
     if (!said->image && !strcmp(a->digest, b->digest) && !ocv_lint_minor_twins(lint, a, b)) {
         said->image = true;

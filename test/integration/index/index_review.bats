@@ -54,6 +54,19 @@ published() # REPO:TAG
     run -0 "$VARIANTCTL" index create --quiet "$R/equal:1" "null=$R/app:1.0-cpu" "a=$R/app:1.0-cuda,$CUDA" "b=$R/app:1.0-rocm,nvidia :: sm_arch :: 80_real"
 }
 
+@test "two builds that only the label ranks: a warning, whose hint leads out" {
+    local hint
+    run -0 "$VARIANTCTL" index create "$R/rank:1" "null=$R/app:1.0-cpu" "a=$R/app:1.0-cuda,nvidia :: sm_arch :: 80_real,nvidia :: sm_arch :: 90_real" \
+        "b=$R/app:1.0-rocm,nvidia :: sm_arch :: 75_real,nvidia :: sm_arch :: 90_real"
+    [[ $output == *"warning: b: on some hosts only the label decides between a and b [OCV120 only-label-separates]"* ]]
+    run -0 "$VARIANTCTL" lint "$R/rank:1"
+    hint=$(sed -n 's/^ *hint: rank them, the better one 1: //p' <<<"$output")
+    [[ $hint == "variantctl index annotate --static "* ]]
+    eval "${hint/variantctl/\"\$VARIANTCTL\"}"
+    run -0 "$VARIANTCTL" lint "$R/rank:1"
+    [[ $output != *OCV120* && $output == *"0 errors, "* ]]
+}
+
 @test "what the image itself asks for is compared with its properties" {
     mkimage layout cpu >/dev/null
     mkimage layout cuda --layer 1000 --env 'NVIDIA_REQUIRE_CUDA=cuda>=12.8' >/dev/null

@@ -354,6 +354,11 @@ sm_120 128 11" ]
     [[ $output == *"note: "*"its files run on amd :: gfx_arch :: gfx90a, too [OCV703 "* ]]
     run -0 "$VARIANTCTL" index show --json "oci:$L:derived"
     [ "$(of rocm7)" = "amd :: gfx_arch :: gfx942" ]
+    # all that nothing claims is one note, with the feature's name once
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:more" "null=oci:$L:cpu" \
+        "cu12=oci:$L:cuda,nvidia :: sm_arch :: 80_real"
+    [ "$(grep -c "OCV703" <<<"$output")" = 1 ]
+    [[ $output == *"its files run on nvidia :: sm_arch :: 90a_real, 100f_real, 120_virtual, too [OCV703 "* ]]
     # a promise that no file keeps is not published
     run -4 "$VARIANTCTL" index create --derive "oci:$L:wrong" "null=oci:$L:cpu" \
         "rocm7=oci:$L:rocm,amd :: gfx_arch :: gfx1100"
