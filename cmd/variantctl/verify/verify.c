@@ -191,11 +191,21 @@ static int print_table(const struct verify *v, struct ocv_error *err)
     }
     size_t n = json_array_size(v->results);
     size_t checked = v->fits + v->lesser + v->misfits + v->warnings + v->unchecked;
-    printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels or configuration, %zu cannot "
-           "be checked, "
-           "%zu have no variants, %zu have no record here, %zu could be better\n",
-           n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unchecked,
-           n - checked - v->unrecorded, v->unrecorded, v->lesser);
+    const struct {
+        size_t n;
+        const char *what;
+    } counts[] = {{v->fits, "fit"},
+                  {v->misfits, "do not fit"},
+                  {v->warnings, "do not fit by their labels or configuration"},
+                  {v->unchecked, "cannot be checked"},
+                  {n - checked - v->unrecorded, "have no variants"},
+                  {v->unrecorded, "have no record here"},
+                  {v->lesser, "could be better"}};
+    printf("%zu %s", n, n == 1 ? "image" : "images");
+    for (size_t c = 0, told = 0; c < sizeof(counts) / sizeof(*counts); c++)
+        if (counts[c].n)
+            printf("%s%zu %s", told++ ? ", " : ": ", counts[c].n, counts[c].what);
+    printf("\n");
     return status;
 }
 

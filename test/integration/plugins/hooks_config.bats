@@ -166,17 +166,17 @@ verified()
     run -0 verified "oci:$STATE/cuda" warn
     [[ $output == *"warning  oci:$STATE/cuda: cuda13: $NEWER"$'\n'* ]]
     [[ $output == *"warning  oci:$STATE/cuda: cuda12: $WITHIN"$'\n'* ]]
-    [[ $output == *"4 images: 0 fit, 0 do not, 2 do not by their labels or configuration, "* ]]
+    [[ $output == *"4 images: 2 do not fit by their labels or configuration, "* ]]
     run -5 verified "oci:$STATE/cuda" enforce
     [[ $output == *"misfit   oci:$STATE/cuda: cuda13: $NEWER"$'\n'* ]]
     [[ $output == *"warning  oci:$STATE/cuda: cuda12: $WITHIN"$'\n'* ]]
     run -0 verified "oci:$STATE/cuda" off
-    [[ $output == "4 images: 0 fit, 0 do not, 0 do not by "* ]]
+    [[ $output == "4 images: "* && $output != *"do not fit by "* ]]
     run -0 verified "oci:$STATE/cuda" warn --json
     [ "$(jq -c '[.images[] | select(.by == "config") | [.image, .verdict, .remedy]] | sort' <<<"$output")" = '[["cuda12","warning",null],["cuda13","warning",null]]' ]
     # a machine without such GPUs is asked for nothing
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/cuda"
-    [[ $output == *"0 do not by "* ]]
+    [[ $output != *"do not fit by "* ]]
 }
 
 @test "verify: podman" {

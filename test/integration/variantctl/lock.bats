@@ -182,7 +182,7 @@ lock()
     export OCV_STATE_DIR=$STATE/verify
     "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/mine" --quiet "$REGISTRY/app:1"
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/mine"
-    [[ $output == "1 image: 1 fit, 0 do not"* ]]
+    [ "$output" = "1 image: 1 fit" ]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
     [[ $output == *"misfit"*"oci:$STATE/mine"*"(cuda12.8)"*"; vpull --to oci:$STATE/mine $REGISTRY/app:1"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine" --format json
@@ -190,10 +190,10 @@ lock()
     [ "$(jq -r .ok <<<"$output")" = false ]
     # nothing is known of images that were never resolved here
     OCV_STATE_DIR=$STATE/empty run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/images" --all
-    [[ $output == *"0 do not"* ]]
+    [[ $output != *"do not"* ]]
     [[ $output == *"fits"*"oci:$STATE/images: app"* ]] # by what stands in it
     [[ $output == *"none     oci:$STATE/images: cpu: no record here says whether it is a variant"* ]]
-    [[ $output == *" 0 have no variants, "[1-9]*" have no record here, "* ]]
+    [[ $output == *[1-9]" have no record here"* && $output != *"have no variants"* ]]
     # a layout's own tag, and what was asked for
     cp -r "$STATE/mine" "$STATE/tagged"
     jq '.manifests[0].annotations = {"org.opencontainers.image.ref.name": "mine"}' "$STATE/mine/index.json" >"$STATE/tagged/index.json"
@@ -218,7 +218,7 @@ lock()
     [ "$(jq -r '[.images[] | select(.verdict == "misfit") | "\(.label) \(.by)"] | unique | .[]' <<<"$output")" = "rocm7.1 index" ]
     mkimage "$STATE/inherited" labelled --label dev.ocivariant.label=rocm7.1 --label 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942'
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/inherited"
-    [[ $output == *"warning"*"(rocm7.1)"*"1 do not by their labels"* ]]
+    [[ $output == *"warning"*"(rocm7.1)"*"1 do not fit by their labels"* ]]
 }
 
 @test "verify shows nothing that a terminal would act on" {
@@ -295,7 +295,7 @@ misfits()
     run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/best" --quiet "$REGISTRY/ranked:1"
     [ "$output" = "$CUDA" ]
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/best"
-    [[ $output == "1 image: 1 fit, 0 do not"* ]]
+    [ "$output" = "1 image: 1 fit" ]
     # the other index has the same images under other names: of one without a name nothing is known
     run "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
     [ "$(jq -r --arg d "$(digest_of cpu.v3)" '.images[] | select(.digest == $d) | "\(.verdict) \(.label)"' <<<"$output")" = "none null" ]

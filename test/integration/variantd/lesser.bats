@@ -62,11 +62,11 @@ timer()
     [ "$(metric variantd_lesser_images)" = 0 ]
     run -0 timer --from podman
     [[ $output == *"lesser"*"podman: $REGISTRY/app:1: cuda12.8 fits it better; vpull --to podman $REGISTRY/app:1"* ]]
-    [[ $output == *" 1 have no variants, 0 have no record here, 1 could be better"* ]]
+    [[ $output == *" 1 have no variants, 1 could be better"* ]]
     # nobody has to be asked, and nobody is there: that is what is said
     OCV_SOCKET=$STATE/nobody.sock run -0 "$VARIANTCTL" verify --all --from podman --profile "$PROFILES/h100.json" 3>&-
     [[ $output == *"none     podman: $REGISTRY/plain:1: no record here says whether it is a variant"* ]]
-    [[ $output == *" 0 have no variants, 2 have no record here, 0 could be better"* ]]
+    [[ $output == *" 2 have no record here" && $output != *"could be better"* ]]
     run -0 timer --all --from podman
     [[ $output == *"none     podman: $REGISTRY/plain:1: an image without variants"* ]]
     [ "$(metric variantd_lesser_images)" = 1 ]
@@ -96,7 +96,7 @@ timer()
     # shellcheck disable=SC2086 # words
     "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/h100.json" --quiet ${remedy#vpull } 3>&-
     run -0 timer --from podman --strict
-    [[ $output == *"0 could be better"* ]]
+    [[ $output != *"could be better"* ]]
     [ "$(metric variantd_lesser_images)" = 0 ]
     stop_daemon variantd
 }
