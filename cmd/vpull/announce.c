@@ -54,15 +54,16 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
     const struct ocv_entry *entry = pull->entry;
-    const char *why = entry->kind != OCV_ENTRY_VARIANT ? ""
-                      : *said->matched                 ? " (matched "
-                                                       : " (not checked";
+    const char *why = entry->kind != OCV_ENTRY_VARIANT          ? ""
+                      : *said->matched && !pull->cli->unchecked ? " (matched "
+                                                                : " (not checked";
     const char *plain = entry->kind == OCV_ENTRY_NULL ? " (the default)" : "";
     progress_message(pull->progress, "%s: %s%s%s%s%s", pull->image.text,
                      entry->label || !pull_label(pull)
                          ? explain_choice(pull->image.index, entry, name, sizeof(name))
                          : pull_label(pull),
-                     plain, why, *why ? said->matched : "", *why ? ")" : "");
+                     plain, why, *why && !pull->cli->unchecked ? said->matched : "",
+                     *why ? ")" : "");
     if (*said->note)
         progress_message(pull->progress, "%s", said->note);
     if (*said->missed)

@@ -129,6 +129,8 @@ chooses()
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
     [[ $stderr == *"v0.14.1_cu130: "*"cuda_version_lower_bound"* ]]
     [[ $stderr == *"hint: every build needs nvidia; --tag-rules off pulls v0.14.1 as docker would, --label v0.14.1"*" --unchecked that build" ]]
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --label v0.14.1 --unchecked --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
+    [[ $stderr == *"(not checked)"* && $stderr != *"matched priority"* ]]
     run -2 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --cpu --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
     [[ $stderr == *"vpull: $VLLM:v0.14.1: it has no build that runs everywhere: it has "*v0.14.1* ]]
 }
