@@ -11,20 +11,25 @@ local SECONDS = 2
 -- A name that a shell reads as one plain word: nothing else reaches it. "%w" depends on the locale.
 local NAME = "^image=([A-Za-z0-9][A-Za-z0-9._/:@-]*)$"
 local NAME_MAX = 512
+local WHY_MAX = 400
 
 local function image_of(comment)
     if type(comment) ~= "string" or #comment > NAME_MAX then return nil end
     return string.match(comment, NAME)
 end
 
--- Lua 5.1 cannot see an exit status, so what counts is the output: it is empty when anything failed.
+-- Lua 5.1 cannot see an exit status, so what counts is the output: the constraint, or what variantctl says went wrong.
 local function constraint_of(image)
     local pipe = io.popen("timeout -k 1 " .. SECONDS .. " " .. VARIANTCTL .. " claim --for slurm " .. OPTIONS ..
-        " --features-file " .. FEATURES .. " -- " .. image .. " 2>/dev/null </dev/null", "r")
+        " --features-file " .. FEATURES .. " -- " .. image .. " 2>&1 </dev/null", "r")
     if not pipe then return nil end
-    local line = pipe:read("*l")
+    local constraint, why
+    for line in pipe:lines() do
+        constraint = constraint or string.match(line, "^%-%-constraint=([A-Za-z0-9_.:&|()%[%]]+)$")
+        if not string.match(line, "^variantctl: warning:") then why = why or string.match(line, "^variantctl: (.+)$") end
+    end
     pipe:close()
-    return line and string.match(line, "^%-%-constraint=([A-Za-z0-9_.:&|()%[%]]+)$")
+    return constraint, why and string.gsub(string.sub(why, 1, WHY_MAX), "[^%w%p ]", "?")
 end
 
 function slurm_job_submit(job, partitions, uid)
@@ -36,8 +41,9 @@ function slurm_job_submit(job, partitions, uid)
         return slurm.ERROR
     end
     if job.features and job.features ~= "" then return slurm.SUCCESS end -- the user's own constraint
-    local constraint = constraint_of(image)
+    local constraint, why = constraint_of(image)
     if not constraint then
+        if why then slurm.log_user("%s", why) end
         slurm.log_user("%s: no constraint: try  variantctl claim --for slurm --features \"$(sinfo -ho %%f)\" %s",
             image, image)
         return slurm.ERROR

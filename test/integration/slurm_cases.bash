@@ -203,7 +203,7 @@ slurm_lua_comment()
     [ "$(given -N1 -w n4 --comment="image=$REGISTRY/app:1" --constraint=x86_64::level::v1)" = n4 ]
     [ "$(given -N1 -w n4 --comment="nightly run")" = n4 ]
     run given -N1 --comment="image=$REGISTRY/none:1"
-    [[ $output == *"$REGISTRY/none:1: no constraint"* && $output == *"Unspecified error"* ]]
+    [[ $output == *"$REGISTRY/none:1: not found on"* && $output == *"$REGISTRY/none:1: no constraint"* && $output == *"Unspecified error"* ]]
 }
 
 slurm_lua_hostile()
