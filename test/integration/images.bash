@@ -3,7 +3,7 @@
 # The index that most tests pull from.
 
 # profiles of common machines, and three of them as a fleet
-export PROFILES=$OCV_TOP/plugins/profiles FLEET=$OCV_TOP/test/data/fleet
+export PROFILES=$OCV_TOP/plugins/profiles FLEET_DIR=$OCV_TOP/test/data/fleet
 
 # make_variants LAYOUT: images null (amd64, arm64), cpu.v3, cuda12.8, rocm7.1 and their index `app`
 make_variants()

@@ -83,7 +83,7 @@ files() # of the tree, including links' targets
     echo 'hosts: resolve [!UNAVAIL=return] nothing-of-this' >"$TREE/etc/nsswitch.conf"
     cp "$STATE/ca.pem" "$TREE/etc/ssl/certs/ca-certificates.crt"
     mkdir -p "$TREE/tmp/profiles"
-    cp "$FLEET"/*.json "$TREE/tmp/profiles"
+    cp "$FLEET_DIR"/*.json "$TREE/tmp/profiles"
     run -0 alone vpull --profile /tmp/profiles/h100.json --to oci:/tmp/layout:app registry.example/demo/app:1
     echo "$output"
     [ "$(jq -r '.manifests[0].digest' "$TREE/tmp/layout/index.json")" = "$(digest_of cuda12.8)" ]

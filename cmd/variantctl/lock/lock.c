@@ -15,6 +15,7 @@
 struct lock_options {
     struct cli *cli;
     const char *output;
+    const char *check, *update; /* locks that are there already */
     struct named_profiles machines;
 };
 
@@ -34,6 +35,14 @@ static const struct ocv_option options[] = {
      .value = "FILE",
      .help = "the lock (default: standard output)",
      OCV_OPTION_TEXT(struct lock_options, output)},
+    {.name = "check",
+     .value = "FILE",
+     .help = "has an image of this lock moved? exit 5",
+     OCV_OPTION_TEXT(struct lock_options, check)},
+    {.name = "update",
+     .value = "FILE",
+     .help = "lock the images and machines of this lock again",
+     OCV_OPTION_TEXT(struct lock_options, update)},
     {.name = "profile",
      .value = "[NAME=]FILE|NAME",
      .help = "a machine's profile under a name; again for more",
@@ -54,6 +63,7 @@ static const struct ocv_option options[] = {
 
 static const struct cli_command command = {
     .usage = "Usage: variantctl lock [OPTIONS] IMAGE...\n"
+             "       variantctl lock --check FILE | --update FILE\n"
              "\n"
              "Write which manifest each machine gets of each image, with the index's digest,\n"
              "so that \"vpull --locked FILE\" pulls the same everywhere and later.\n",
@@ -62,7 +72,7 @@ static const struct cli_command command = {
     .end = "\n"
            "Examples:\n"
            "  variantctl lock -o app.lock registry.example/app:1.0\n"
-           "  variantctl lock --profiles fleet registry.example/app:1.0\n"
+           "  variantctl lock --check app.lock\n"
            "  variantctl lock --profile h100 --require nvidia oci:images:app\n"};
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -196,25 +206,72 @@ static int write_lock(const struct lock_options *r, json_t *images, struct ocv_e
     return status;
 }
 
+static int add_this_machine(struct cli *cli, struct lock_options *r, struct ocv_error *err)
+{
+    int status = cli_profile(cli, err);
+    struct ocv_profile *own = cli->plain;
+    cli->plain = NULL;
+    return status < 0
+               ? status
+               : named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
+}
+
+/* A machine of the lock that is updated: given again, this one, or a common one by its name. */
+static int add_machine(struct cli *cli, struct lock_options *r, const char *name,
+                       struct ocv_error *err)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < r->machines.n; i++)
+        if (!strcmp(r->machines.list[i].name, name))
+            return OCV_OK;
+    if (!strcmp(name, THIS_MACHINE))
+        return add_this_machine(cli, r, err);
+    if (!strchr(name, '/') && cli_profile_path(name, path, NULL) == OCV_OK)
+        return named_profiles_take(&r->machines, name, err);
+    ocv_error_set(err, OCV_ERR_INVALID, "%s is locked for '%s', whose profile is not given",
+                  r->update, name);
+    ocv_error_hint(err, "--profile %s=FILE, or --profiles, as when it was written", name);
+    return OCV_ERR_INVALID;
+}
+
 static int lock_images(struct cli *cli, struct lock_options *r, char **texts, struct ocv_error *err)
 {
+    struct lock before = {0};
     int status = cli_load(cli, err);
-    if (status == OCV_OK && r->machines.n == 0) {
-        status = cli_profile(cli, err);
-        struct ocv_profile *own = cli->plain;
-        cli->plain = NULL;
-        if (status == OCV_OK)
-            status = named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
-    }
+    if (status == OCV_OK && r->update)
+        status = lock_read(r->update, &before, err);
+    for (size_t i = 0; i < before.n_images && status == OCV_OK; i++)
+        for (size_t k = 0; k < before.images[i].n_choices && status == OCV_OK; k++)
+            status = add_machine(cli, r, before.images[i].choices[k].profile, err);
+    if (status == OCV_OK && r->machines.n == 0)
+        status = add_this_machine(cli, r, err);
     json_t *images = json_array();
     if (status == OCV_OK && !images)
         status = ocv_error_nomem(err);
+    for (size_t i = 0; i < before.n_images && status == OCV_OK; i++)
+        status = lock_image(cli, r, before.images[i].reference, images, err);
     for (; status == OCV_OK && *texts; texts++)
         status = lock_image(cli, r, *texts, images, err);
     if (status == OCV_OK)
         status = write_lock(r, images, err);
     json_decref(images);
+    if (r->update)
+        lock_free(&before);
     return status;
+}
+
+static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)
+{
+    if (r->check && (r->update || r->output || r->machines.n || cli->n_arguments))
+        return ocv_error_set(err, OCV_ERR_INVALID, "lock: --check takes a lock, and nothing else");
+    if (!r->check && !r->update && !cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "lock: no image named");
+    if (r->update && !r->output)
+        r->output = r->update;
+    if (!r->check)
+        return lock_images(cli, r, cli->arguments, err);
+    int status = cli_load(cli, err);
+    return status < 0 ? status : lock_check(cli, r->check, err);
 }
 
 int cmd_lock(struct cli *cli, int argc, char **argv)
@@ -223,9 +280,7 @@ int cmd_lock(struct cli *cli, int argc, char **argv)
     struct lock_options r = {.cli = cli};
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code < 0) {
-        int status = cli->n_arguments
-                         ? lock_images(cli, &r, cli->arguments, &err)
-                         : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
+        int status = run_lock(cli, &r, &err);
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
     named_profiles_free(&r.machines);

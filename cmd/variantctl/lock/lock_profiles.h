@@ -23,6 +23,9 @@ int named_profiles_take(struct named_profiles *profiles, const char *text,
 /** Every *.json of a directory, named by its file. */
 int named_profiles_take_directory(struct named_profiles *profiles, const char *dir,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Compare what the images of a lock stand for with what it has, and print what moved.
+ *  OCV_ERR_CHECK if anything has. */
+int lock_check(struct cli *cli, const char *path, struct ocv_error *err) OCV_WARN_UNUSED;
 void named_profiles_free(struct named_profiles *profiles);
 
 #endif

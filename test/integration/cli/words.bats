@@ -286,7 +286,7 @@ prepare()
     cp -r "$L" images
     ln -s "$OCV_TOP/plugins" new # the data directory of a release
     printf 'registries:\n  registry.example: {url: "http://%s", insecure: true}\n' "$SERVER" >config/ocivariant/config.yaml
-    cp "$FLEET"/*.json fleet
+    cp "$FLEET_DIR"/*.json fleet
     cp "$PROFILES/h100.json" .
     "$VARIANTCTL" index show --json oci:images:app >index.json
     printf 'target: registry.example/app:3.0\ndefaults: [registry.example/app:1.0-cpu]\n' >app.yaml

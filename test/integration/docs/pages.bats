@@ -78,7 +78,7 @@ run_page()
     rm -rf "$here"
     mkdir -p "$here/machines" "$here/site-packages"
     cp -r "$STATE/layout" "$here/images"
-    cp "$FLEET"/*.json "$here/machines"
+    cp "$FLEET_DIR"/*.json "$here/machines"
     for n in 1 2 3 4 5 6 7 8; do
         jq --arg name "h100-$n" '.hostname = $name' "$PROFILES/h100.json" >"$here/machines/h100-$n.json"
     done

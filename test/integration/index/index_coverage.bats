@@ -27,7 +27,7 @@ setup()
 @test "coverage: who gets what, who only the default, and what nobody gets" {
     run -1 "$VARIANTCTL" index coverage --profiles "$PROFILES/none.json" "oci:$VARIANTS:app"
     mkdir hosts
-    cp "$FLEET"/*.json hosts
+    cp "$FLEET_DIR"/*.json hosts
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "arm64"}, "namespaces": []}' >hosts/arm.json
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "s390x"}, "namespaces": []}' >hosts/z.json
     run -0 "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
@@ -82,7 +82,7 @@ setup()
     skopeo --insecure-policy copy -q --dest-tls-verify=false oci:layout:hopper "docker://$REGISTRY/huggingface/text-embeddings-inference:hopper-1.9"
     printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$REGISTRY" >config.yaml
     run -0 --separate-stderr "$VARIANTCTL" index coverage --config config.yaml --format json \
-        --profiles "$FLEET" ghcr.io/huggingface/text-embeddings-inference:1.9
+        --profiles "$FLEET_DIR" ghcr.io/huggingface/text-embeddings-inference:1.9
     [ "$(jq -c '[.variants[].label]' <<<"$output")" = '["null","hopper_1.9"]' ]
     for host in h100 laptop; do
         chosen=$("$VARIANTCTL" resolve --config config.yaml --profile "$PROFILES/$host.json" \
@@ -90,5 +90,5 @@ setup()
         [ "$(jq -r --arg h "$host" '.hosts[] | select(.host == $h).selected.digest' <<<"$output")" = "$chosen" ]
     done
     run -1 "$VARIANTCTL" index coverage --config config.yaml --tag-rules off \
-        --profiles "$FLEET" ghcr.io/huggingface/text-embeddings-inference:1.9
+        --profiles "$FLEET_DIR" ghcr.io/huggingface/text-embeddings-inference:1.9
 }

@@ -168,7 +168,7 @@ YAML
     # shellcheck disable=SC2094
     exec 4<>pipe 5>pipe 4>&- # nobody reads
     for arguments in "index show oci:$L:app" "index diff oci:$L:app oci:$L:cpu" "explain oci:$L:app" \
-        "lint oci:$L:app" "index coverage --profiles $FLEET oci:$L:app" "--help" "index create --help" \
+        "lint oci:$L:app" "index coverage --profiles $FLEET_DIR oci:$L:app" "--help" "index create --help" \
         "index copy --quiet oci:$L:app oci:$L:piped" "tags parse vllm/vllm-openai:v0.14.1-cu130"; do
         code=0
         # shellcheck disable=SC2086
@@ -182,7 +182,7 @@ YAML
 @test "the name of a file or directory where an image is wanted brings a hint" {
     "$VARIANTCTL" index show --format json "oci:$L:app" >index.json
     cp -r "$L" directory
-    for verb in "index show" resolve explain "index coverage --profiles $FLEET"; do
+    for verb in "index show" resolve explain "index coverage --profiles $FLEET_DIR"; do
         # shellcheck disable=SC2086
         run -1 "$VARIANTCTL" $verb --timeout 1 127.0.0.1:1/index.json
         [[ $output != *hint:*--index* ]]

@@ -123,19 +123,19 @@ compare()
 }
 
 @test "a gate for pipelines: machines that get nothing, or no more than the default" {
-    run -0 "$VARIANTCTL" coverage --profiles "$FLEET" --fail-on nothing-fits,default-only "$REGISTRY/app:1"
+    run -0 "$VARIANTCTL" coverage --profiles "$FLEET_DIR" --fail-on nothing-fits,default-only "$REGISTRY/app:1"
     "$VARIANTCTL" index create --quiet "oci:$VARIANTS:gpuonly" "rocm7.1=oci:$VARIANTS:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
-    run -0 "$VARIANTCTL" coverage --profiles "$FLEET" "oci:$VARIANTS:gpuonly"
-    run -5 --separate-stderr "$VARIANTCTL" coverage --profiles "$FLEET" --fail-on nothing-fits "oci:$VARIANTS:gpuonly"
+    run -0 "$VARIANTCTL" coverage --profiles "$FLEET_DIR" "oci:$VARIANTS:gpuonly"
+    run -5 --separate-stderr "$VARIANTCTL" coverage --profiles "$FLEET_DIR" --fail-on nothing-fits "oci:$VARIANTS:gpuonly"
     [ "$stderr" = "variantctl: nothing fits on 2 of 3 machines: h100, laptop" ]
     [[ $output == *"Nothing at all"* ]] # the table is there all the same
-    run -0 "$VARIANTCTL" coverage --profiles "$FLEET" --fail-on default-only "oci:$VARIANTS:gpuonly"
+    run -0 "$VARIANTCTL" coverage --profiles "$FLEET_DIR" --fail-on default-only "oci:$VARIANTS:gpuonly"
     "$VARIANTCTL" index add --quiet "oci:$VARIANTS:gpuonly" --default "oci:$VARIANTS:cpu"
-    run -5 --separate-stderr "$VARIANTCTL" coverage --format json --profiles "$FLEET" --fail-on nothing-fits,default-only "oci:$VARIANTS:gpuonly"
+    run -5 --separate-stderr "$VARIANTCTL" coverage --format json --profiles "$FLEET_DIR" --fail-on nothing-fits,default-only "oci:$VARIANTS:gpuonly"
     [ "$stderr" = "variantctl: only the default fits on 2 of 3 machines: h100, laptop" ]
     jq -e . <<<"$output" >/dev/null
-    run -2 "$VARIANTCTL" coverage --profiles "$FLEET" --fail-on nothing "oci:$VARIANTS:gpuonly"
-    run -2 compare --profiles "$FLEET" --fail-on nothing-fits "$REGISTRY/app:1"
+    run -2 "$VARIANTCTL" coverage --profiles "$FLEET_DIR" --fail-on nothing "oci:$VARIANTS:gpuonly"
+    run -2 compare --profiles "$FLEET_DIR" --fail-on nothing-fits "$REGISTRY/app:1"
     [[ $output == *"--fail-on takes one image and no --before" ]]
 }
 

@@ -45,6 +45,31 @@ lock()
     [ "$output" = "$(cat "$STATE/a.lock")" ]
 }
 
+@test "--check: has anything moved; --update locks the same again" {
+    export OCV_DATADIR=$OCV_TOP/plugins
+    local file=$BATS_TEST_TMPDIR/m.lock
+    push_layout "$STATE/images:app" "$REGISTRY/moves:1"
+    lock --profile h100 --profile mi300x -o "$file" "$REGISTRY/moves:1" "$REGISTRY/plain:1"
+    run -0 lock --check "$file"
+    [ "$output" = "" ]
+    push_layout "$STATE/images:cpu" "$REGISTRY/moves:1"
+    run -5 --separate-stderr lock --check "$file"
+    [[ $output == "$REGISTRY/moves:1: was $INDEX, is sha256:"* && ${#lines[@]} = 1 ]]
+    [ "${stderr_lines[0]}" = "variantctl: $file: 1 of 2 images have moved" ]
+    [ "${stderr_lines[1]}" = "hint: variantctl lock --update $file" ]
+    run -0 lock --update "$file"
+    [ "$(jq -c '[.images[].profiles | keys]' "$file")" = '[["h100","mi300x"],["h100","mi300x"]]' ]
+    [ "$(jq -r '.images[0].index' "$file")" != "$INDEX" ]
+    run -0 lock --check "$file"
+    # a machine of one's own has to be given again
+    lock --profile "mine=$PROFILES/h100.json" -o "$file" "$REGISTRY/plain:1"
+    run -2 --separate-stderr lock --update "$file"
+    [[ $stderr == "variantctl: $file is locked for 'mine', whose profile is not given"* ]]
+    run -0 lock --profile "mine=$PROFILES/h100.json" --update "$file"
+    run -2 lock --check "$file" "$REGISTRY/plain:1"
+    run -1 lock --check "$BATS_TEST_TMPDIR/none"
+}
+
 @test "a lock has the properties that matched, not all that would have" {
     "$VARIANTCTL" index create --quiet "oci:$STATE/choice:app" "null=oci:$STATE/images:cpu" \
         "cuda=oci:$STATE/images:cuda,nvidia :: sm_arch :: 75_real,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 120_real" >/dev/null

@@ -73,7 +73,7 @@ match()
     done <"$BATS_TEST_TMPDIR/refs"
     [ "$n" = 9 ]
     # the same of seven nodes of a generated fleet, each checked by its class
-    "$VARIANTCTL" fleet generate --seed 5 --nodes 60 --classes 7 "$FLEET"/*.json >"$BATS_TEST_TMPDIR/lines"
+    "$VARIANTCTL" fleet generate --seed 5 --nodes 60 --classes 7 "$FLEET_DIR"/*.json >"$BATS_TEST_TMPDIR/lines"
     match --profiles "$BATS_TEST_TMPDIR/lines" --policy best --replicas 60 --print-ref >"$BATS_TEST_TMPDIR/refs"
     [ "$(sort -u "$BATS_TEST_TMPDIR/refs" | wc -l)" = 60 ]
     for n in 1 2 3 4 5 6 7; do
@@ -258,9 +258,9 @@ match()
 
 @test "a generated fleet is the same for the same seed, and has the classes asked for" {
     local dir=$BATS_TEST_TMPDIR
-    "$VARIANTCTL" fleet generate --seed 7 --nodes 200 --classes 12 "$FLEET"/*.json >"$dir/a"
-    "$VARIANTCTL" fleet generate --seed 7 --nodes 200 --classes 12 "$FLEET"/*.json >"$dir/b"
-    "$VARIANTCTL" fleet generate --seed 8 --nodes 200 --classes 12 "$FLEET"/*.json >"$dir/c"
+    "$VARIANTCTL" fleet generate --seed 7 --nodes 200 --classes 12 "$FLEET_DIR"/*.json >"$dir/a"
+    "$VARIANTCTL" fleet generate --seed 7 --nodes 200 --classes 12 "$FLEET_DIR"/*.json >"$dir/b"
+    "$VARIANTCTL" fleet generate --seed 8 --nodes 200 --classes 12 "$FLEET_DIR"/*.json >"$dir/c"
     cmp "$dir/a" "$dir/b"
     run ! cmp -s "$dir/a" "$dir/c"
     [ "$("$VARIANTCTL" fleet pack "$dir/a" | head -n 1)" = '{"schema":"dev.ocivariant.fleet/v1","classes":12,"nodes":200}' ]

@@ -268,10 +268,17 @@ locked()
     [ "$output" = "$(cat "$STATE/tei.lock")" ] # the same bytes
     run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
     [ "$output" = "ghcr.io/$TEI@$h100" ]
+    run -0 "$VARIANTCTL" lock --config "$CONFIG" --check "$STATE/tei.lock"
+    [ "$output" = "" ]
     # the tag moves, then is deleted: the locked image is still pulled
     skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$TEI:cpu-1.9" "docker://$REGISTRY/$TEI:hopper-1.9" 3>&-
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:1.9"
     [ "$output" != "ghcr.io/$TEI@$h100" ]
+    run -5 --separate-stderr "$VARIANTCTL" lock --config "$CONFIG" --check "$STATE/tei.lock"
+    [ "$output" = "ghcr.io/$TEI:1.9: tag hopper-1.9: was $h100, is $(digest_of "$TEI:cpu-1.9")" ]
+    jq 'del(.images[0].tags["86-1.9"]) | .images[0].tags["gone-1.9"] = .images[0].tags["1.9"]' "$STATE/tei.lock" >"$STATE/edited.lock"
+    run -5 --separate-stderr "$VARIANTCTL" lock --config "$CONFIG" --check "$STATE/edited.lock"
+    [[ $output == *"tag gone-1.9: was sha256:"*", is gone"* && $output == *"tag 86-1.9 is new: $a10"* ]]
     run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
     [ "$output" = "ghcr.io/$TEI@$h100" ]
     run -0 locked --to "oci:$STATE/locked" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
