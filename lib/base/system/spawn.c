@@ -7,6 +7,7 @@
 #include "lib/base/system/spawn.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/system/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #define SIGNALS 64                /* SIGRTMAX; the kernel's sets have this many bits */
 #define OLD_KERNEL_FDS (1u << 20) /* closed one by one where close_range(2) is missing */
 #define REPORT_FD 3               /* where the child says why it cannot exec */
+#define PROGRAM_FD 4              /* what it execs, where that was opened before */
 
 #if defined(__clang__) || defined(__GNUC__)
 #define UNWATCHED __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -47,7 +49,8 @@ struct plan {
     const char *path;
     const char *const *argv;
     const char *const *environment;
-    int in, out, errors, report; /* all above REPORT_FD */
+    int in, out, errors, report; /* all above PROGRAM_FD */
+    int program;                 /* likewise, or -1: by its path */
     pid_t parent;
     bool confined;
     uint64_t ignored; /* signals that stay ignored, a bit each */
@@ -81,8 +84,12 @@ UNWATCHED static bool arrange_files(const struct plan *plan)
         syscall(SYS_dup3, plan->errors, 2, 0) < 0 ||
         syscall(SYS_dup3, plan->report, REPORT_FD, O_CLOEXEC) < 0)
         return false;
-    if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0) < 0) /* Linux before 5.9, qemu-user */
-        for (unsigned fd = REPORT_FD + 1; fd < plan->open_files && fd < OLD_KERNEL_FDS; fd++)
+    if (plan->program < 0)
+        syscall(SYS_close, PROGRAM_FD);
+    else if (syscall(SYS_dup3, plan->program, PROGRAM_FD, O_CLOEXEC) < 0)
+        return false;
+    if (syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0) < 0) /* Linux before 5.9, qemu-user */
+        for (unsigned fd = PROGRAM_FD + 1; fd < plan->open_files && fd < OLD_KERNEL_FDS; fd++)
             syscall(SYS_close, fd);
     return true;
 }
@@ -106,7 +113,10 @@ UNWATCHED static int child_main(void *data)
     const struct plan *plan = data;
     if (arrange_files(plan) && confine_child(plan)) {
         reset_signals(plan);
-        syscall(SYS_execve, plan->path, plan->argv, plan->environment);
+        if (plan->program < 0)
+            syscall(SYS_execve, plan->path, plan->argv, plan->environment);
+        else
+            syscall(SYS_execveat, PROGRAM_FD, "", plan->argv, plan->environment, AT_EMPTY_PATH);
     }
     int code = errno;
     syscall(SYS_write, REPORT_FD, &code, sizeof(code));
@@ -135,8 +145,8 @@ bool ocv_spawn_find(const char *name, char *path, size_t size)
 /* A copy above the numbers that the child is about to use; it is closed by exec. */
 static int lift_fd(int fd)
 {
-    return fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
-                  : fcntl(fd, F_DUPFD_CLOEXEC, REPORT_FD + 1);
+    ocv_auto_fd int null = fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    return fd < 0 && null < 0 ? -1 : fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, PROGRAM_FD + 1);
 }
 
 static void plan_limits(struct plan *plan, const struct ocv_spawn_program *program)
@@ -207,6 +217,16 @@ int ocv_spawn_start(const struct ocv_spawn_program *program, pid_t *pid)
                         .parent = getpid()};
     if (!program->path && !ocv_spawn_find(program->argv[0], path, sizeof(path)))
         return ENOENT;
+    ocv_auto_fd int opened = -1;
+    bool script = false;
+    if (program->trusted && ocv_trusted_program(plan.path, &opened, &script, NULL) < 0)
+        return EACCES;
+    /* A script's interpreter opens it by its name, and the script may look for itself by that; no
+     * other user can exchange anything on its way. */
+    ocv_auto_fd int executed = opened < 0 || script ? -1 : lift_fd(opened);
+    if (opened >= 0 && !script && executed < 0)
+        return errno;
+    plan.program = executed;
     plan_limits(&plan, program);
     ocv_auto_fd int in = lift_fd(program->in);
     ocv_auto_fd int out = in < 0 ? -1 : lift_fd(program->out);

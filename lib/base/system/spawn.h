@@ -24,6 +24,9 @@ struct ocv_spawn_program {
     /** In a process group of its own, without new privileges, with every signal as it was at the
      *  start of the system, and killed when the thread that started it ends. */
     bool confined;
+    /** Only if ocv_trusted_program takes the path, and what that opened: EACCES. A script is run by
+     *  its path. */
+    bool trusted;
 };
 
 /** Start it. Descriptors above 2 are closed, no signal is blocked, and SIGPIPE has its default

@@ -60,7 +60,7 @@ static void run_programs(const struct ocv_probe_options *options, struct ocv_exe
                          const char *(*argv)[5])
 {
     static const struct ocv_child none = {0};
-    const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms};
+    const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms, .trusted = true};
     size_t n = 0;
     for (size_t i = 0; i < set->n; i++) {
         ocv_buffer_init(&texts[i], OCV_CHILD_OUTPUT_MAX);

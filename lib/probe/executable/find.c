@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The directory of executable providers. A user who can write there runs code as us, which is root
  * in a daemon: a file that others than root or ourselves could have written is not run. */
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "lib/base/system/trusted.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
 
@@ -96,18 +98,16 @@ static int list_programs(const char *directory, int fd, const char *distrust,
 int ocv_executables_find(const char *directory, struct ocv_executables *out, struct ocv_error *err)
 {
     struct ocv_executables set = {0};
-    struct stat st;
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct ocv_error distrust = {0};
+    ocv_auto_fd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ocv_auto_fd int trusted = -1;
     if (fd < 0)
         return errno == ENOENT
                    ? OCV_OK
                    : ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
-    int status;
-    if (fstat(fd, &st) < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
-    else
-        status = list_programs(directory, fd, ocv_file_distrust(&st, geteuid()), &set, err);
-    close(fd);
+    bool good = ocv_trusted_open(directory, S_IFDIR, &trusted, &distrust) == OCV_OK;
+    int status =
+        list_programs(directory, good ? trusted : fd, good ? NULL : distrust.message, &set, err);
     if (status < 0)
         ocv_executables_free(&set);
     else

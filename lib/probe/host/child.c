@@ -55,6 +55,7 @@ static void start_child(struct child_run *r, struct ocv_child *child)
     r->limits.memory_max =
         asked && asked->memory_max ? asked->memory_max : (size_t)OCV_CHILD_MEMORY_MAX;
     r->limits.wide = asked && asked->wide;
+    r->limits.trusted = asked && asked->trusted;
     child->error = (struct ocv_error){0};
     r->deadline = ocv_clock_ms() + r->limits.timeout_ms;
     child->status =

@@ -27,8 +27,9 @@ struct ocv_child_limits {
     unsigned timeout_ms; /**< 0: the default */
     size_t output_max;   /**< 0: the default */
     size_t memory_max;   /**< 0: the default */
-    bool wide; /**< limit memory only, not addresses: CUDA reserves as many as the machine has
-                  memory */
+    bool wide;    /**< limit memory only, not addresses: CUDA reserves as many as the machine has
+                     memory */
+    bool trusted; /**< only if nobody else could have put it there (lib/base/system/trusted.h) */
 };
 
 /** Run `path` with arguments `argv` (argv[0] included, NULL at the end) without shell, stdin from

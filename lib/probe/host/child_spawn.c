@@ -74,7 +74,8 @@ int ocv_child_spawn(const char *path, const char *const argv[],
                                         .in = -1,
                                         .out = out_write,
                                         .errors = errors_write,
-                                        .confined = true};
+                                        .confined = true,
+                                        .trusted = limits->trusted};
     set_limits(&program, limits);
     if (code == 0)
         code = ocv_spawn_start(&program, &process->pid);

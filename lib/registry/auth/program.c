@@ -121,7 +121,8 @@ static int start_program(const struct ocv_program *program, int in, int out, pid
                                       .in = in,
                                       .out = out,
                                       .errors = -1,
-                                      .confined = program->confined};
+                                      .confined = program->confined,
+                                      .trusted = program->trusted};
     const struct {
         int resource;
         uint64_t value;

@@ -15,6 +15,7 @@ struct ocv_program {
     unsigned timeout_ms;
     bool
         confined; /**< in a group of its own, without new privileges, with limits on what it uses */
+    bool trusted; /**< only if nobody else could have put it there (lib/base/system/trusted.h) */
     const volatile int *interrupted; /**< non-zero: stop; may be NULL */
 };
 

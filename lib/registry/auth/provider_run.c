@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/registry/auth/provider_run.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/file.h"
 #include "lib/base/format/json.h"
+#include "lib/base/system/trusted.h"
 #include "lib/registry/auth/program.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -18,35 +15,16 @@ extern char **environ;
 /* ---- may it run? ------------------------------------------------------------------------------
  */
 
-static int check_path(const char *path, mode_t type, struct ocv_error *err)
-{
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_CONFIG, "%s: %s",
-                             path, strerror(errno));
-    const char *why = (st.st_mode & S_IFMT) != type ? "not of the expected file type"
-                                                    : ocv_file_distrust(&st, geteuid());
-    return why ? ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, why) : OCV_OK;
-}
-
 int ocv_provider_check(const char *directory, const char *name, char path[4096],
                        struct ocv_error *err)
 {
-    char real[PATH_MAX];
+    ocv_auto_fd int dir = -1;
+    ocv_auto_fd int program = -1;
+    bool script;
     if (snprintf(path, 4096, "%s/%s", directory, name) >= 4096)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long", name);
-    int status = check_path(directory, S_IFDIR, err);
-    if (status == OCV_OK)
-        status = check_path(path, S_IFREG, err);
-    if (status == OCV_OK && !realpath(path, real))
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
-    if (status == OCV_OK && access(path, X_OK) < 0)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
-    if (status < 0)
-        return status;
-    char *slash = strrchr(real, '/'); /* a link leads to where others may write */
-    slash[slash == real] = '\0';
-    return check_path(real, S_IFDIR, err);
+    int status = ocv_trusted_open(directory, S_IFDIR, &dir, err);
+    return status < 0 ? status : ocv_trusted_program(path, &program, &script, err);
 }
 
 /* ---- its environment --------------------------------------------------------------------------
@@ -146,6 +124,7 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
                                         .input = question,
                                         .timeout_ms = timeout_ms,
                                         .confined = true,
+                                        .trusted = true,
                                         .interrupted = interrupted};
     return run_provider(provider, &program, out, err);
 }

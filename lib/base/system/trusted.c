@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/system/trusted.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40   /* as in the kernel */
+#define INTERPRETERS 4 /* one of another, as in the kernel */
+#define FIRST_LINE 256 /* that the kernel reads */
+
+struct trusted_walk {
+    char rest[2 * PATH_MAX]; /* still to be walked */
+    char shown[PATH_MAX];    /* walked, for messages */
+    unsigned links;
+    int dir;
+    struct stat st; /* of `dir` */
+};
+
+static int refuse(const struct trusted_walk *w, const char *why, struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", *w->shown ? w->shown : "/", why);
+}
+
+static int fail(const struct trusted_walk *w, struct ocv_error *err)
+{
+    return ocv_error_set(err,
+                         errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_CONFIG,
+                         "%s: %s", *w->shown ? w->shown : "/", strerror(errno));
+}
+
+/* In a directory with the sticky bit, others cannot exchange what is not theirs. */
+static const char *distrust_on_the_way(const struct stat *st)
+{
+    struct stat shared = *st;
+    if (st->st_mode & S_ISVTX)
+        shared.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+    return ocv_file_distrust(&shared, geteuid());
+}
+
+/* Takes `fd`. */
+static int enter(struct trusted_walk *w, int fd, const struct stat *st, struct ocv_error *err)
+{
+    if (w->dir >= 0)
+        close(w->dir);
+    w->dir = fd;
+    w->st = *st;
+    const char *why = distrust_on_the_way(st);
+    return why ? refuse(w, why, err) : OCV_OK;
+}
+
+static int enter_root(struct trusted_walk *w, struct ocv_error *err)
+{
+    struct stat st;
+    w->shown[0] = '\0';
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return fail(w, err);
+    return enter(w, fd, &st, err);
+}
+
+/* A link's target comes before the rest. */
+static int follow(struct trusted_walk *w, int link, struct ocv_error *err)
+{
+    char target[PATH_MAX], rest[sizeof(w->rest)];
+    ssize_t n = readlinkat(link, "", target, sizeof(target));
+    if (n < 0)
+        return fail(w, err);
+    memcpy(rest, w->rest, sizeof(rest));
+    int len = snprintf(w->rest, sizeof(w->rest), "%.*s/%s", (int)n, target, rest);
+    if (n == (ssize_t)sizeof(target) || len >= (int)sizeof(w->rest) || ++w->links > LINKS_MAX)
+        return refuse(w, strerror(ELOOP), err);
+    if (target[0] == '/')
+        return enter_root(w, err);
+    char *slash = strrchr(w->shown, '/');
+    if (slash)
+        *slash = '\0';
+    return OCV_OK;
+}
+
+/* Take the next component from `rest`; false: there is none. */
+static bool next_name(struct trusted_walk *w, char name[NAME_MAX + 1])
+{
+    size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
+    size_t kept = n > NAME_MAX ? NAME_MAX : n;
+    memcpy(name, w->rest + skip, kept);
+    name[kept] = '\0';
+    memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
+    return n > 0;
+}
+
+/* `fd` is what was asked for; the directory that it lies in is strictly ours. */
+static int take_end(struct trusted_walk *w, const char *name, mode_t type, int fd,
+                    const struct stat *st, int *out, struct ocv_error *err)
+{
+    const char *why = (st->st_mode & S_IFMT) != type ? "not of the expected file type"
+                                                     : ocv_file_distrust(st, geteuid());
+    if (why)
+        return refuse(w, why, err);
+    if (type == S_IFREG && (why = ocv_file_distrust(&w->st, geteuid()))) {
+        char *slash = strrchr(w->shown, '/');
+        *slash = '\0';
+        return refuse(w, why, err);
+    }
+    struct stat again;
+    ocv_auto_fd int readable = openat(w->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (readable >= 0 && fstat(readable, &again) == 0 && again.st_dev == st->st_dev &&
+        again.st_ino == st->st_ino)
+        *out = ocv_fd_steal(&readable);
+    else
+        *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *out < 0 ? fail(w, err) : OCV_OK;
+}
+
+static int walk(struct trusted_walk *w, mode_t type, int *out, struct ocv_error *err)
+{
+    char name[NAME_MAX + 1];
+    int status = enter_root(w, err);
+    while (status == OCV_OK && next_name(w, name)) {
+        struct stat st;
+        size_t len = strlen(w->shown);
+        if (strcmp(name, ".") == 0)
+            continue;
+        snprintf(w->shown + len, sizeof(w->shown) - len, "/%s", name);
+        ocv_auto_fd int fd = openat(w->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0)
+            return fail(w, err);
+        bool last = !w->rest[strspn(w->rest, "/")];
+        if (S_ISLNK(st.st_mode)) {
+            st.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH); /* a link has no mode of its own */
+            const char *why = ocv_file_distrust(&st, geteuid());
+            if (why)
+                return refuse(w, why, err);
+            status = follow(w, fd, err);
+        } else if (last) {
+            return take_end(w, name, type, fd, &st, out, err);
+        } else if (!S_ISDIR(st.st_mode)) {
+            errno = ENOTDIR;
+            return fail(w, err);
+        } else {
+            status = enter(w, ocv_fd_steal(&fd), &st, err);
+        }
+    }
+    return status < 0 ? status : refuse(w, "not of the expected file type", err);
+}
+
+int ocv_trusted_open(const char *path, mode_t type, int *fd, struct ocv_error *err)
+{
+    struct trusted_walk w = {.dir = -1};
+    char here[PATH_MAX] = "";
+    *fd = -1;
+    if (path[0] != '/' && !getcwd(here, sizeof(here)))
+        return fail(&w, err);
+    if (snprintf(w.rest, sizeof(w.rest), "%s/%s", here, path) >= (int)sizeof(w.rest))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%.100s: too long", path);
+    int status = walk(&w, type, fd, err);
+    if (w.dir >= 0)
+        close(w.dir);
+    return status;
+}
+
+/* The path in "#!/bin/sh -e"; empty: there is none. */
+static void read_interpreter(int fd, char out[FIRST_LINE])
+{
+    char line[FIRST_LINE] = "";
+    ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+    size_t skip = n > 2 && line[0] == '#' && line[1] == '!' ? 2 + strspn(line + 2, " \t") : 0;
+    snprintf(out, FIRST_LINE, "%.*s", skip ? (int)strcspn(line + skip, " \t\n") : 0, line + skip);
+}
+
+static int open_program(const char *path, unsigned depth, int *fd, bool *script,
+                        struct ocv_error *err)
+{
+    char interpreter[FIRST_LINE];
+    struct stat st;
+    bool more;
+    ocv_auto_fd int program = -1;
+    int status = ocv_trusted_open(path, S_IFREG, &program, err);
+    if (status < 0)
+        return status;
+    if (fstat(program, &st) == 0 && !(st.st_mode & 0111))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(EACCES));
+    read_interpreter(program, interpreter);
+    *script = *interpreter;
+    if (*script) {
+        ocv_auto_fd int its = -1;
+        status = depth == INTERPRETERS || *interpreter != '/'
+                     ? ocv_error_set(err, OCV_ERR_CONFIG, "its interpreter: %s", interpreter)
+                     : open_program(interpreter, depth + 1, &its, &more, err);
+        if (status < 0)
+            return ocv_error_prefix(err, "%s", path);
+    }
+    *fd = ocv_fd_steal(&program);
+    return OCV_OK;
+}
+
+int ocv_trusted_program(const char *path, int *fd, bool *script, struct ocv_error *err)
+{
+    return open_program(path, 0, fd, script, err);
+}
