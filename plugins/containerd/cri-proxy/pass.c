@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One call. Requests of three methods may get another image name; everything else is passed on
  * unchanged. */
+#include "lib/base/clock.h"
 #include "plugins/containerd/cri-proxy/pass_internal.h"
+#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,22 +55,40 @@ bool pass_edit(struct passing *p, const struct passing_request *request, const c
     return p->edited.len;
 }
 
+enum place_given pass_take_place(struct passing *p, int64_t *begun)
+{
+    enum place_given given =
+        places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
+    *begun = ocv_clock_ms();
+    return given;
+}
+
+void pass_leave_place(struct passing *p, int64_t begun, bool answered)
+{
+    bool silent = !answered && !grpc_call_cancelled(p->call) &&
+                  ocv_clock_ms() - begun >= DECIDE_MS - DECIDE_MS / 10;
+    places_leave(&p->proxy->places, p->reference->host, silent);
+}
+
 /* False: it must not be pulled, and the call has been answered. */
 static bool decide_image(struct passing *p, const struct decide *how,
                          const struct passing_request *request)
 {
-    struct proxy *proxy = p->proxy;
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
     if (!pinned_by_digest(p->reference) ||
         wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
-    while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
-        ;
-    bool decided =
-        !grpc_call_cancelled(p->call) &&
-        decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known, refused);
-    sem_post(&proxy->deciding);
+    bool decided = false;
+    int64_t begun = 0;
+    enum place_given place = pass_take_place(p, &begun);
+    if (place == PLACE_TAKEN) {
+        decided =
+            decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known, refused);
+        pass_leave_place(p, begun, decided);
+    } else if (place == PLACE_SILENT) {
+        log_line("%s: passed on as it came: %s was silent", p->text, p->reference->host);
+    }
     wire_auth_free(&auth);
     if (refused[0])
         grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION, refused);

@@ -3,7 +3,6 @@
 #include "plugins/containerd/cri-proxy/pass_internal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,10 +59,17 @@ static void decide_pull_of(struct passing *p, const struct workload_call *call,
         snprintf(answer->reason, sizeof(answer->reason), "ocivariant: malformed credentials");
         return;
     }
-    while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
-        ;
-    workload_pull(proxy->options.workload, call, &auth, answer);
-    sem_post(&proxy->deciding);
+    int64_t begun;
+    enum place_given place = pass_take_place(p, &begun);
+    if (place == PLACE_TAKEN) {
+        workload_pull(proxy->options.workload, call, &auth, answer);
+        pass_leave_place(p, begun, answer->way != WORKLOAD_REFUSE);
+    } else {
+        answer->way = WORKLOAD_REFUSE;
+        answer->code = place == PLACE_SILENT ? GRPC_UNAVAILABLE : GRPC_CANCELLED;
+        snprintf(answer->reason, sizeof(answer->reason),
+                 "ocivariant: %.200s: the registry was silent, and is asked again later", p->text);
+    }
     wire_auth_free(&auth);
     memcpy(p->fresh, answer->fresh, sizeof(p->fresh));
 }

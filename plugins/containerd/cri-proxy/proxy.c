@@ -91,7 +91,7 @@ int proxy_new(const struct proxy_options *options, struct proxy **out, struct oc
         return ocv_error_nomem(err);
     }
     p->options = *options;
-    sem_init(&p->deciding, 0, DECISIONS_MAX);
+    places_init(&p->places);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->end, NULL);
     int status = start_proxy(p, err);
@@ -125,7 +125,7 @@ void proxy_free(struct proxy *p)
         pthread_join(p->again, NULL);
     grpc_server_free(p->server);
     grpc_client_free(p->engine);
-    sem_destroy(&p->deciding);
+    places_destroy(&p->places);
     pthread_cond_destroy(&p->end);
     pthread_mutex_destroy(&p->lock);
     free(p);

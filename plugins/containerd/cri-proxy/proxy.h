@@ -8,14 +8,13 @@
 #include "lib/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/live_policy.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
+#include "plugins/containerd/cri-proxy/pinned/places.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 
-#define CALLS_MAX 256u   /* running at the same time; further ones wait */
-#define DECISIONS_MAX 4u /* pulls being decided at the same time */
-#define AGAIN_S 10       /* interval of checking whether the node has changed */
+#define CALLS_MAX 256u /* running at the same time; further ones wait */
+#define AGAIN_S 10     /* interval of checking whether the node has changed */
 
 struct proxy_options {
     int listen_fd;       /**< taken over */
@@ -30,8 +29,8 @@ struct proxy {
     struct proxy_options options;
     struct grpc_server *server;
     struct grpc_client *engine;
-    sem_t deciding;
-    pthread_t again; /* chooses again after a change of the node */
+    struct places places; /* of pulls being decided */
+    pthread_t again;      /* chooses again after a change of the node */
     pthread_mutex_t lock;
     pthread_cond_t end;
     bool looking, stopping;
