@@ -205,10 +205,13 @@ static int read_compressed(struct ocv_content_reader *r, struct bundle *b, const
     if (got < 0)
         return ocv_error_nomem(err);
     size_t n = (size_t)got;
+    int status = ocv_content_work(r, 24 + (int64_t)(n / 4096), err);
+    if (status < 0)
+        return status;
     b->part = c->total && c->inflated ? ((uint64_t)c->total << 20) / c->inflated : 0;
     if (n < OCV_BUNDLE_MAGIC_LEN || memcmp(r->header, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN) != 0)
         return LIST_BAD;
-    int status = read_list(r, b, r->header, n, false, err);
+    status = read_list(r, b, r->header, n, false, err);
     if (status == OCV_STEP_MORE)
         return LIST_BAD;
     return status < 0 ? status : read_list(r, b, r->header, n, true, err);

@@ -83,6 +83,9 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
 struct ocv_content_reader;
 struct ocv_content_reader *ocv_content_reader_new(void);
 void ocv_content_reader_free(struct ocv_content_reader *reader);
+/** So many bytes of input have been read in all, before they were decompressed: the work that the
+ *  reader does on what it finds is limited in proportion to them. */
+void ocv_content_allow(struct ocv_content_reader *reader, int64_t bytes);
 
 /** Add to a sum of bytes or files that may be anybody's: it stays at INT64_MAX. */
 static inline void ocv_content_sum(int64_t *sum, int64_t n)

@@ -328,7 +328,8 @@ static int count_within(struct ocv_content_reader *r, struct ocv_content_facts *
     for (; low < r->n_sightings && r->sightings[low].container < end && status >= 0; low++) {
         struct ocv_sighting *it = &r->sightings[low];
         const struct ocv_content_value *value = &r->values[it->value];
-        if (it->bytes < 0)
+        status = ocv_content_work(r, 1 + (int64_t)facts->n / 16, err);
+        if (it->bytes < 0 || status < 0)
             continue; /* counted: sections may overlap in a malformed file */
         status = ocv_content_facts_add(facts, value->fact, value->text, it->bytes, 1, err);
         it->bytes = -1;
@@ -377,7 +378,7 @@ static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *
     }
     const unsigned char *strings = names < n ? section_at(e, names) : NULL;
     int64_t offset = strings ? (int64_t)(ocv_le64(strings + 24) & (INT64_MAX >> 2)) : 0;
-    int status = OCV_OK;
+    int status = ocv_content_work(r, (int64_t)n, err);
     for (size_t i = 1; i < n && strings && status >= 0; i++) {
         const unsigned char *s = section_at(e, i);
         const char *name = ocv_words_at(r, offset + ocv_le32(s));

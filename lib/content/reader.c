@@ -8,6 +8,9 @@
 
 #define SIGHTINGS_MAX ((size_t)1 << 19)
 #define VALUES_MAX 4096u
+#define PLACES (2u * VALUES_MAX) /* a power of two */
+#define WORK_FREE (INT64_C(1) << 20)
+#define WORK_BYTES 8 /* of input, for one unit more */
 #define IDENTIFY 64u /* bytes that tell what a file is */
 
 /* What belongs to one file. */
@@ -17,8 +20,9 @@ static void clear_reader(struct ocv_content_reader *r)
     free(r->sightings);
     free(r->values);
     free(r->words);
+    free(r->places);
     ocv_elf_free(&r->elf);
-    memset(r, 0, offsetof(struct ocv_content_reader, zstd));
+    memset(r, 0, offsetof(struct ocv_content_reader, work));
     r->container = -1;
 }
 
@@ -59,13 +63,36 @@ void ocv_content_unseen(struct ocv_content_reader *r, const char *why)
         r->unseen[r->n_unseen++] = why;
 }
 
+void ocv_content_allow(struct ocv_content_reader *reader, int64_t bytes)
+{
+    reader->read = bytes;
+}
+
+int ocv_content_work(struct ocv_content_reader *r, int64_t units, struct ocv_error *err)
+{
+    r->work += units;
+    return r->work <= WORK_FREE + r->read / WORK_BYTES
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_DATA,
+                               "too much to read: more pieces of device code than so few bytes "
+                               "hold in a real image");
+}
+
 /* The place of a value in r->values; r->n_values without room, -1 without memory. */
 static int64_t intern_text(struct ocv_content_reader *r, enum ocv_content_fact fact,
                            const char *value)
 {
-    for (size_t i = 0; i < r->n_values; i++)
-        if (r->values[i].fact == fact && !strcmp(r->values[i].text, value))
-            return (int64_t)i;
+    uint32_t slot = 5381 + (uint32_t)fact;
+    if (!r->places && !(r->places = calloc(PLACES, sizeof(*r->places))))
+        return -1;
+    for (const char *c = value; *c; c++)
+        slot = slot * 33 + (unsigned char)*c;
+    slot = (slot ^ slot >> 16) % PLACES;
+    for (; r->places[slot]; slot = (slot + 1) % PLACES) {
+        const struct ocv_content_value *known = &r->values[r->places[slot] - 1];
+        if (known->fact == fact && !strcmp(known->text, value))
+            return r->places[slot] - 1;
+    }
     if (r->n_values >= VALUES_MAX)
         return (int64_t)r->n_values;
     const char *text = ocv_arena_copy(&r->arena, value, strlen(value));
@@ -73,6 +100,7 @@ static int64_t intern_text(struct ocv_content_reader *r, enum ocv_content_fact f
     if (!added)
         return -1;
     *added = (struct ocv_content_value){fact, text};
+    r->places[slot] = (uint16_t)(r->n_values + 1);
     return (int64_t)r->n_values++;
 }
 
@@ -80,6 +108,9 @@ int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_
                       const char *value, int64_t bytes, struct ocv_error *err)
 {
     size_t known = r->n_values;
+    int status = ocv_content_work(r, 8, err);
+    if (status < 0)
+        return status;
     int64_t place = intern_text(r, fact, value);
     if (place < 0)
         return ocv_error_nomem(err);
@@ -260,14 +291,16 @@ int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t
 }
 
 /* In a file of no known format device code counts at any offset. */
-static int add_all(const struct ocv_content_reader *r, struct ocv_content_facts *facts,
+static int add_all(struct ocv_content_reader *r, struct ocv_content_facts *facts,
                    struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = 0; i < r->n_sightings && status >= 0; i++) {
         const struct ocv_content_value *value = &r->values[r->sightings[i].value];
-        status =
-            ocv_content_facts_add(facts, value->fact, value->text, r->sightings[i].bytes, 1, err);
+        status = ocv_content_work(r, (int64_t)facts->n / 16, err);
+        if (status >= 0)
+            status = ocv_content_facts_add(facts, value->fact, value->text, r->sightings[i].bytes,
+                                           1, err);
     }
     return status;
 }

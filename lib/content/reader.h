@@ -103,7 +103,10 @@ struct ocv_content_reader {
     unsigned inflations; /* tried */
     const char *unseen[8];
     size_t n_unseen;
+    uint16_t *places; /* of values, by their hash, and 1 more than the place; PLACES, or NULL */
     /* kept from file to file */
+    int64_t work; /* done so far */
+    int64_t read; /* bytes of input, as ocv_content_allow was told */
     void *zstd;
     unsigned char *header; /* OCV_HEADER_MAX, of a compressed bundle */
     unsigned char window[OCV_WINDOW];
@@ -111,6 +114,9 @@ struct ocv_content_reader {
 
 /** Bytes of the window from `offset` on; *len of them. */
 const unsigned char *ocv_window_at(const struct ocv_content_reader *r, int64_t offset, size_t *len);
+/** Count work, in units of about 100 ns. OCV_ERR_DATA once it is out of proportion to what was
+ * read: publishers decide how many pieces a layer seems to have, and files repeat. */
+int ocv_content_work(struct ocv_content_reader *r, int64_t units, struct ocv_error *err);
 /** Note what was not looked at; `why` is a constant. */
 void ocv_content_unseen(struct ocv_content_reader *r, const char *why);
 /** Note device code of `bytes` bytes in the container that begins there. */

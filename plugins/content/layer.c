@@ -25,6 +25,7 @@ static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
 {
     int64_t inflated = scan->report.bytes, read = archive_filter_bytes(archive, -1);
     ocv_content_sum(&inflated, more);
+    ocv_content_allow(scan->reader, read);
     if (inflated > scan->bytes_max || (inflated > RATIO_FREE && inflated / RATIO_MAX > read))
         return ocv_error_set(err, OCV_ERR_DATA,
                              "a layer of %lld MiB inflates to more than %lld MiB",

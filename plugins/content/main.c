@@ -30,15 +30,19 @@ static bool is_layer(int fd)
 static int scan_path(struct scan *scan, const char *path, struct ocv_error *err)
 {
     ocv_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd >= 0 && is_layer(fd) ? scan_layer(scan, fd, err) : scan_tree(scan, path, err);
+    bool layer = fd >= 0 && is_layer(fd);
+    scan_confine(!layer);
+    return layer ? scan_layer(scan, fd, err) : scan_tree(scan, path, err);
 }
 
 static int scan_input(struct scan *scan, const char *what, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OCV_CONTENT_REPORT_MAX);
-    int status = strcmp(what, "--layer") != 0 ? scan_path(scan, what, err)
-                                              : scan_layer(scan, STDIN_FILENO, err);
+    bool layer = strcmp(what, "--layer") == 0;
+    if (layer)
+        scan_confine(false);
+    int status = !layer ? scan_path(scan, what, err) : scan_layer(scan, STDIN_FILENO, err);
     if (status >= 0)
         status = ocv_content_report_write(&scan->report, &out, err);
     if (status >= 0 && !ocv_fd_write(STDOUT_FILENO, out.data, out.len))

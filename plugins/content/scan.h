@@ -13,9 +13,14 @@ struct scan {
     struct ocv_content_reader *reader;
     struct ocv_content_report report;
     unsigned char *chunk; /* SCAN_CHUNK */
+    int64_t read;         /* bytes of the files of a directory */
     int64_t bytes_max;    /* decompressed bytes of all files in an archive */
 };
 
+/** From here on nothing but reading what is open: no other files, no network, no other programs. A
+ *  kernel without seccomp or Landlock does with what it has. `tree`: files below a directory are
+ *  still read. */
+void scan_confine(bool tree);
 /** A file has ended: report its findings, and its name. `path` has no leading slash. */
 int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_error *err);
 

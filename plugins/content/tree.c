@@ -48,6 +48,8 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
         if (status < 0)
             return status;
         at += n;
+        scan->read += n;
+        ocv_content_allow(scan->reader, scan->read);
         int64_t unwanted = ocv_content_unwanted(scan->reader);
         if (unwanted > size - at)
             unwanted = size - at;

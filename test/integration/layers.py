@@ -162,6 +162,53 @@ def compressed(number, path):
             tar.addfile(info, io.BytesIO(data))
 
 
+def repeated(count, data):
+    """The same file so often, compressed."""
+    with gzip.GzipFile(fileobj=OUT, mode="wb", mtime=0) as out:
+        for i in range(int(count)):
+            out.write(header(b"%d/libk.so" % i, len(data)) + padded(data))
+        out.write(bytes(1024))
+
+
+def fat(count):
+    """One fat binary of so many entries, each of another version of PTX."""
+    entry = bytearray(64)
+    struct.pack_into("<HHIQ", entry, 0, 1, 0x101, 64, 0)
+    struct.pack_into("<I", entry, 28, 90)
+    out = bytearray(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64 * int(count)))
+    for i in range(int(count)):
+        struct.pack_into("<HH", entry, 24, i % 64, i // 64 % 64)
+        out += entry
+    repeated(1, bytes(out))
+
+
+def bundles(count):
+    """A file of so many compressed bundles, each with a long list of targets."""
+    rows, number = b"", 0
+    while number < 1000:
+        name = b"hip-amdgcn-amd-amdhsa--gfx%d" % (900 + number % 100)
+        rows += struct.pack("<QQQ", 0, 0, len(name)) + name
+        number += 1
+    body = zlib.compress(b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", number) + rows)
+    one = b"CCOB" + struct.pack("<HHI", 1, 0, 1 << 20) + bytes(8) + body
+    repeated(1, padded(one) * int(count))
+
+
+def tables(count):
+    """ELF files whose first section says that there are 131,072 of them."""
+    n = 131072
+    head = bytearray(64)
+    head[:7] = b"\x7fELF\x02\x01\x01"
+    struct.pack_into("<HHI", head, 16, 3, 62, 1)
+    struct.pack_into("<QQ", head, 32, 0, 64)
+    struct.pack_into("<HHHHHH", head, 52, 64, 56, 0, 64, 0, 1)
+    first = struct.pack("<IIQQQQIIQQ", 0, 0, 0, 0, 0, n, 0, 0, 0, 0)
+    strings = struct.pack("<IIQQQQIIQQ", 1, 3, 0, 0, 64 + 64 * n, 32, 0, 0, 1, 0)
+    section = struct.pack("<IIQQQQIIQQ", 1, 1, 0, 0, 0, 1 << 40, 0, 0, 1, 0)
+    data = bytes(head) + first + strings + section * (n - 2) + b"\0.nv_fatbin\0".ljust(32, b"\0")
+    repeated(count, data)
+
+
 def rss(fd, *command):
     """Its standard output and exit status stay as they are."""
     code = subprocess.run(command, check=False).returncode
@@ -171,4 +218,4 @@ def rss(fd, *command):
 
 if __name__ == "__main__":
     {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros, "fast-zeros": fast_zeros,
-     "in-archive": in_archive, "compressed": compressed, "rss": rss}[sys.argv[1]](*sys.argv[2:])
+     "in-archive": in_archive, "compressed": compressed, "fat": fat, "bundles": bundles, "tables": tables, "rss": rss}[sys.argv[1]](*sys.argv[2:])

@@ -13,7 +13,7 @@ int derive_read_path(struct cli *cli, const char *path, struct ocv_content_repor
     struct scanner scanner;
     ocv_auto_buffer answer;
     ocv_buffer_init(&answer, OCV_CONTENT_REPORT_MAX);
-    int status = scanner_start(cli, path, &scanner, err);
+    int status = scanner_start(cli, path, -1, &scanner, err);
     if (status >= 0)
         status = scanner_finish(&scanner, &answer, err);
     scanner_drop(&scanner);

@@ -78,7 +78,7 @@ static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *
 {
     struct scanner scanner;
     struct layer_feed feed = {.scanner = &scanner};
-    int status = scanner_start(reader->cli, NULL, &scanner, err);
+    int status = scanner_start(reader->cli, NULL, layer->size > 0 ? layer->size : 0, &scanner, err);
     if (status >= 0)
         status = reader->image->layout ? copy_layer(reader, layer, &feed, err)
                                        : stream_layer(reader, layer, &feed, err);

@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 
 #define PROGRAM "content-scan"
+#define CPU_FREE_S 60
+#define CPU_MIB 4                      /* of a layer, for each second more */
+#define CPU_TREE_S 3600                /* for a directory */
 #define MEMORY_MAX (UINT64_C(4) << 30) /* address space; it uses about 20 MB */
 
 /* In a build tree libexec is beside the program. True: `path` is the path for messages, even if it
@@ -51,9 +54,16 @@ static bool find_scanner(const struct cli *cli, char *path, size_t size)
     return directory || access(path, X_OK) == 0 || find_beside(path, size);
 }
 
-int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
+/* A layer of 1 GB takes about half a minute. */
+static uint64_t cpu_seconds(int64_t size)
+{
+    return size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB;
+}
+
+int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
                   struct ocv_error *err)
 {
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
     char program[4096];
     int pair[2] = {-1, -1};
     *out = (struct scanner){.in = -1,
@@ -65,16 +75,18 @@ int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
         (!path && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
     const char *const argv[] = {program, path ? path : "--layer", NULL};
-    struct ocv_spawn_program start = {.path = program,
-                                      .argv = argv,
-                                      .in = pair[1],
-                                      .out = out->out,
-                                      .errors = out->errors,
-                                      .confined = true,
-                                      .n_limits = 2,
-                                      .limits = {{RLIMIT_CORE, 0}, {RLIMIT_AS, MEMORY_MAX}}};
+    struct ocv_spawn_program start = {
+        .path = program,
+        .argv = argv,
+        .in = pair[1],
+        .out = out->out,
+        .errors = out->errors,
+        .confined = true,
+        .environment = environment,
+        .n_limits = 3,
+        .limits = {{RLIMIT_CORE, 0}, {RLIMIT_CPU, cpu_seconds(size)}, {RLIMIT_AS, MEMORY_MAX}}};
 #ifdef OCV_SANITIZED
-    start.n_limits = 1; /* not with a sanitizer, whose shadow memory is larger */
+    start.n_limits = 2; /* not with a sanitizer, whose shadow memory is larger */
 #endif
     int failed = ocv_spawn_start(&start, &out->pid);
     if (pair[1] >= 0)

@@ -14,8 +14,9 @@ struct scanner {
     int errors; /**< receives stderr; a file in memory */
 };
 
-/** Start it for a path; NULL: for a layer passed with scanner_write. */
-int scanner_start(const struct cli *cli, const char *path, struct scanner *out,
+/** Start it for a path; NULL: for a layer passed with scanner_write. Its time is limited by `size`,
+ *  the layer's bytes; -1: a directory. */
+int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Pass on bytes of the layer. False: the scanner has ended; scanner_finish gives the reason. */
 bool scanner_write(struct scanner *scanner, const void *data, size_t len);

@@ -139,3 +139,27 @@ layout()
     run -0 "$SCAN" "$SAMPLES"
     [ "$(jq '[.files[] | select(.path == "cuda.so" or .path == "hip.so")] | length' <<<"$output")" = 2 ]
 }
+
+# 3 seconds of processor time, and the kernel ends it
+@test "derive: pieces of code without end, in few bytes, are too much to read" {
+    local layer
+    for layer in "fat 400000" "bundles 2000" "tables 64"; do
+        # shellcheck disable=SC2086 # a word and a number
+        layers $layer >"$BATS_TEST_TMPDIR/layer"
+        [ "$(stat -c %s "$BATS_TEST_TMPDIR/layer")" -lt 4000000 ]
+        # shellcheck disable=SC2016 # the inner shell's
+        run -4 bash -c 'ulimit -t 3 && exec "$0" --layer <"$1"' "$SCAN" "$BATS_TEST_TMPDIR/layer"
+        echo "$layer: $output"
+        [[ $output == *"too much to read"* ]]
+    done
+}
+
+@test "content-scan reads what it was given, and may do nothing else" {
+    require strace
+    layers members 10 "$SAMPLES"/* >"$BATS_TEST_TMPDIR/layer" 2>/dev/null || layers size 5 >"$BATS_TEST_TMPDIR/layer"
+    strace -f -o "$BATS_TEST_TMPDIR/calls" "$SCAN" --layer <"$BATS_TEST_TMPDIR/layer" >/dev/null || true
+    grep -q 'SECCOMP_SET_MODE_FILTER.* = 0' "$BATS_TEST_TMPDIR/calls" || skip "this kernel has no seccomp"
+    # nothing is opened, sent or started behind it
+    run ! grep -E '^[0-9]+ +(open|openat|socket|connect|execve|clone|fork)' < <(sed '1,/SECCOMP_SET_MODE_FILTER/d' "$BATS_TEST_TMPDIR/calls")
+    [ "$(id -u)" != 0 ] || grep -q 'setresuid(65534, 65534, 65534) *= 0' "$BATS_TEST_TMPDIR/calls"
+}

@@ -29,6 +29,7 @@ static inline struct ocv_content_facts read_chunks(struct ocv_content_reader *re
     struct ocv_error err = {0};
     for (size_t at = 0; at < len;) {
         size_t n = len - at < chunk ? len - at : chunk;
+        ocv_content_allow(reader, (int64_t)(at + n));
         ck_assert_int_eq(ocv_content_feed(reader, data + at, n, &err), OCV_OK);
         at += n;
         int64_t unwanted = seek ? ocv_content_unwanted(reader) : 0;
