@@ -8,7 +8,7 @@
 #include "lib/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/live_policy.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
-#include "plugins/containerd/cri-proxy/pinned/places.h"
+#include "plugins/containerd/cri-proxy/pinned/decision_places.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <pthread.h>

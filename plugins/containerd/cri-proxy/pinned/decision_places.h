@@ -2,8 +2,8 @@
 /* Places for decisions, which wait for registries. A registry has at most half of what the others
  * leave, so that one that hangs does not stop the pulls of others; one that was silent is not asked
  * for a while. Any thread. */
-#ifndef CRI_PROXY_PLACES_H
-#define CRI_PROXY_PLACES_H
+#ifndef CRI_PROXY_DECISION_PLACES_H
+#define CRI_PROXY_DECISION_PLACES_H
 
 #include <pthread.h>
 #include <stdbool.h>

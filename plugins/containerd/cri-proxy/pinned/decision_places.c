@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins/containerd/cri-proxy/pinned/places.h"
+#include "plugins/containerd/cri-proxy/pinned/decision_places.h"
 
 #include "lib/base/clock.h"
 
