@@ -243,7 +243,7 @@ bats_files()
         chosen+=("$name")
         slot 2 # they often wait for daemons
         OCV_BUILD=$top/$build timed "$title $name" "$logs/$title/$name.log" \
-            timeout 400 bats --tap --timing --print-output-on-failure ${tags:+--filter-tags "$tags"} "$file" &
+            timeout 900 bats --tap --timing --print-output-on-failure ${tags:+--filter-tags "$tags"} "$file" &
     done
     wait
     for name in "${chosen[@]}"; do
