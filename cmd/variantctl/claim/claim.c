@@ -79,10 +79,10 @@ static const struct ocv_option options[] = {
      .value = "FLEET",
      .help = "the nodes, as variantctl match takes them",
      OCV_OPTION_TEXT(struct claim_options, job.fleet)},
-    {.name = "skip-bad",
-     .help = "leave out nodes that cannot be read, and count them",
+    {.name = "strict",
+     .help = "a profile that cannot be read is an error, not left out",
      .flags = OCV_OPTION_MORE,
-     OCV_OPTION_FLAG(struct claim_options, job.skip_bad)},
+     OCV_OPTION_FLAG(struct claim_options, job.strict)},
     CLI_FORMAT(struct claim_options, json, "YAML for kubectl, or the same as a JSON list (text)"),
     OCV_OPTIONS_END};
 

@@ -73,7 +73,7 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
     size_t skipped;
     int status = ocv_fleet_new(&out->fleet, err);
     if (status == OCV_OK)
-        status = fleet_read(cli, job->fleet, job->skip_bad, out->fleet, &skipped, err);
+        status = fleet_read(cli, job->fleet, job->strict, out->fleet, &skipped, err);
     if (status == OCV_OK)
         status = ocv_match_new(out->fleet, image->index, &how, &match, err);
     if (status == OCV_OK)

@@ -9,7 +9,7 @@
 struct claim_job {
     const char *fleet; /**< as `variantctl match --profiles` takes it; NULL: no job */
     unsigned replicas;
-    bool skip_bad;
+    bool strict;
 };
 
 /** The result. Zero-initialise. */

@@ -19,7 +19,7 @@ int cmd_fleet(struct cli *cli, int argc, char **argv)
         .list = all,
         .end = "\nExamples:\n"
                "  variantctl fleet pack fleet >fleet.packed\n"
-               "  variantctl fleet pack --skip-bad fleet >fleet.packed\n"
+               "  variantctl fleet pack --strict fleet >fleet.packed\n"
                "  variantctl fleet generate --seed 7 --nodes 1000 h100.json >fleet.jsonl\n",
     };
     return verbs_run(cli, &verbs, argc, argv);
@@ -27,13 +27,13 @@ int cmd_fleet(struct cli *cli, int argc, char **argv)
 
 struct fleet_options {
     struct cli *cli;
-    bool skip_bad;
+    bool strict;
 };
 
 static const struct ocv_option options[] = {
-    {.name = "skip-bad",
-     .help = "leave out what cannot be read, and count it",
-     OCV_OPTION_FLAG(struct fleet_options, skip_bad)},
+    {.name = "strict",
+     .help = "what cannot be read is an error, not left out",
+     OCV_OPTION_FLAG(struct fleet_options, strict)},
     {.name = "override",
      .value = "NS::F=V,V",
      .help = "act as if every node had exactly these values",
@@ -64,7 +64,7 @@ static int pack_fleet(const struct fleet_options *r, char **paths, struct ocv_er
     if (status == OCV_OK)
         status = ocv_fleet_new(&fleet, err);
     for (; *paths && status == OCV_OK; paths++)
-        status = fleet_read(r->cli, *paths, r->skip_bad, fleet, &skipped, err);
+        status = fleet_read(r->cli, *paths, r->strict, fleet, &skipped, err);
     if (status == OCV_OK)
         status = ocv_fleet_pack(fleet, &out, err);
     return status < 0 ? status : cli_print(out.data, out.len, err);

@@ -90,11 +90,11 @@ static void warn_skipped(const struct fleet_source *s, const char *path)
                  path, s->bare, s->bare > 1 ? "s" : "");
 }
 
-int fleet_read(struct cli *cli, const char *path, bool skip_bad, struct ocv_fleet *fleet,
+int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet *fleet,
                size_t *skipped, struct ocv_error *err)
 {
     struct stat st;
-    struct fleet_source s = {.cli = cli, .fleet = fleet, .how = {.skip_bad = skip_bad}};
+    struct fleet_source s = {.cli = cli, .fleet = fleet, .how = {.skip_bad = !strict}};
     if (ocv_config_overrides(cli->config)) {
         s.how.adapt = apply_overrides;
         s.how.data = cli;

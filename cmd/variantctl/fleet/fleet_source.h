@@ -7,9 +7,10 @@
 
 /** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
  *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is
- *  applied. With `skip_bad`, invalid nodes are skipped, counted in `*skipped` and warned of. Needs
+ *  applied. Invalid nodes are skipped, counted in `*skipped` and warned of;
+ *  `strict`: an error. Needs
  *  cli_load. */
-int fleet_read(struct cli *cli, const char *path, bool skip_bad, struct ocv_fleet *fleet,
+int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet *fleet,
                size_t *skipped, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -81,7 +81,7 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
 {
     int status = ocv_fleet_new(&m->fleet, err);
     if (status == OCV_OK)
-        status = fleet_read(r->cli, r->fleet, r->skip_bad, m->fleet, &m->skipped, err);
+        status = fleet_read(r->cli, r->fleet, r->strict, m->fleet, &m->skipped, err);
     if (status == OCV_OK && r->nodes)
         status = take_nodes(r, m, err);
     return status == OCV_OK && r->exclude ? exclude_nodes(r, m, err) : status;

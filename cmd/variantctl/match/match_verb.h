@@ -17,7 +17,7 @@ struct match_request {
     char *texts[OCV_MATCH_ROLES_MAX]; /* owned: names and architectures of the roles */
     size_t n_roles;
     enum ocv_match_policy policy;
-    bool skip_bad, json, print_ref;
+    bool strict, json, print_ref;
 };
 
 /** The result, and its input. */

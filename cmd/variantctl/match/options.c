@@ -162,10 +162,10 @@ static const struct ocv_option options[] = {
      .help = "nodes that run this very child (all, or --replicas)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct match_request, pin)},
-    {.name = "skip-bad",
-     .help = "leave out profiles that cannot be read; count them",
+    {.name = "strict",
+     .help = "a profile that cannot be read is an error, not left out",
      .flags = OCV_OPTION_MORE,
-     OCV_OPTION_FLAG(struct match_request, skip_bad)},
+     OCV_OPTION_FLAG(struct match_request, strict)},
     {.name = "print-ref",
      .help = "print repo@sha256:... only\n"
              "(with several roles a line \"ROLE REF\" for each, with\n"

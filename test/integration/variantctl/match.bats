@@ -190,27 +190,33 @@ match()
     [ "$(jq -c '[.roles[0].members[].node]' <<<"$output")" = '["d","d","a"]' ]
 }
 
-@test "bad fleets: file and line are named, exit 4; --skip-bad leaves out and counts" {
+@test "bad nodes are named, left out and counted; --strict: exit 4" {
     local dir=$BATS_TEST_TMPDIR
     jq -c '{name: "a", profile: .}' "$PROFILES/h100.json" >"$dir/lines"
     echo '{"name": "b", "profile": {"schema": "x"}}' >>"$dir/lines"
     jq -c '{name: "c", profile: .}' "$PROFILES/h100.json" >>"$dir/lines"
-    run -4 --separate-stderr match --profiles "$dir/lines" --replicas 1
+    run -4 --separate-stderr match --profiles "$dir/lines" --replicas 1 --strict
     [[ ${stderr_lines[0]} == "variantctl: $dir/lines: line 2: "* ]]
-    run -4 --separate-stderr "$VARIANTCTL" fleet pack "$dir/lines"
+    run -4 --separate-stderr "$VARIANTCTL" fleet pack --strict "$dir/lines"
     [ -z "$output" ]
-    run -0 --separate-stderr match --profiles "$dir/lines" --replicas 2 --skip-bad
+    run -0 --separate-stderr match --profiles "$dir/lines" --replicas 2
     [ "${lines[2]}" = "Fleet   2 nodes, 1 classes, 1 bad ones left out" ]
     [[ ${stderr_lines[0]} == "variantctl: warning: 1 bad node left out, the first: $dir/lines: line 2: "* ]]
     jq -c '{name: "a", profile: .}' "$PROFILES/h100.json" >>"$dir/lines"
-    for option in "" --skip-bad; do
+    for option in --strict ""; do
         # shellcheck disable=SC2086 # none or one word
         run -4 --separate-stderr match --profiles "$dir/lines" --replicas 1 $option
-        [[ $option == "" || ${stderr_lines[0]} == "variantctl: $dir/lines: line 4: "*"'a'"* ]] || { echo "$stderr" && false; }
+        [[ $option == --strict || ${stderr_lines[0]} == "variantctl: $dir/lines: line 4: "*"'a'"* ]] || { echo "$stderr" && false; }
     done
+    # what a node announces of itself
+    jq -c '{items: [{metadata: {name: "evil", annotations: {"dev.ocivariant/profile": "{"}}},
+        {metadata: {name: "good", annotations: {"dev.ocivariant/profile": tojson}}}]}' "$PROFILES/h100.json" >"$dir/nodes"
+    run -0 --separate-stderr match --profiles "$dir/nodes" --replicas 1
+    [[ ${stderr_lines[0]} == "variantctl: warning: 1 bad node left out, the first: $dir/nodes: "*"node evil"* ]]
+    run -4 match --profiles "$dir/nodes" --replicas 1 --strict
     # a packed file that was cut, a directory without profiles, nothing at all
     head -n 8 "$STATE/packed" >"$dir/cut"
-    run -4 --separate-stderr match --profiles "$dir/cut" --replicas 1 --skip-bad
+    run -4 --separate-stderr match --profiles "$dir/cut" --replicas 1
     [[ ${stderr_lines[0]} == "variantctl: $dir/cut: not complete: "* ]]
     mkdir "$dir/empty"
     run -4 match --profiles "$dir/empty" --replicas 1
