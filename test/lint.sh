@@ -158,6 +158,26 @@ lint_includes()
     python3 test/arrows.py | none "an include against the arrows:"
 }
 
+# What takes bytes apart is fed by a fuzz target, or test/fuzz/PARSERS says why not.
+lint_fuzzed()
+{
+    local list=test/fuzz/PARSERS function target reason
+    {
+        while read -r function; do
+            grep -q "^$function " "$list" || echo "$function: not in $list"
+        done < <(files 'lib/*.h' | xargs grep -hoE '\bocv_[a-z0-9_]+_(parse|read)\(' | tr -d '(' | sort -u)
+        while read -r function target reason; do
+            case $function in '#'*) continue ;; esac
+            grep -rqE "\b$function\(" lib --include='*.h' || echo "$list: $function is gone"
+            if [ "$target" != - ]; then
+                compgen -G "test/fuzz/*/fuzz_$target.c" >/dev/null || echo "$list: $function: no target $target"
+            elif [ -z "$reason" ]; then
+                echo "$list: $function: no reason"
+            fi
+        done <"$list"
+    } | none "readers of outside bytes without a fuzz target:"
+}
+
 # A file that needs a table of contents is two files, and a directory that does is two directories.
 # plugins/providers and plugins/tags.d are data, one file for each part, and have no sources.
 lint_sizes()
@@ -172,7 +192,7 @@ lint_sizes()
     } | none "too long, or too many in one directory:"
 }
 
-all=(format spdx vocabulary banned quiet_library includes sizes shellcheck cppcheck tidy)
+all=(format spdx vocabulary banned quiet_library includes sizes fuzzed shellcheck cppcheck tidy)
 if [ "${1:-}" = --list ]; then
     printf '%s\n' "${all[@]}"
     exit 0
