@@ -436,3 +436,12 @@ listens()
     stop_daemon flood
     stop_daemon flooding
 }
+
+@test "a Range is for blobs: a document is asked for, and answered, as a whole" {
+    curl -s "http://$BAD/log" >/dev/null # told once, then forgotten
+    ask GET "/raw/v2/good/x/manifests/$INDEX?ns=$BAD" --header 'Range: bytes=0-9'
+    [ "$code" = 200 ]
+    [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
+    run -0 grep "GET /v2/good/x/manifests/$INDEX" <(curl -s "http://$BAD/log")
+    [[ $output != *bytes=* ]]
+}

@@ -119,6 +119,8 @@ static const char *const bad[] = {
     "[::1/x",
     "[]/x",
     "[::g]/x",
+    "[zz]/x",
+    "[:]/x",
     "[::1]x/y",
     "[::1]:/y",
     "https://r.example/x",
