@@ -192,6 +192,9 @@ check-all check-rest: deps
 lint: deps
 	@OCV_BUILD=$(BUILD) test/run.sh lint
 
+mutate: tests
+	@OCV_BUILD=$(BUILD) test/mutate $(MUTANTS)
+
 fuzz: deps
 	@OCV_BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) test/run.sh fuzz
 
