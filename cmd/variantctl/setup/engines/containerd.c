@@ -244,30 +244,77 @@ static char *dumped_path(const struct containerd_config *config, const char *pat
     return NULL;
 }
 
+/* True if this is the configuration that the set-up is about: it changed one of these files, or one
+ * has a config_path, by a name that is not read. (--engine-config is not recorded.) */
+static bool is_configuration_of(const struct containerd_config *config,
+                                const struct setup_state *state)
+{
+    for (size_t i = 0; i < config->n; i++) {
+        for (size_t k = 0; k < state->n_records; k++)
+            if (strcmp(state->records[k].path, config->parts[i].file->path) == 0)
+                return true;
+        for (size_t k = 0; containerd_plugin_names[k]; k++) {
+            ocv_auto_free char *key =
+                containerd_registry_path(containerd_plugin_names[k], "config_path", NULL);
+            if (key && toml_find(&config->parts[i].toml, key))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The directories of the set-up's own hosts.toml files: DIRECTORY/REGISTRY/hosts.toml. */
+static int add_written_roots(struct containerd_config *config, const struct setup_state *state,
+                             struct ocv_error *err)
+{
+    for (size_t i = 0; i < state->n_records; i++) {
+        const char *path = state->records[i].path, *file = strrchr(path, '/'), *end = file;
+        while (end && end > path && *--end != '/')
+            continue;
+        if (!end || end == path || strcmp(file, "/hosts.toml") != 0)
+            continue;
+        size_t len = (size_t)(end - path);
+        bool known = false;
+        for (size_t k = 0; k < config->n_roots; k++)
+            known = known || (strncmp(config->roots[k], path, len) == 0 && !config->roots[k][len]);
+        if (!known)
+            OCV_TRY(containerd_add_root(config, path, len, err));
+    }
+    return OCV_OK;
+}
+
+static int add_passed_by(struct containerd_config *config, const struct setup_state *state,
+                         const char *path, json_t *list, struct ocv_error *err)
+{
+    ocv_auto_free char *url = NULL;
+    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
+        return ocv_error_nomem(err);
+    OCV_TRY(containerd_read(config, path, 1, err));
+    OCV_TRY(containerd_check(config, err));
+    char *dumped = dumped_path(config, path);
+    if (dumped) {
+        free(config->path);
+        config->path = dumped;
+    }
+    OCV_TRY(containerd_split_roots(config, err));
+    if (config->n_roots == 0 && !containerd_cri_disabled(config) &&
+        is_configuration_of(config, state))
+        return json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0
+                   ? ocv_error_nomem(err)
+                   : OCV_OK;
+    if (config->n_roots == 0)
+        OCV_TRY(add_written_roots(config, state, err));
+    return setup_hosts_passed_by(config->setup, config->roots, config->n_roots, state, url, list,
+                                 err);
+}
+
 int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
                                struct ocv_error *err)
 {
-    const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
     struct containerd_config config = {.setup = setup};
-    ocv_auto_free char *url = NULL;
     setup_find_version(setup, "containerd", &config.engine);
-    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
-        return ocv_error_nomem(err);
-    int status = containerd_read(&config, path, 1, err);
-    if (status == OCV_OK)
-        status = containerd_check(&config, err);
-    char *dumped = status == OCV_OK ? dumped_path(&config, path) : NULL;
-    if (dumped) {
-        free(config.path);
-        config.path = dumped;
-    }
-    if (status == OCV_OK)
-        status = containerd_split_roots(&config, err);
-    if (status == OCV_OK && config.n_roots)
-        status = setup_hosts_passed_by(setup, config.roots, config.n_roots, state, url, list, err);
-    else if (status == OCV_OK && !containerd_cri_disabled(&config) &&
-             json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0)
-        status = ocv_error_nomem(err);
+    int status = add_passed_by(
+        &config, state, setup->engine_config ? setup->engine_config : CONFIG_DEFAULT, list, err);
     containerd_config_free(&config);
     return status;
 }
