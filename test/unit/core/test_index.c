@@ -116,8 +116,8 @@ static const char *const nulls[] = {
     "'artifactType':null",
     "'urls':null",
     "'data':null",
-    "'platform':{'os':'linux','architecture':'amd64','variant':null,'os.version':null,"
-    "'os.features':null}",
+    ("'platform':{'os':'linux','architecture':'amd64','variant':null,'os.version':null,"
+     "'os.features':null}"),
     "'annotations':{'dev.ocivariant.label':null,'dev.ocivariant.properties':null}",
     "'annotations':{'vnd.docker.reference.type':null}",
 };
