@@ -128,8 +128,8 @@ static const struct ocv_option common_options[] = {
 static const struct ocv_option host_options[] = {
     {.name = "profile",
      .value = "FILE|NAME",
-     .help = "for this profile instead of this machine; NAME is\n"
-             "a common machine: h100, mi300x, laptop, ...",
+     .help = "for this profile instead of this machine\n"
+             "NAME is a common machine: h100, mi300x, laptop, ...",
      OCV_OPTION_TEXT(struct cli, profile_file)},
     {.name = "platform",
      .value = "OS/ARCH[/V]",

@@ -421,6 +421,8 @@ static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
     int status;
     bool again = false;
     size_t n = 0;
+    if (x->transfer.response.status == 404 && x->host->pinged && !x->host->challenges.len)
+        return OCV_ERR_NOT_FOUND; /* nobody logs in there: no helper need be asked */
     do {
         struct ocv_credentials credentials = {0};
         status = ocv_creds_find(x->registry, x->host->account, x->repository, &credentials, err);

@@ -69,9 +69,10 @@ static void fill_descriptor(struct ocv_descriptor *out, const char *type, const 
     out->size = size;
 }
 
-bool ocv_head_refused(const struct ocv_error *err)
+bool ocv_head_refused(const struct ocv_exchange *x, const struct ocv_error *err)
 {
-    return err->http_status >= 400 && err->status != OCV_ERR_INTERRUPTED &&
+    bool rejected = x->login == OCV_LOGIN_USED && err->http_status == 401; /* not sent again */
+    return err->http_status >= 400 && !rejected && err->status != OCV_ERR_INTERRUPTED &&
            err->status != OCV_ERR_NOMEM;
 }
 
@@ -99,7 +100,8 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
         status = ocv_exchange_run(&d.exchange, &local);
     }
     const struct ocv_response *r = &d.exchange.transfer.response;
-    bool ask = status == OCV_OK ? !head_tells(r, reference->digest) : ocv_head_refused(&local);
+    bool ask = status == OCV_OK ? !head_tells(r, reference->digest)
+                                : ocv_head_refused(&d.exchange, &local);
     if (status == OCV_OK && !ask)
         fill_descriptor(out, r->content_type, r->digest, r->content_length);
     document_free(&d);

@@ -32,8 +32,11 @@ int ocv_ping_challenges(struct ocv_exchange *asker, const struct ocv_buffer **ou
     if (host->pinged)
         return OCV_OK;
     int status = send_ping(asker->registry, host, false, &x, &local);
-    host->pinged = status == OCV_OK || local.http_status;
-    if (local.http_status == 401) { /* moved */
+    /* what another host asks for where this one redirects is not for this one's credentials; what
+     * passes is asked again */
+    long code = local.http_status;
+    host->pinged = status == OCV_OK || (code >= 400 && code < 500 && code != 408 && code != 429);
+    if (code == 401 && !x.redirect) { /* moved */
         ocv_buffer_free(&host->challenges);
         host->challenges = x.transfer.response.challenges;
         ocv_buffer_init(&x.transfer.response.challenges, OCV_CHALLENGES_MAX);

@@ -302,7 +302,7 @@ void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *regis
 /** The target of the first link of a Link header whose relation is "next"; 0: there is none. */
 size_t ocv_link_next(const char *text, size_t len, const char **target);
 /** Some servers refuse HEAD and serve GET. Is this failure of a HEAD such an answer? */
-bool ocv_head_refused(const struct ocv_error *err);
+bool ocv_head_refused(const struct ocv_exchange *exchange, const struct ocv_error *err);
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 

@@ -187,14 +187,17 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
     int status = ocv_exchange_origin(x, origin);
     if (status == OCV_OK)
         status = ocv_auth_answer(x, origin, &x->error);
-    bool absent = x->transfer.response.status == 404 && status == OCV_ERR_DENIED;
+    /* what it said before counts where the token server fails, or refuses nobody's request */
+    bool absent = x->transfer.response.status != 401 && status < 0 && status != OCV_ERR_NOT_FOUND &&
+                  status != OCV_ERR_INTERRUPTED && status != OCV_ERR_NOMEM;
+    bool denied = status == OCV_ERR_DENIED;
     if (status == OCV_ERR_NOT_FOUND || absent) /* no way to log in: the answer stands */
         ocv_exchange_finish(x, ocv_failure_http(x, host));
     else if (status < 0)
         ocv_exchange_finish_named(x, status);
     else
         x->state = OCV_EXCHANGE_READY;
-    if (absent)
+    if (absent && denied && x->transfer.response.status == 404)
         ocv_creds_hint(x->registry, x->host->name, x->login, &x->error);
 }
 
@@ -250,7 +253,7 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
     /* a signed URL may have expired on the way: the registry gives a new one */
     if (!at_home && (r->status == 401 || r->status == 403) && !x->restarts++)
         again = true;
-    if (again && !x->has_get && wait_and_retry(x, asked))
+    if (again && (!x->has_get || asked > 0) && wait_and_retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
     if (again)

@@ -100,7 +100,7 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     x->body_max = OCV_MANIFEST_MAX;
     x->has_get = q->head_only && q->kind == OCV_STREAM_MANIFEST;
     int status = ocv_exchange_run(x, &local);
-    if (status < 0 && x->has_get && ocv_head_refused(&local)) {
+    if (status < 0 && x->has_get && ocv_head_refused(x, &local)) {
         local = (struct ocv_error){0};
         status = run_get_instead(s, &local);
     }

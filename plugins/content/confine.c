@@ -4,6 +4,7 @@
 #include "plugins/content/scan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -78,14 +79,17 @@ static void restrict_calls(bool tree)
         ALLOW(exit_group),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         /* for a directory: in place of the line before */
-        ALLOW(openat),
         ALLOW(getdents64),
         ALLOW(fcntl),
         ALLOW(fstatfs),
         ALLOW(fchdir),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3), /* only to read */
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
-    enum { ALL = sizeof(filter) / sizeof(*filter), TREE = 2 * 5 + 1, STRICT = ALL - TREE };
+    enum { ALL = sizeof(filter) / sizeof(*filter), TREE = 2 * 4 + 4 + 1, STRICT = ALL - TREE };
     const struct sock_fprog program = {tree ? ALL : STRICT, filter};
     if (tree) /* passes over it */
         filter[STRICT - 1] = (struct sock_filter)BPF_STMT(BPF_MISC | BPF_TAX, 0);

@@ -113,7 +113,7 @@ static int format_head(const struct cli *cli, const struct image *image,
     if (status < 0)
         return status;
     if (!selected)
-        return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default\n");
+        return ocv_buffer_printf(out, err, "Chosen  nothing, for the reasons below\n");
     const char *tag = image_tag(image, selected);
     return ocv_buffer_printf(out, err, "Chosen  %s  %s%s%s\n",
                              explain_choice(image->index, selected, name, sizeof(name)),
@@ -221,12 +221,13 @@ static int format_second(const struct cli *cli, const struct image *image,
     bool named = image->reference || image->layout;
     if (!second || cli->label || !named)
         return OCV_OK;
-    if (second->kind != OCV_ENTRY_VARIANT)
-        return ocv_buffer_printf(out, err, "      hint: vpull --cpu %s\n", image->text);
-    if (!second->label || (first->label && !strcmp(first->label, second->label)))
+    const char *label = second->kind == OCV_ENTRY_VARIANT ? second->label : "null";
+    if (!label || (first->label && !strcmp(first->label, label)))
         return OCV_OK;
-    return ocv_buffer_printf(out, err, "      hint: vpull --label %s %s\n", second->label,
-                             image->text);
+    return ocv_buffer_printf(out, err, "      to take the second best: vpull %s%s%s--label %s %s\n",
+                             cli->profile_file ? "--profile " : "",
+                             cli->profile_file ? cli->profile_file : "",
+                             cli->profile_file ? " " : "", label, image->text);
 }
 
 int explain_format(const struct cli *cli, const struct image *image,

@@ -75,7 +75,7 @@ static int open_layout(struct image *image, const char *dir, struct ocv_error *e
 static bool is_final(const struct ocv_error *err)
 {
     return err->status == OCV_ERR_INTERRUPTED || err->status == OCV_ERR_DENIED ||
-           err->status == OCV_ERR_TLS ||
+           err->status == OCV_ERR_TLS || err->http_status >= 400 || /* GET was tried, too */
            (err->status == OCV_ERR_NETWORK &&
             (err->http_status == 0 || err->http_status == 429 || err->http_status >= 500));
 }
@@ -411,6 +411,8 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
     ocv_auto(ocv_manifest) manifest = NULL;
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    if (!n->image->layout && !n->image->reference)
+        return OCV_ERR_NOT_FOUND; /* a file has no blobs */
     int status = get_nested(data, image, &body, err);
     if (status == OCV_OK)
         status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CONFIG_VALUES_MAX (16u * 1024) /* values of a configuration that is read for its platform \
+                                        */
+
 struct flattening {
     const struct nested_source *source;
     json_t *list;        /* entries of the new index */
@@ -68,8 +71,8 @@ static int fill_descriptor(const struct ocv_entry *entry, struct ocv_descriptor 
 static json_t *platform_of(const struct ocv_buffer *config)
 {
     json_t *loaded = NULL, *out = NULL;
-    if (ocv_json_load("image configuration", config->data, config->len, OCV_MANIFEST_MAX, &loaded,
-                      NULL) < 0)
+    if (ocv_json_load_counted("image configuration", config->data, config->len, OCV_MANIFEST_MAX,
+                              CONFIG_VALUES_MAX, &loaded, NULL) < 0)
         return NULL;
     ocv_auto_json *root = loaded;
     static const char *const keys[] = {"os", "architecture", "variant"};

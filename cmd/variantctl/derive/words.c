@@ -30,8 +30,8 @@ static void visit_config(const struct derive_result *result,
     json_t *it;
     const char *key;
     char words[WORDS_MAX];
-    if (!result->config || ocv_json_load("image config", result->config, result->config_len,
-                                         CONFIG_MAX, &root, NULL) < 0)
+    if (!result->config || ocv_json_load_counted("image config", result->config, result->config_len,
+                                                 CONFIG_MAX, OCV_JSON_VALUES_MAX, &root, NULL) < 0)
         return;
     json_array_foreach(json_object_get(json_object_get(root, "config"), "Env"), i, it)
     {

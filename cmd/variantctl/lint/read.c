@@ -148,8 +148,8 @@ static int read_config(struct cli *cli, const struct image *image, const struct 
         return OCV_OK;
     int status = child_config(cli, image, child, &config, err);
     return status < 0 ? status
-                      : ocv_json_load("image configuration", config.data, config.len,
-                                      OCV_MANIFEST_MAX, out, err);
+                      : ocv_json_load_counted("image configuration", config.data, config.len,
+                                              OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, out, err);
 }
 
 /* A layout shows immediately which layers are missing; a registry would have to be asked for each.

@@ -144,7 +144,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_CALL(take_role)},
     {.name = "policy",
      .value = "homogeneous|best|common|unpinned",
-     .help = "what members share (homogeneous):\n"
+     .help = "what members share (homogeneous)\n"
              "one build a role; each node its own best; one build\n"
              "that all --nodes run; one that each takes by itself",
      OCV_OPTION_ENUM(struct match_request, policy)},

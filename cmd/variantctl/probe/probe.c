@@ -63,7 +63,7 @@ static const struct ocv_option options[] = {
      .help = "show this profile, probe nothing",
      OCV_OPTION_TEXT(struct probe_options, profile)},
     CLI_FORMAT(struct probe_options, json,
-               "default: text on a terminal, else json;\n"
+               "text on a terminal, else json (the default)\n"
                "-v: long lists of the text in full"),
     OCV_OPTIONS_END};
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CONFIG_BYTES_MAX (64u * 1024) /* of a configuration that is read for its platform */
+
 #define NOTE_MAX 4096u
 
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
@@ -28,7 +30,11 @@ static int get_nested(void *data, const struct ocv_descriptor *nested, struct oc
 {
     const struct nested_upstream *n = data;
     struct document *document = NULL;
+    if (nested->size > (int64_t)BUDGET_READ_FREE)
+        return OCV_ERR_NOT_FOUND; /* larger ones are parsed one at a time, and this asks others */
     int status = upstream_get(n->from, n->reference, nested->digest, &document, err);
+    if (status == OCV_OK && document->body.len > BUDGET_READ_FREE)
+        status = OCV_ERR_NOT_FOUND;
     if (status == OCV_OK)
         status = ocv_buffer_append(body, document->body.data, document->body.len, err);
     refcounted_unref(document);
@@ -44,6 +50,7 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     if (!n->from->client)
         return OCV_ERR_NOT_FOUND; /* a layout's images are written with platforms */
+    config->max = CONFIG_BYTES_MAX;
     int status = get_nested(data, image, &body, err);
     if (status == OCV_OK)
         status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
@@ -52,7 +59,8 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
                                               ocv_manifest_config(manifest), config, err);
 }
 
-/* Platforms are read only where variants are chosen from: other indexes are the engine's. */
+/* Platforms are read only where variants are chosen from: other indexes are the engine's. Where a
+ * nested index is not there, or too large to be read beside others, it stays an entry. */
 static int flatten(const struct source *from, const struct ocv_reference *reference,
                    struct ocv_index **index, struct ocv_error *err)
 {
@@ -65,7 +73,7 @@ static int flatten(const struct source *from, const struct ocv_reference *refere
         source.config = get_config;
     int status = nested_index_flatten(*index, &source, &flat, err);
     if (status < 0)
-        return status;
+        return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
     ocv_index_free(*index);
     *index = flat;
     return OCV_OK;
@@ -87,7 +95,7 @@ static int find_in(const struct source *from, const struct ocv_reference *refere
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;
     status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
-    if (status == OCV_OK)
+    if (status == OCV_OK && body->len <= BUDGET_READ_FREE) /* it may ask the registry */
         status = flatten(from, reference, &found, err);
     if (status == OCV_OK &&
         (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {

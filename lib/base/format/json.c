@@ -57,7 +57,10 @@ void ocv_json_drop_null(json_t *json)
         else
             ocv_json_drop_null(value);
     }
-    json_array_foreach(json, i, value) ocv_json_drop_null(value);
+    json_array_foreach(json, i, value)
+    {
+        ocv_json_drop_null(value);
+    }
 }
 
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,

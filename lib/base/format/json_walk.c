@@ -189,17 +189,20 @@ int ocv_json_walk(const char *text, size_t len,
                   int (*visit)(void *data, const struct ocv_json_at *at), void *data,
                   struct ocv_error *err)
 {
-    ocv_auto_free char *word = malloc(len + 1);
+    char *word = malloc(len + 1);
     struct json_walker w = {.p = text, .end = text + len, .word = word, .visit = visit};
     if (!word)
         return ocv_error_nomem(err);
     w.data = data;
     skip_space(&w);
     bool bad = w.p == w.end || *w.p != '{' || walk_value(&w);
+    skip_space(&w);
+    bad = bad || w.p != w.end;
+    explicit_bzero(word, len + 1); /* it may have held a token */
+    free(word);
     if (w.answer)
         return w.answer;
-    skip_space(&w);
-    return bad || w.p != w.end ? ocv_error_set(err, OCV_ERR_DATA, "malformed JSON") : OCV_OK;
+    return bad ? ocv_error_set(err, OCV_ERR_DATA, "malformed JSON") : OCV_OK;
 }
 
 bool ocv_json_is_at(const struct ocv_json_at *at, const char *first, const char *second,

