@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONFIG_VALUES_MAX (16u * 1024) /* values of a configuration that is read for its platform \
-                                        */
+#define CONFIG_VALUES_MAX (16u * 1024) /* of a configuration that is read for its platform */
 
 struct flattening {
     const struct nested_source *source;

@@ -106,7 +106,7 @@ static int take_string(struct json_walker *w)
 static int take_number(struct json_walker *w)
 {
     const char *from = w->p;
-    while (w->p < w->end && memchr("0123456789+-.eE", *w->p, 15))
+    while (w->p < w->end && *w->p && strchr("0123456789+-.eE", *w->p))
         w->p++;
     memcpy(w->word, from, (size_t)(w->p - from));
     w->word[w->p - from] = '\0';
