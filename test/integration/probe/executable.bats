@@ -204,7 +204,7 @@ MEET
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
     chmod 777 "$PROVIDERS"
     run -0 --separate-stderr "$VARIANTCTL" probe --format json
-    failed_with good 'not run: its directory: its group may write to it'
+    failed_with good "not run: its directory: $PROVIDERS: its group may write to it"
 }
 
 @test "another user runs root's programs and their own, not a third one's" {

@@ -70,7 +70,8 @@ static int name_tables(struct containerd_config *config, struct ocv_error *err)
         if (has_table(&part->toml, PLUGIN_V2) ||
             (part->version == 1 && has_table(&part->toml, PLUGIN_V1)))
             ignored = part;
-        merged = merged || (!config->engine.known && part->stated >= 3);
+        merged = merged || (!config->engine.known &&
+                            (part->stated >= 3 || has_table(&part->toml, PLUGIN_V3)));
         old = old || has_old_registry(part);
         new = new || has_table(&part->toml, PLUGIN_V3);
     }
