@@ -88,9 +88,10 @@ static void check_fix(const char *text, size_t len, bool change_default)
     ocv_buffer_init(&twice, OCV_LINT_INDEX_MAX);
     ocv_buffer_init(&moved, OCV_LINT_INDEX_MAX);
     ocv_buffer_init(&again, OCV_LINT_INDEX_MAX);
-    if (ocv_lint_fix(text, len, change_default, &once, &changes, &moved, NULL) == OCV_OK &&
+    if (ocv_lint_fix(text, len, change_default, &once, &changes, NULL, &moved, NULL) == OCV_OK &&
         changes) {
-        if (ocv_lint_fix(once.data, once.len, change_default, &twice, &more, &again, NULL) < 0 ||
+        if (ocv_lint_fix(once.data, once.len, change_default, &twice, &more, NULL, &again, NULL) <
+                0 ||
             more)
             __builtin_trap();
         if (change_default && again.len)
