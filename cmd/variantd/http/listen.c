@@ -126,8 +126,11 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
 void listen_hold(int fd)
 {
     int none = 0;
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &none, sizeof(none));
-    shutdown(fd, SHUT_RD); /* a port that accepts without being served would make clients wait */
+    /* A port that accepts without being served would make clients wait. Not shutdown(2): of a socket
+     * that does not listen, all that it accepts later would be shut down, too. */
+    (void)connect(fd, &nobody, sizeof(nobody));
 }
 
 /* The first port that any user may bind to. */

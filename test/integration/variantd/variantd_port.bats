@@ -64,6 +64,7 @@ restart_busily()
     before=$(grep -c '^ready' "$STATE/log/node")
     curl --silent --fail --max-time 10 --output "$BATS_TEST_TMPDIR/body" -H 'Connection: close' "http://127.0.0.1:$1/v2/"
     exec {idle}<>"/dev/tcp/127.0.0.1/$1"
+    sleep 0.1 # it is accepted before it has asked anything
     printf 'GET /v2/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' >&"$idle"
     read -r <&"$idle"
     [ -z "${3:-}" ] || echo 'polcy: [' >"$2"
