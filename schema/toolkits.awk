@@ -27,6 +27,7 @@ function property(line) {
     device = part[2]
 }
 /^minor_from: / { from = $2 }
+/^zstd_from: [0-9]+\.[0-9]+$/ { zstd = $2 }
 /^minor_label: / { label = $2 }
 /^tested: / {
     property($0)
@@ -49,7 +50,7 @@ function property(line) {
 }
 
 END {
-    if (failed || n == 0 || feature == "" || device == "" || tested == "" || from !~ /^[0-9]+$/)
+    if (failed || n == 0 || feature == "" || device == "" || tested == "" || from !~ /^[0-9]+$/ || zstd == "")
         exit 1
     print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/toolkits.yaml by schema/toolkits.awk. */"
@@ -60,6 +61,7 @@ END {
     print "#define OCV_TOOLKIT_VERSION \"" feature "\""
     print "#define OCV_TOOLKIT_DEVICE \"" device "\""
     print "#define OCV_TOOLKIT_MINOR_FROM " from
+    print "#define OCV_TOOLKIT_ZSTD \"" zstd "\""
     print "#define OCV_TOOLKIT_MINOR_LABEL \"" label "\""
     print "#define OCV_TESTED_NAMESPACE \"" tested_namespace "\""
     print "#define OCV_TESTED_VERSION \"" tested "\""

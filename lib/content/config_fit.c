@@ -162,10 +162,16 @@ static void report_cuda(const struct condition_check *j, const char *least,
     }
     out->fit = OCV_CONFIG_WARNING;
     bool compat = has_no_compat(j->gpu) && lists_branches(j->r);
+    bool unread = ocv_version_compare(j->host->cuda, OCV_TOOLKIT_ZSTD) < 0 &&
+                  have == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) &&
+                  ocv_version_compare(least, OCV_TOOLKIT_ZSTD) > 0;
     int n = snprintf(out->reason, sizeof(out->reason),
                      "this image is built for CUDA %s; driver %s has %s, and runs it by CUDA "
-                     "minor-version compatibility, without what is newer",
-                     least, driver, j->host->cuda);
+                     "minor-version compatibility, without what is newer%s",
+                     least, driver, j->host->cuda,
+                     unread ? "; not code that is compressed with zstd, which drivers read from "
+                              "CUDA " OCV_TOOLKIT_ZSTD " on"
+                            : "");
     if (compat && n > 0 && (size_t)n < sizeof(out->reason))
         snprintf(out->reason + n, sizeof(out->reason) - (size_t)n, NO_COMPAT,
                  j->gpu->name ? j->gpu->name : "this GPU");

@@ -36,6 +36,8 @@ enum ocv_content_fact {
     OCV_CONTENT_CUDA_EMPTY,  /**< machine code of an SM without a function: "75". Compilers write it
                                   for sources that have none, for an SM of their own choice */
     OCV_CONTENT_TOOLKIT,     /**< the CUDA toolkit that wrote a cubin: "13.0" */
+    OCV_CONTENT_CUDA_ZSTD,   /**< code for an SM that is compressed with zstd, which drivers read
+                                  from CUDA 12.4 on: "90" */
     OCV_CONTENT_HIP_CODE,    /**< machine code of a GPU of AMD: "gfx942:sramecc+:xnack-" */
     OCV_CONTENT_SYCL_CODE,   /**< the target of SYCL code: "spir64_gen" */
     OCV_CONTENT_HWCAPS,      /**< a directory of glibc-hwcaps: "x86-64-v3" */

@@ -230,6 +230,16 @@ static void raise_highest(struct ocv_content_highest *highest, const char *value
         *highest = (struct ocv_content_highest){value, path};
 }
 
+/* Does the loader open such a file only where the processor has what it needs? */
+static bool is_optional(const char *path)
+{
+    static const char *const directories[] = {"glibc-hwcaps/", "/haswell/", "/avx512_1/"};
+    for (size_t i = 0; i < COUNT(directories); i++)
+        if (strstr(path, directories[i]))
+            return true;
+    return false;
+}
+
 static int read_file(struct ocv_content_derived *out, const struct ocv_content_file *file,
                      struct ocv_error *err)
 {
@@ -245,7 +255,7 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
             status = add_needs(out, it->value, file->path, err);
         else if (it->fact == OCV_CONTENT_MACHINE)
             status = ocv_content_facts_add(&out->machines, it->fact, it->value, it->bytes, 1, err);
-        else if (it->fact == OCV_CONTENT_X86_LEVEL)
+        else if (it->fact == OCV_CONTENT_X86_LEVEL && !is_optional(file->path))
             raise_highest(&out->level, it->value, file->path);
         else if (it->fact == OCV_CONTENT_GLIBC)
             raise_highest(&out->glibc, it->value, file->path);
@@ -255,6 +265,8 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
             raise_highest(&out->ptx, it->value, file->path);
         else if (it->fact == OCV_CONTENT_TOOLKIT)
             raise_highest(&out->cubin, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_CUDA_ZSTD)
+            raise_highest(&out->zstd, it->value, file->path);
     }
     return status;
 }

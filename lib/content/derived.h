@@ -48,6 +48,8 @@ struct ocv_content_derived {
     size_t n_base;
     char label[48]; /**< a label to begin with, or empty */
     struct ocv_content_highest level, glibc, glibcxx, ptx, cubin;
+    /** Code that is compressed with zstd, which drivers read from CUDA 12.4 on. */
+    struct ocv_content_highest zstd;
     /** The latest CUDA toolkit that the highest version of PTX or the note of a cubin (`cubin`)
      * tells of, or NULL. */
     const char *toolkit;
@@ -82,7 +84,8 @@ struct ocv_content_told {
  * major version (Minor Version Compatibility), PTX of a newer toolkit does not: where all proposed
  * devices run machine code, the toolkit and the major's first version are proposed, 12.8 and 12.0;
  * where none does, the toolkit alone; where some do, the toolkit, and a second entry (`base`) for
- * these with the first version. */
+ * these with the first version. Of CUDA 12 the first version is 12.4 where some of the code is
+ * compressed with zstd. */
 int ocv_content_derive(const struct ocv_content_report *report, const struct ocv_content_told *told,
                        struct ocv_content_derived *out, struct ocv_error *err);
 void ocv_content_derived_free(struct ocv_content_derived *derived);

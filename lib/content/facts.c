@@ -21,6 +21,7 @@ static const char *const names[OCV_CONTENT_FACTS] = {
     [OCV_CONTENT_CUDA_COMPAT] = "cuda-compat",
     [OCV_CONTENT_CUDA_EMPTY] = "cuda-empty",
     [OCV_CONTENT_TOOLKIT] = "toolkit",
+    [OCV_CONTENT_CUDA_ZSTD] = "cuda-zstd",
     [OCV_CONTENT_HIP_CODE] = "hip-code",
     [OCV_CONTENT_SYCL_CODE] = "sycl-code",
     [OCV_CONTENT_HWCAPS] = "hwcaps",

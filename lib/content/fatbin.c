@@ -22,7 +22,7 @@
 #define SM_ALONE_MIN 90u /* from which on there is code for one SM alone */
 
 enum entry_kind { ENTRY_PTX = 1, ENTRY_CUBIN = 2, ENTRY_IR = 8 };
-enum entry_flag { FLAG_ARCH_ONLY = 0x100000, FLAG_FAMILY = 0x200000 };
+enum entry_flag { FLAG_ZSTD = 0x8000, FLAG_ARCH_ONLY = 0x100000, FLAG_FAMILY = 0x200000 };
 
 int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err)
 {
@@ -69,6 +69,11 @@ static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int
              flags & FLAG_ARCH_ONLY ? "a"
              : flags & FLAG_FAMILY  ? "f"
                                     : "");
+    if (flags & FLAG_ZSTD) {
+        int status = ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err);
+        if (status < 0)
+            return status;
+    }
     if (kind == ENTRY_CUBIN)
         return ocv_content_sight(r, r->container,
                                  inflated <= CUBIN_EMPTY_MAX ? OCV_CONTENT_CUDA_EMPTY

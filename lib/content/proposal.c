@@ -18,7 +18,7 @@ struct cuda_claim {
     const struct ocv_content_report *report;
     size_t machine, compiled; /* devices that run machine code of every file; others */
     char built[32];           /* "12.8", or "12" where the minor version is not known */
-    char first[32];           /* "12.0"; empty: no driver but those that know `built` */
+    char first[32];           /* "12.0", "12.4"; empty: no driver but those that know `built` */
     bool apart;               /* the devices with machine code are an entry of their own */
 };
 
@@ -175,8 +175,13 @@ static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *to
                         : *major && c->compiled && same_major(ptx, major) ? ptx
                                                                           : major;
     unsigned long number = strtoul(built, NULL, 10);
-    snprintf(c->built, sizeof(c->built), "%s", built);
     snprintf(c->first, sizeof(c->first), "%lu.0", number);
+    if (out->zstd.value && number == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10)) {
+        snprintf(c->first, sizeof(c->first), OCV_TOOLKIT_ZSTD);
+        if (ocv_version_compare(built, c->first) < 0)
+            built = c->first; /* of 12 the minor version was not known */
+    }
+    snprintf(c->built, sizeof(c->built), "%s", built);
     bool older = number >= OCV_TOOLKIT_MINOR_FROM && ocv_version_compare(c->built, c->first) > 0;
     bool compiles = !c->compiled || (ptx && ocv_version_compare(ptx, c->first) <= 0);
     c->apart = older && !compiles && c->machine;

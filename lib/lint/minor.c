@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Versions that are compatible within their major: an entry names the one that its image was built
- * with and the first of the same major, from which on it runs. */
+ * with and the first of the same major, from which on it runs; or, where its code is compressed
+ * with zstd, the first one whose drivers read that. */
 #include "lib/lint/lint_internal.h"
 
 #include "gen/toolkits.h"
@@ -11,12 +12,16 @@
 
 #define FEATURE OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION
 
-/* "12.0" for "12.9"; false for a major that comes before the promise. */
-static bool first_of(const char *version, char out[32])
+/* Is `base` "12.0", or "12.4", for a `version` of "12.9"? No major before the promise has one. */
+static bool is_base(const char *base, const char *version)
 {
+    char first[32];
     long major = strtol(version, NULL, 10);
-    snprintf(out, 32, "%ld.0", major);
-    return major >= OCV_TOOLKIT_MINOR_FROM;
+    snprintf(first, sizeof(first), "%ld.0", major);
+    return major >= OCV_TOOLKIT_MINOR_FROM &&
+           (!strcmp(base, first) ||
+            (!strcmp(base, OCV_TOOLKIT_ZSTD) && strtol(base, NULL, 10) == major &&
+             ocv_version_compare(version, base) > 0));
 }
 
 /* The values of the feature; at most two are of interest. */
@@ -39,11 +44,10 @@ const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_en
                                 const char *feature)
 {
     const char *found[2];
-    char first[32];
     if (strcmp(feature, FEATURE) != 0 || count_values(lint, entry, feature, found) != 2)
         return NULL;
     for (size_t i = 0; i < 2; i++)
-        if (first_of(found[i], first) && strcmp(found[!i], first) == 0)
+        if (is_base(found[!i], found[i]))
             return found[i];
     return NULL;
 }
@@ -52,7 +56,6 @@ const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_en
                                 const char *feature)
 {
     const char *found[2], *other[2], *pair = ocv_lint_minor_pair(lint, entry, feature);
-    char first[32];
     if (pair || strcmp(feature, FEATURE) != 0 || count_values(lint, entry, feature, found) != 1)
         return pair;
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
@@ -60,7 +63,7 @@ const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_en
         if (twin == entry || strcmp(twin->digest, entry->digest) != 0)
             continue;
         if (count_values(lint, twin, feature, other) == 1 && strcmp(other[0], found[0]) != 0 &&
-            first_of(other[0], first) && strcmp(found[0], first) == 0)
+            is_base(found[0], other[0]))
             return other[0];
     }
     return NULL;

@@ -8,10 +8,13 @@ import sys
 import zlib
 
 
-def entry(kind, arch, flags=0, body=64, version=(0, 0), inflated=4096):
+LZ4, ZSTD = 0x2000, 0x8000
+
+
+def entry(kind, arch, flags=0, body=64, version=(0, 0), inflated=4096, compressed=LZ4):
     """An entry of a fat binary; the body is noise, which is said to be compressed."""
     head = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, body, 0, 0, version[1], version[0], arch,
-                       0, 0, flags | 0x2000, 0, inflated)
+                       0, 0, flags | compressed, 0, inflated)
     return head[:64].ljust(64, b"\0") + b"\xa5" * body
 
 
@@ -108,6 +111,8 @@ def main(directory):
         "hip-compressed.so": elf(62, [(".hip_fatbin", ccob(2, 1, hip, zstd_raw(hip)))]),
         "sycl.so": elf(62, [("__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen", b"x" * 40)]),
         "compat.so": elf(183, [(".note.cuda.fwd_compatibility", b"{}")], soname="libcuda.so.1"),
+        "zstd.so": elf(62, [(".nv_fatbin", container(entry(2, 80, compressed=ZSTD), entry(2, 90)))],
+                       ["libcudart.so.12"]),
         "empty.so": elf(62, [(".nv_fatbin", container(entry(2, 75, inflated=1464), entry(2, 52, inflated=872)))]),
         "cuda.fatbin": cuda + container(entry(8, 90)),
         "sm_90a.cubin": device_elf(190, b"\0-arch sm_90a -m 64\0", 0x06005A04, 8),

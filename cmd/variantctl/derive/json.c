@@ -77,7 +77,7 @@ json_t *derive_format_json(const struct derive_result *result)
                             json_integer(d->machines.list[i].count));
     derive_words(result, add_words, words);
     return json_pack("{s:s, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:b, s:o, "
-                     "s:o, s:s*, s:o*}",
+                     "s:o, s:s*, s:o*, s:o*}",
                      "name", result->name, "files", (json_int_t)result->content.report.members,
                      "bytes", (json_int_t)result->content.report.bytes, "properties", properties,
                      "label", d->label, "targets", targets_json(result), "needs", needs_json(d),
@@ -85,5 +85,6 @@ json_t *derive_format_json(const struct derive_result *result)
                      highest_json(&d->glibc), "glibcxx", highest_json(&d->glibcxx), "ptx",
                      highest_json(&d->ptx), "toolkit", d->toolkit, "mixed", d->mixed, "says", words,
                      "not_looked_at", unseen_json(result), "attached",
-                     result->attached[0] ? result->attached : NULL, "properties_minor", base);
+                     result->attached[0] ? result->attached : NULL, "properties_minor", base,
+                     "zstd", d->zstd.value ? highest_json(&d->zstd) : NULL);
 }

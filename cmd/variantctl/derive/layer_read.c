@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define CHUNK ((size_t)256 << 10)
+/* Reports before the second version do not say which code is compressed with zstd. */
+#define KIND "content-2"
 
 /* State of feeding a layer to the scanner. */
 struct layer_feed {
@@ -105,7 +107,7 @@ int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
 {
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_CONTENT_REPORT_MAX);
-    if (digest_cache_read("content", layer->digest, &bytes) &&
+    if (digest_cache_read(KIND, layer->digest, &bytes) &&
         parse_report(reader, &bytes, out, NULL) >= 0) {
         cli_log(reader->cli, "layer %s: read before", layer->digest);
         return OCV_OK;
@@ -115,6 +117,6 @@ int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
     if (status >= 0)
         status = parse_report(reader, &bytes, out, err);
     if (status >= 0)
-        digest_cache_write("content", layer->digest, &bytes);
+        digest_cache_write(KIND, layer->digest, &bytes);
     return status < 0 ? ocv_error_prefix(err, "layer %s", layer->digest) : OCV_OK;
 }

@@ -108,6 +108,12 @@ static void put_needs(struct text *t, const struct derive_result *result)
                  d->toolkit ? ", written by CUDA " : "", d->toolkit ? d->toolkit : "",
                  shown_text(t, d->ptx.path));
     put_highest(t, "CUDA toolkit", &d->cubin);
+    if (d->zstd.value)
+        put_line(
+            t,
+            "  code that is compressed with zstd, which drivers read from CUDA " OCV_TOOLKIT_ZSTD
+            " on  (%s)\n",
+            shown_text(t, d->zstd.path));
 }
 
 static void put_slim(struct text *t, const struct derive_result *result)

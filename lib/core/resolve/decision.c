@@ -3,6 +3,7 @@
 #include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/hints.h"
+#include "gen/toolkits.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
@@ -319,8 +320,50 @@ static int hint_need(const char *driver, const struct hint_entry *all, const cha
                              needs);
 }
 
-/* From schema/hints.yaml. The entry's values are alternatives, so the first one with a known remedy
- * is used. Without one, name what the probe reported as missing. */
+/* Does the entry ask for this version for its code's sake: the first whose drivers read zstd, of an
+ * image that was built with a newer one? */
+static bool is_for_zstd(const struct ocv_decision *d, const struct ocv_entry *entry,
+                        struct ocv_property p)
+{
+    if (strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) != 0 || strcmp(p.feature, OCV_TOOLKIT_VERSION) != 0 ||
+        strcmp(p.value, OCV_TOOLKIT_ZSTD) != 0)
+        return false;
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        struct ocv_property other = ocv_index_property(d->index, entry->properties[i]);
+        if (strcmp(other.ns, p.ns) == 0 && strcmp(other.feature, p.feature) == 0 &&
+            strtoul(other.value, NULL, 10) == strtoul(p.value, NULL, 10) &&
+            is_newer(other.value, p.value))
+            return true;
+    }
+    return false;
+}
+
+/* Of the entry's values of the slot's feature, which are alternatives, the first one with a known
+ * remedy, and of a driver's versions the oldest. */
+static const struct hint_entry *find_remedy(const struct ocv_decision *d,
+                                            const struct ocv_rejection *r,
+                                            const struct ocv_slot *slot,
+                                            const struct hint_entry **all, struct ocv_property *out)
+{
+    const struct hint_entry *found = NULL;
+    *all = NULL;
+    for (size_t i = 0; i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] != slot)
+            continue;
+        struct ocv_property p = ocv_index_property(d->index, id);
+        const struct hint_entry *one = hint_entry(p, p.value);
+        *all = hint_entry(p, "*");
+        bool versions = *all && (*all)->by && !strcmp((*all)->by, "driver");
+        if ((one || *all) && (!found || (versions && is_newer(out->value, p.value)))) {
+            found = one ? one : *all;
+            *out = p;
+        }
+    }
+    return found;
+}
+
+/* From schema/hints.yaml. Without a remedy, name what the probe reported as missing. */
 static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *r,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -328,18 +371,21 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     const char *best = have && have->n_values ? have->values[0] : NULL;
     const char *error = recorded_value(d->profile, r->ns, "error");
-    for (size_t i = 0; slot && (best || !error) && i < r->entry->n_properties; i++) {
-        uint32_t id = r->entry->properties[i];
-        if (&d->host.slots[d->host.slot_of[id]] != slot)
-            continue;
-        struct ocv_property p = ocv_index_property(d->index, id);
-        const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
-        if (!best && all && !device_count(d->profile, r->ns) &&
-            (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
-            return OCV_OK; /* nothing that is installed helps a host that has no such device */
-        if (one || all)
-            return hint_need(recorded_value(d->profile, r->ns, "driver"), all,
-                             one ? one->needs : all->needs, p.value, best, out, err);
+    const struct hint_entry *all = NULL, *found = NULL;
+    struct ocv_property p = {0};
+    if (slot && (best || !error))
+        found = find_remedy(d, r, slot, &all, &p);
+    if (found && !best && all && !device_count(d->profile, r->ns) &&
+        (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
+        return OCV_OK; /* nothing that is installed helps a host that has no such device */
+    if (found) {
+        int status = hint_need(recorded_value(d->profile, r->ns, "driver"), all, found->needs,
+                               p.value, best, out, err);
+        if (status == OCV_OK && is_for_zstd(d, r->entry, p))
+            status = ocv_buffer_printf(out, err,
+                                       "; its code is compressed in a way that older drivers "
+                                       "cannot read");
+        return status;
     }
     return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
 }

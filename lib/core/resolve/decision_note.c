@@ -62,7 +62,15 @@ static bool built_with(const struct ocv_decision *d, const struct ocv_entry *ent
     return true;
 }
 
-/* Does the host have of the entry's versions only the first of a major? */
+/* The version from which on machine code of its major runs. */
+static bool is_base(struct version v)
+{
+    struct version zstd;
+    return v.major > 0 && (v.minor == 0 || (read_number(OCV_TOOLKIT_ZSTD, &zstd) &&
+                                            v.major == zstd.major && v.minor == zstd.minor));
+}
+
+/* Does the host have of the entry's versions only the base of a major? */
 static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entry *entry,
                              struct version *base, const struct ocv_slot **slot)
 {
@@ -77,7 +85,7 @@ static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entr
         *slot = &d->host.slots[d->host.slot_of[id]];
     }
     *base = best;
-    return best.major > 0 && best.minor == 0;
+    return is_base(best);
 }
 
 /* The newest version that the host has. */

@@ -36,6 +36,10 @@ static const struct {
     /* within the major: machine code runs */
     {"NVIDIA_REQUIRE_CUDA=cuda>=12.8", "535.161.08", "12.2", H100, "90_real", OCV_CONFIG_WARNING,
      "this image is built for CUDA 12.8; driver 535.161.08 has 12.2, and runs it by CUDA "
+     "minor-version compatibility, without what is newer; not code that is compressed with zstd, "
+     "which drivers read from CUDA 12.4 on"},
+    {"NVIDIA_REQUIRE_CUDA=cuda>=12.8", "550.54.14", "12.4", H100, "90_real", OCV_CONFIG_WARNING,
+     "this image is built for CUDA 12.8; driver 550.54.14 has 12.4, and runs it by CUDA "
      "minor-version compatibility, without what is newer"},
     {CUDA_12_4, "535.161.08", "12.2", RTX, "89_real", OCV_CONFIG_WARNING,
      "this image is built for CUDA 12.4; driver 535.161.08 has 12.2, and runs it by CUDA "

@@ -10,6 +10,8 @@ static const struct {
                 "soname libtest.so.1 0;glibc 2.34 0;glibcxx 3.4.30 0;cuda-code 80 256;"
                 "cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;ptx-version 8.7 0;"},
     {"empty.so", "machine amd64 4584;cuda-empty 52 128;cuda-empty 75 128;"},
+    {"zstd.so", "machine amd64 4584;needed libcudart.so.12 0;cuda-code 80 128;cuda-code 90 128;"
+                "cuda-zstd 80 0;"},
     {"elsewhere.so", "machine amd64 4904;needed libc.so.6 0;"
                      "not-looked-at device code outside of the sections for it 0;"},
     {"hip.so", "machine amd64 5288;needed libamdhip64.so.7 0;hip-code gfx90a 256;"

@@ -241,6 +241,16 @@ static const struct drivers {
     {CODE("80") "," CODE("90") "," CUDART("12"), CODE("80") "," PTX("90", "8.7"), "12.8", NULL,
      SM "80_real;" SM "90_real;" FROM "12.8;", SM "80_real;" FROM "12.0;"},
     {PTX("80", "8.7") "," CUDART("12"), CODE("80"), "12.8", NULL, SM "80_real;" FROM "12.8;", ""},
+    /* code that is compressed with zstd: not on drivers before 12.4, whatever the rest is */
+    {CODE("80") "," FACT("cuda-zstd", "80") "," CUDART("12"), CODE("80"), "12.8", NULL,
+     SM "80_real;" FROM "12.8;" FROM "12.4;", ""},
+    {CODE("80") "," PTX("90", "8.7") "," CUDART("12"),
+     CODE("80") "," PTX("90", "8.7") "," FACT("cuda-zstd", "90"), "12.8", NULL,
+     SM "80_real;" SM "90_virtual;" FROM "12.8;", SM "80_real;" FROM "12.4;"},
+    {CODE("80") "," FACT("cuda-zstd", "80") "," CUDART("12"), CODE("80"), NULL, NULL,
+     SM "80_real;" FROM "12.4;", ""},
+    {CODE("80") "," FACT("cuda-zstd", "80") "," CUDART("13"), CODE("80"), "13.0", NULL,
+     SM "80_real;" FROM "13.0;", ""},
     /* PTX alone */
     {PTX("80", "8.7") "," CUDART("12"), PTX("80", "8.7"), "12.8", NULL,
      SM "80_virtual;" FROM "12.8;", ""},

@@ -264,6 +264,13 @@ static const struct {
     {"'driver':'470.1','features':[{'name':'cuda_version_lower_bound','values':['11.4']}]",
      "nvidia :: cuda_version_lower_bound :: 12.9, nvidia :: cuda_version_lower_bound :: 12.0",
      "driver 470.1 supports CUDA up to 11.4; this needs 12.0: driver 525 or newer"},
+    {"'driver':'535.1','features':[{'name':'cuda_version_lower_bound','values':['12.2']}]",
+     "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: cuda_version_lower_bound :: 12.4",
+     "driver 535.1 supports CUDA up to 12.2; this needs 12.4: driver 550 or newer; its code is "
+     "compressed in a way that older drivers cannot read"},
+    {"'driver':'535.1','features':[{'name':'cuda_version_lower_bound','values':['12.2']}]",
+     "nvidia :: cuda_version_lower_bound :: 12.4",
+     "driver 535.1 supports CUDA up to 12.2; this needs 12.4: driver 550 or newer"},
     {"'driver':'570.1','features':[{'name':'cuda_version_lower_bound','values':['12.9']}]",
      "nvidia :: cuda_version_lower_bound :: 12.8",
      "the host's list has 12.9 and not 12.8: it should have each version that runs, down to the "
@@ -338,6 +345,9 @@ static const struct {
     {CUDA("12.0") ", " CUDA("12.6"), NULL, ""},
     {CUDA("12.0"), NULL, ""},
     {CUDA("12.6") ", " CUDA("12.9"), NULL, ""}, /* not the first of a major */
+    /* the first whose drivers read what is compressed with zstd */
+    {CUDA("12.4") ", " CUDA("12.9"), NULL,
+     BY_MINOR "12.9, this driver has 12.8; driver 575 or newer runs it natively"},
     {CUDA("12.0") ", " CUDA("13.0"), NULL, ""},
     {CUDA("12.9"), NULL, ""}, /* does not fit */
     {"nvidia :: sm_arch :: 90_real", NULL, ""},
@@ -354,7 +364,7 @@ START_TEST(test_notes)
     char *text =
         quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
                "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
-               "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.0']},"
+               "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.4','12.0']},"
                "{'name':'sm_arch','values':['90_real']}]},{'namespace':'amd',"
                "'features':[{'name':'rocm_user_space','values':['7.14','7.2','10.0']}]}]}");
     ocv_auto(ocv_profile) p = parse_profile(text);

@@ -72,12 +72,21 @@ START_TEST(minor_versions)
     "linux/amd64/x-" label " " label " " LOWER a ", " LOWER b ", nvidia :: sm_arch :: 90_real\n"
     expect(PAIR("a", "12.9", "12.0"), "OCV210", NULL);
     expect(PAIR("a", "11.8", "11.0"), "OCV210", NULL);
+    expect(PAIR("a", "12.9", "12.4"), "OCV210", NULL); /* compressed with zstd */
+    expect(PAIR("a", "12.4", "12.0"), "OCV210", NULL);
+    expect(PAIR("a", "13.0", "12.4"), "OCV210", "2 values");
     expect(PAIR("a", "10.2", "10.0"), "OCV210", "2 values"); /* before the promise */
     expect(PAIR("a", "12.9", "12.1"), "OCV210", "2 values");
     expect(PAIR("a", "13.0", "12.0"), "OCV210", "2 values");
     expect(PAIR("a", "12.9, " LOWER "12.8", "12.0"), "OCV210", "3 values");
     expect("linux/amd64/x-a a x86_64 :: level :: v2, x86_64 :: level :: v3\n", "OCV210",
            "2 values");
+#define ZSTD "  code opt/k.so cuda-code 90\n  code opt/k.so cuda-zstd 90\n"
+    expect(PAIR("a", "12.8", "12.0") ZSTD, "OCV701",
+           "12.0 is claimed, but its files are built for CUDA 12.4");
+    expect(PAIR("a", "12.8", "12.4") ZSTD, "OCV701", NULL);
+    expect(PAIR("a", "12.8", "12.0") "  code opt/k.so cuda-code 90\n", "OCV701", NULL);
+#undef ZSTD
     /* where all that is left is the label, it must choose the older build */
     expect(PAIR("cuda12.6", "12.6", "12.0") PAIR("cuda12.9", "12.9", "12.0"), "OCV120", NULL);
     expect(PAIR("cuda12.10", "12.10", "12.0") PAIR("cuda12.6", "12.6", "12.0"), "OCV120",
