@@ -114,6 +114,7 @@ static const struct ocv_tag_cuda *table_of(const struct ocv_tag *tag, const char
 struct claim {
     const struct ocv_tag *tag;
     const struct ocv_tag_cuda *table; /* NULL: none of the family's applies */
+    struct ocv_tag_cuda own;          /* the table of a tag that names its devices itself */
     const char *order;                /* a property more, or NULL */
     const char *made;                 /* what the toolkit makes; NULL: that bounds nothing */
 };
@@ -189,9 +190,11 @@ static size_t count_ptx(const struct ocv_tag_cuda *table)
 /* A tag that names devices itself is believed; else the table bounds them, else the toolkit. */
 static void find_devices(struct claim *c, unsigned major, unsigned minor, bool open)
 {
-    static const struct ocv_tag_cuda strict = {.any_sm = true}, runs = {.minor = true};
+    if (c->table)
+        c->own = (struct ocv_tag_cuda){.minor = c->table->minor, .from = c->table->from};
+    c->own.any_sm = true;
     if (names_devices(c->tag))
-        c->table = c->table && c->table->minor ? &runs : &strict;
+        c->table = &c->own;
     else if (!c->table || (!c->table->any_sm && !c->table->n_sm_arch))
         c->made = toolkit_list(major, minor, open);
 }
@@ -214,7 +217,13 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     if (nomem)
         return ocv_error_nomem(err);
     snprintf(first, sizeof(first), "%u.0", major);
-    bool runs = c.table && c.table->minor && minor > 0 && major >= OCV_TOOLKIT_MINOR_FROM;
+    if (c.table && c.table->from && strtoul(c.table->from, NULL, 10) == major) {
+        snprintf(first, sizeof(first), "%s", c.table->from);
+        if (ocv_tag_version_compare(toolkit, first) < 0)
+            snprintf(toolkit, sizeof(toolkit), "%s", first);
+    }
+    bool runs = c.table && c.table->minor && major >= OCV_TOOLKIT_MINOR_FROM &&
+                ocv_tag_version_compare(toolkit, first) > 0;
     size_t ptx = runs ? count_ptx(c.table) : 0;
     int status = write_claim(&c, toolkit, runs && !ptx ? first : NULL, false, all, err);
     if (status == OCV_OK && ptx && ptx < c.table->n_sm_arch)

@@ -43,7 +43,10 @@ static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map
 {
     const struct ocv_yaml *sm_arch = ocv_yaml_get(map, "sm_arch");
     out->platform = ocv_yaml_text(map, "platform");
-    out->minor = ocv_yaml_flag(map, "minor");
+    out->from = ocv_yaml_text(map, "minor");
+    out->minor = out->from && strcmp(out->from, "false") != 0;
+    if (!out->minor || strcmp(out->from, "true") == 0)
+        out->from = NULL;
     out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
     int status = read_pattern(r, map, "toolkit", &out->toolkit);
     if (status == OCV_OK)

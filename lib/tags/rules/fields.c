@@ -39,6 +39,16 @@ static bool is_sm_arch(const char *text)
     return strcmp(rest, "_real") == 0;
 }
 
+/* "12.4": the driver's version from which on machine code runs. */
+static bool is_minor(const char *text)
+{
+    size_t major = strspn(text, "0123456789");
+    const char *minor = text + major + (text[major] == '.');
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 ||
+           (major > 0 && major < 3 && minor > text + major && *minor &&
+            strspn(minor, "0123456789") == strlen(minor) && strlen(minor) < 3);
+}
+
 /* Would the template be a property if what it captures were plain? */
 static int check_property(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)
 {
@@ -174,9 +184,11 @@ static const struct ocv_yaml_rule sm_archs = {.takes = OCV_TAKES_TEXT | OCV_TAKE
                                               .max = OCV_TAG_SM_MAX,
                                               .item = &sm_arch};
 static const struct ocv_yaml_rule architecture = {TEXT, .check = check_architecture};
+static const struct ocv_yaml_rule minor = {
+    TEXT, .wanted = "true, false, or the driver's CUDA version (\"12.4\")", .good = is_minor};
 static const struct ocv_yaml_key cuda_keys[] = {
     {"toolkit", &text, false},     {"where", &where, false}, {"platform", &architecture, false},
-    {"sm_arch", &sm_archs, false}, {"minor", &flag, false},  {"note", &note, false}};
+    {"sm_arch", &sm_archs, false}, {"minor", &minor, false}, {"note", &note, false}};
 static const struct ocv_yaml_table cuda_table = {"a table", OCV_YAML_KEYS(cuda_keys)};
 static const struct ocv_yaml_rule cuda = {.takes = OCV_TAKES_MAP, .table = &cuda_table};
 static const char *const cuda_words[] = {"minor", "strict", NULL};

@@ -147,6 +147,9 @@ static const char *tag_of(const struct ocv_tag_plan *plan, const struct ocv_entr
 #define TORCH29                                                                             \
     "pytorch/pytorch:2.9.1", "2.9.1-cuda12.6-cudnn9-runtime 2.9.1-cuda12.8-cudnn9-runtime " \
                              "2.9.1-cuda13.0-cudnn9-runtime"
+#define TORCH211                                                \
+    "pytorch/pytorch:2.11.0", "2.11.0-cuda12.8-cudnn9-runtime " \
+                              "2.11.0-cuda13.0-cudnn9-runtime"
 #define VLLM "vllm/vllm-openai:v0.14.1", "v0.14.1 v0.14.1-cu126"
 #define SGLANG "lmsysorg/sglang:v0.5.15", "v0.5.15 v0.5.15-cu129"
 #define LLAMA "ghcr.io/ggml-org/llama.cpp:server", "server server-cuda12"
@@ -193,6 +196,9 @@ static const struct {
     /* machine code for some devices, PTX for the others */
     {LLAMA, "12.6", 86, "server-cuda12"},
     {LLAMA, "12.6", 89, "server-cuda12"},
+    {LLAMA, "12.4", 86, "server-cuda12"},
+    {LLAMA, "12.3", 86, "server"}, /* compressed with zstd */
+    {LLAMA, "12.2", 89, "server"},
     {LLAMA, "12.6", 80, "server"},
     {LLAMA, "12.6", 90, "server"},
     {LLAMA, "12.8", 80, "server-cuda12"},
@@ -214,6 +220,22 @@ static const struct {
     {"rayproject/ray:2.49.2", "2.49.2-cpu 2.49.2-cu130", "13.0", 70, "2.49.2-cpu"},
     {"tensorflow/tensorflow:2.18.0", "2.18.0 2.18.0-gpu", "12.8", 120, "2.18.0-gpu"},
     {"tensorflow/tensorflow:2.18.0", "2.18.0 2.18.0-gpu", "12.4", 90, "2.18.0"},
+    {"tensorflow/tensorflow:2.18.0", "2.18.0 2.18.0-gpu", "12.2", 75, "2.18.0-gpu"},
+    /* torch's own lists, not the toolkit's */
+    {TORCH211, "12.2", 60, ""},
+    {TORCH211, "13.0", 70, ""},
+    {TORCH211, "12.2", 75, "2.11.0-cuda12.8-cudnn9-runtime"},
+    {"pytorch/pytorch:2.12.1", "2.12.1-cuda12.9-cudnn9-runtime 2.12.1-cuda13.0-cudnn9-runtime",
+     "13.0", 61, ""},
+    {"vllm/vllm-openai:v0.30.0", "v0.30.0-cu129 v0.30.0-cu130", "13.0", 70, ""},
+    {"vllm/vllm-openai:v0.30.0", "v0.30.0-cu129 v0.30.0-cu130", "12.9", 75, "v0.30.0-cu129"},
+    {"vllm/vllm-openai:v0.17.0", "v0.17.0-cu129 v0.17.0-cu130", "13.0", 70, "v0.17.0-cu129"},
+    /* compared with the chip when it starts */
+    {"ghcr.io/huggingface/text-embeddings-inference:1.9", "100-1.9 120-1.9", "13.0", 103, ""},
+    {"ghcr.io/huggingface/text-embeddings-inference:1.9", "100-1.9 120-1.9", "13.0", 100,
+     "100-1.9"},
+    {"ghcr.io/huggingface/text-embeddings-inference:1.9", "100-1.9 120-1.9", "13.0", 121,
+     "120-1.9"},
     {"ghcr.io/huggingface/text-generation-inference:3.3.4", "3.3.4 3.3.4-intel-cpu", "12.8", 100,
      "3.3.4"},
 };
@@ -309,7 +331,7 @@ START_TEST(test_twice)
     ck_assert(!needs(index, "server_cuda12", "cuda_version_lower_bound", "12.0"));
     ck_assert(needs(index, "server_cuda12", "sm_arch", "80_virtual"));
     ck_assert(needs(index, "server_cuda12", "sm_arch", "86_real"));
-    ck_assert(needs(index, "server_cuda12_minor", "cuda_version_lower_bound", "12.0"));
+    ck_assert(needs(index, "server_cuda12_minor", "cuda_version_lower_bound", "12.4"));
     ck_assert(!needs(index, "server_cuda12_minor", "cuda_version_lower_bound", "12.8"));
     ck_assert(!needs(index, "server_cuda12_minor", "sm_arch", "80_virtual"));
     ck_assert(needs(index, "server_cuda12_minor", "sm_arch", "86_real"));
