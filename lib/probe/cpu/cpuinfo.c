@@ -3,8 +3,10 @@
  * kernel lists a flag only where it is usable, so XCR0 needs no second look here. */
 #include "lib/probe/cpu/cpuinfo.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct span {
     const char *data;
@@ -122,10 +124,20 @@ static int intersect_flags(struct flags *have, struct span line, splitter split_
     return OCV_OK;
 }
 
+unsigned ocv_cpuinfo_power(const char *text, size_t len)
+{
+    static const char name[] = "POWER";
+    unsigned n = 0;
+    if (len < sizeof(name) || strncasecmp(text, name, sizeof(name) - 1) != 0)
+        return 0;
+    for (size_t i = sizeof(name) - 1; i < len && isdigit((unsigned char)text[i]) && n < 1000; i++)
+        n = n * 10 + (unsigned)(text[i] - '0');
+    return n;
+}
+
 /* What a line says of the architecture, first hit wins. Sources: the show_cpuinfo functions of
  * Linux (arch/.../kernel). Kernels for the ARM1176 write "CPU architecture: 7"; its name, which
- * stands before that line, says v6. POWER does not tell its endianness; from POWER8 on Linux runs
- * it little-endian. */
+ * stands before that line, says v6. Loongson's own kernels, before 5.19, have no "CPU Family". */
 static const struct {
     const char *key, *prefix, *architecture, *variant;
 } signs[] = {
@@ -138,12 +150,9 @@ static const struct {
     {"CPU architecture", "5", "arm", "v5"},
     {"vendor_id", "IBM/S390", "s390x", NULL},
     {"isa", "rv64", "riscv64", NULL},
-    {"cpu", "POWER8", "ppc64le", NULL},
-    {"cpu", "POWER9", "ppc64le", NULL},
-    {"cpu", "POWER10", "ppc64le", NULL},
-    {"cpu", "POWER11", "ppc64le", NULL},
-    {"cpu", "POWER", "ppc64", NULL},
     {"CPU Family", "Loongson-64bit", "loong64", NULL},
+    {"isa", "loongarch32 loongarch64", "loong64", NULL},
+    {"isa", "loongarch64", "loong64", NULL},
 };
 
 static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span value)
@@ -153,6 +162,10 @@ static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span 
             cpuinfo->architecture = signs[i].architecture;
             cpuinfo->variant = signs[i].variant;
         }
+    /* POWER does not tell its endianness; from POWER8 on Linux runs it little-endian */
+    unsigned power = span_equals(key, "cpu") ? ocv_cpuinfo_power(value.data, value.len) : 0;
+    if (!cpuinfo->architecture && power)
+        cpuinfo->architecture = power >= 8 ? "ppc64le" : "ppc64";
 }
 
 /* The state of the walk over the lines. */
@@ -187,7 +200,8 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct cpuinfo_scan *walk, con
     read_sign(cpuinfo, key, value);
     read_field(walk, key, value);
     walk->x86_32 |= span_equals(key, "fdiv_bug");
-    bool x86 = span_equals(key, "flags"), isa = span_equals(key, "isa");
+    bool x86 = span_equals(key, "flags");
+    bool isa = span_equals(key, "isa") && span_starts(value, "rv"); /* LoongArch has one, too */
     if (!x86 && !isa && !span_equals(key, "Features") && !span_equals(key, "features"))
         return OCV_OK;
     splitter split_line = isa ? split_isa : split_flags;

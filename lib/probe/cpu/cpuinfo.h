@@ -35,6 +35,10 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out,
 void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo);
 bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
 
+/** The generation in the value of POWER's "cpu" line: 11 of "Power11 (architected)", "POWER10" or
+ *  "power9", 0 if there is none. */
+unsigned ocv_cpuinfo_power(const char *text, size_t len);
+
 /* ---- RISC-V isa line (riscv_isa.c) ----------------------------------------------------------- */
 
 /** Walk over a line like "rv64imafdcv_zicbom_zba"; `g` counts as what it stands for. */

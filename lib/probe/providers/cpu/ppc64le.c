@@ -37,12 +37,7 @@ static const struct ocv_cpu_level levels[] = {
  * that is held to an older generation both name the older one. */
 static unsigned generation(const char *name)
 {
-    unsigned n = 0;
-    if (!name || (strncmp(name, "POWER", 5) != 0 && strncmp(name, "power", 5) != 0))
-        return 0;
-    for (name += 5; *name >= '0' && *name <= '9' && n < 1000; name++)
-        n = n * 10 + (unsigned)(*name - '0');
-    return n;
+    return name ? ocv_cpuinfo_power(name, strlen(name)) : 0;
 }
 
 /* /proc/cpuinfo has no flags, only the generation's name. */
