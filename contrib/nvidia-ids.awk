@@ -20,6 +20,21 @@ BEGIN {
           "GB202 120 GB203 120 GB205 120 GB206 120 GB207 120  GB20B 121", words, " +")
     for (i = 1; i in words; i += 2)
         capability[words[i]] = words[i + 1]
+    # Vera Rubin: kubevirt/kubevirt issue 19070; ascending
+    n_more = split("3041 307f", more)
+    for (i = 1; i <= n_more; i++)
+        more_sm[i] = 107
+}
+# an id that the list does not have yet, at its place
+function add(id, capability) {
+    while (n_more > told && more[told + 1] < id) {
+        ids[++n] = more[++told]
+        sm[n] = more_sm[told]
+    }
+    if (n_more > told && more[told + 1] == id)
+        told++
+    ids[++n] = id
+    sm[n] = capability
 }
 /^#[ \t]*Version:/ { version = $3 }
 /^[0-9a-f]/ { nvidia = $1 == "10de" }
@@ -30,10 +45,8 @@ BEGIN {
     sub(/(GLM|GL|GM|BM|M|S|b)$/, "", chip)
     if (!(chip in capability) && chip ~ /B$/) # a revision of the chip
         sub(/B$/, "", chip)
-    if (chip in capability) {
-        ids[++n] = $1
-        sm[n] = capability[chip]
-    }
+    if (chip in capability)
+        add($1, capability[chip])
 }
 END {
     print "/* SPDX-License-Identifier: GPL-3.0-or-later */"

@@ -28,6 +28,8 @@ function joined(line) {
     }
     if ($2 == "cpu")
         cpu[n_cpu++] = names[n - 1]
+    if ($2 == "gpu")
+        gpu[n_gpu++] = names[n - 1]
 }
 
 /^    documented: true/ { early[n - 1] = 1 }
@@ -85,6 +87,7 @@ END {
     print ""
     array("ocv_vocabulary_namespaces", names, n)
     array("ocv_vocabulary_cpu_namespaces", cpu, n_cpu)
+    array("ocv_vocabulary_gpu_namespaces", gpu, n_gpu)
     print ""
     features()
     print ""

@@ -2,11 +2,13 @@
 /* The profile (schema/profile.schema.json): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
 #include "gen/datadir.h"
+#include "gen/vocabulary.h"
 #include "lib/probe/describe.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/builtin.h"
 #include "lib/probe/result/pretty.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -60,9 +62,75 @@ static int describe_provider(const struct provider *provider, const struct ocv_r
     return status;
 }
 
-/* Run one provider. `*variant` becomes the platform variant it found. */
+/* ---- integrated GPUs beside cards ------------------------------------------------------------ */
+
+static const char *attribute_of(const json_t *device, const char *key)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(device, "attributes"), key));
+    return text ? text : "";
+}
+
+/* The GPUs that a file describes are cards; the providers that are built in say so themselves. */
+static bool has_card(const struct provider *provider, const struct ocv_result *result)
+{
+    size_t i;
+    json_t *device;
+    bool gpus = false;
+    for (i = 0; i < sizeof(ocv_vocabulary_gpu_namespaces) / sizeof(char *); i++)
+        gpus = gpus || strcmp(ocv_vocabulary_gpu_namespaces[i], provider->ns) == 0;
+    json_array_foreach(result->devices, i, device)
+    {
+        if (provider->declaration && gpus && !json_is_true(json_object_get(device, "secondary")))
+            return true;
+    }
+    return result->card;
+}
+
+/* Programs are for the card: an integrated GPU of another maker does not count beside it. */
+static int yield_to_card(json_t *namespaces, const char *card, struct ocv_error *err)
+{
+    size_t i, k;
+    json_t *ns, *device;
+    char why[160];
+    int status = OCV_OK;
+    json_array_foreach(namespaces, i, ns)
+    {
+        const char *name = json_string_value(json_object_get(ns, "namespace"));
+        const char *source =
+            json_string_value(json_object_get(json_object_get(ns, "provider"), "source"));
+        if (source && strcmp(source, "environment") == 0)
+            continue; /* somebody wants it */
+        snprintf(
+            why, sizeof(why),
+            "integrated, and does not count beside a card (%s); --device-policy %s=any counts it",
+            card, name);
+        json_array_foreach(json_object_get(ns, "devices"), k, device)
+        {
+            if (strcmp(attribute_of(device, "integrated"), "true") != 0 ||
+                json_is_true(json_object_get(device, "secondary")))
+                continue;
+            if (status == OCV_OK && json_object_set_new(device, "secondary", json_true()) < 0)
+                status = ocv_error_nomem(err);
+            if (status == OCV_OK)
+                status = ocv_device_attribute(device, "reason", why, err);
+        }
+    }
+    return status;
+}
+
+/* ---- providers ------------------------------------------------------------------------------- */
+
+/* What all providers add to. */
+struct answers {
+    json_t *namespaces;
+    const char *variant; /* of the platform */
+    const char *card;    /* the first namespace with a card, or NULL */
+};
+
+/* Run one provider. */
 static int ask_provider(const struct provider *provider, const struct ocv_probe_host *host,
-                        json_t *namespaces, const char **variant, struct ocv_error *err)
+                        struct answers *answers, struct ocv_error *err)
 {
     struct ocv_error failure = {0};
     struct ocv_result result = {
@@ -85,9 +153,11 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
         if (status < 0)
             result.status = OCV_RESULT_FAILED;
         if (result.variant)
-            *variant = result.variant;
+            answers->variant = result.variant;
+        if (!answers->card && has_card(provider, &result))
+            answers->card = provider->ns;
         status = describe_provider(provider, &result, status < 0 ? failure.message : result.note,
-                                   namespaces, err);
+                                   answers->namespaces, err);
     }
     json_decref(result.features);
     json_decref(result.devices);
@@ -136,9 +206,8 @@ struct sources {
  * same.
  */
 static int ask_declared(const struct sources *sources, const struct ocv_probe_host *host,
-                        json_t *namespaces, struct ocv_error *err)
+                        struct answers *answers, struct ocv_error *err)
 {
-    const char *variant;
     int status = OCV_OK;
     for (size_t i = 0; status == OCV_OK && i < sources->files.n; i++) {
         const struct ocv_declaration *d = &sources->files.items[i];
@@ -149,7 +218,7 @@ static int ask_declared(const struct sources *sources, const struct ocv_probe_ho
                                           .quiet = !sources->check,
                                           .declaration = d};
         if (d->tree && !d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
-            status = ask_provider(&provider, host, namespaces, &variant, err);
+            status = ask_provider(&provider, host, answers, err);
     }
     return status;
 }
@@ -163,23 +232,24 @@ static bool is_kept(const struct sources *sources, const struct provider *provid
 static int build_profile(const struct ocv_probe_host *host, const struct sources *sources,
                          json_t *profile, struct ocv_error *err)
 {
-    const char *variant = host->variant;
-    json_t *namespaces = json_array();
-    if (!namespaces)
+    struct answers answers = {.namespaces = json_array(), .variant = host->variant};
+    if (!answers.namespaces)
         return ocv_error_nomem(err);
     int status = add_head(profile, host, err);
     for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS; i++)
         if (is_kept(sources, providers[i]))
-            status = ask_provider(providers[i], host, namespaces, &variant, err);
+            status = ask_provider(providers[i], host, &answers, err);
     if (status == OCV_OK)
-        status = ask_declared(sources, host, namespaces, err);
+        status = ask_declared(sources, host, &answers, err);
+    if (status == OCV_OK && answers.card)
+        status = yield_to_card(answers.namespaces, answers.card, err);
     if (status == OCV_OK)
-        status = ocv_executables_report(&sources->programs, namespaces, err);
+        status = ocv_executables_report(&sources->programs, answers.namespaces, err);
     if (status == OCV_OK)
-        status = add_platform(profile, host, variant, err);
-    if (status == OCV_OK && json_object_set(profile, "namespaces", namespaces) < 0)
+        status = add_platform(profile, host, answers.variant, err);
+    if (status == OCV_OK && json_object_set(profile, "namespaces", answers.namespaces) < 0)
         status = ocv_error_nomem(err);
-    json_decref(namespaces);
+    json_decref(answers.namespaces);
     return status;
 }
 

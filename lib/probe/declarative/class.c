@@ -202,7 +202,8 @@ static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
         device->rule = rule;
     }
     device->class_rule = rule;
-    device->driven = true; /* the entry is the driver's */
+    device->lost = device->lost || (pci && ocv_pci_is_lost(m->host->root, pci->address));
+    device->driven = !device->lost; /* the entry is the driver's */
     snprintf(device->class_dir, sizeof(device->class_dir), "%s", dir);
     return OCV_OK;
 }

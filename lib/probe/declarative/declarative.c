@@ -114,7 +114,9 @@ static void reason_of(const struct filler *f, const struct ocv_declared *device,
     const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
     const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
     const char *loaded = loaded_driver(f);
-    if (device->split)
+    if (device->lost)
+        snprintf(out, size, OCV_PCI_LOST);
+    else if (device->split)
         snprintf(out, size, "split into virtual functions, and none of them is left for this host");
     else if (device->driven)
         snprintf(out, size, "recognised, but its generation is not known to this version");

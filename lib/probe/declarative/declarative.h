@@ -100,6 +100,7 @@ struct ocv_declared {
     char class_dir[320];               /**< the class entry of that */
     const struct ocv_pci_device *pci;  /**< NULL where it is not PCI */
     bool driven;                       /**< a driver that the file names is bound */
+    bool lost;                         /**< and it does not answer on the bus */
     bool split; /**< into virtual functions, none of which is left for this host */
 };
 

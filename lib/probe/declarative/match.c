@@ -122,6 +122,8 @@ static int add_pci(const struct ocv_matcher *m, const struct ocv_yaml *rule,
     found->rule = rule;
     found->pci = device;
     found->driven = !split && ocv_match_driver(m, device->driver);
+    found->lost = found->driven && ocv_pci_is_lost(m->host->root, device->address);
+    found->driven = found->driven && !found->lost;
     found->split = split;
     snprintf(found->id, sizeof(found->id), "%s", device->address);
     snprintf(found->dir, sizeof(found->dir), "sys/bus/pci/devices/%s", device->address);

@@ -4,6 +4,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/probe/pci/pci_backend.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,25 @@ bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out)
     unsigned long value = strtoul(text, &end, 16);
     *out = (uint32_t)value;
     return value <= max;
+}
+
+/* Linux, Documentation/ABI: power/runtime_status; PCI Local Bus Specification: what no device
+ * answers reads as ones, which is no vendor. */
+bool ocv_pci_is_lost(int root, const char *address)
+{
+    static const unsigned char ones[4] = {0xff, 0xff, 0xff, 0xff};
+    unsigned char head[sizeof(ones)];
+    char path[96], status[16];
+    if (root < 0)
+        return false;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/power/runtime_status", address);
+    if (ocv_sysroot_line(root, path, status, sizeof(status)) && strcmp(status, "active") != 0 &&
+        strcmp(status, "unsupported") != 0 && strcmp(status, "error") != 0)
+        return false;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/config", address);
+    ocv_auto_fd int fd = ocv_sysroot_openat(root, path, O_RDONLY);
+    return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+           memcmp(head, ones, sizeof(ones)) == 0;
 }
 
 static int too_many(const struct ocv_pci_scan *scan, struct ocv_error *err)

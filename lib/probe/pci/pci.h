@@ -50,6 +50,11 @@ int ocv_pci_scan(const struct ocv_pci_source *source, struct ocv_pci_list *out,
 void ocv_pci_list_free(struct ocv_pci_list *list);
 /** Device by address in a sorted list, or NULL. */
 struct ocv_pci_device *ocv_pci_find(const struct ocv_pci_list *list, const char *address);
+#define OCV_PCI_LOST "does not answer on the bus"
+/** True if every read of the device's configuration gives ones: it fell off the bus, and its driver
+ *  may still be bound. One that sleeps is not asked, since that would wake it. `root` as in struct
+ *  ocv_pci_source. */
+bool ocv_pci_is_lost(int root, const char *address);
 /** Read a hexadecimal attribute, with or without 0x, of at most `max`. */
 bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out);
 

@@ -19,6 +19,7 @@ struct ocv_result {
     json_t *devices;               /**< array of devices, most capable first; may stay empty */
     char driver[64];               /**< version of the namespace's driver, or empty */
     bool guess;                    /**< a value was inferred, from a table's ranges say */
+    bool card;                     /**< a GPU that is not integrated serves builds */
     char note[256]; /**< with status partial: what is missing and why, for operators */
 };
 

@@ -91,7 +91,11 @@ UNUSED static size_t unescape(char *text)
     for (const char *in = text; *in; in++) {
         if (*in == '\\' && in[1]) {
             in++;
-            *out++ = *in == 'n' ? '\n' : *in == 't' ? '\t' : *in == '0' ? '\0' : *in;
+            *out++ = *in == 'n'   ? '\n'
+                     : *in == 't' ? '\t'
+                     : *in == '0' ? '\0'
+                     : *in == 'f' ? '\xff'
+                                  : *in;
         } else {
             *out++ = *in;
         }

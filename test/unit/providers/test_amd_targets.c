@@ -79,7 +79,12 @@ START_TEST(targets_of_tables)
                {0x1314, 0, false},      {0x131d, 70000, false},  {0x693b, 80002, false},
                {0x13db, 100103, false}, {0x13f3, 100103, false}, {0x1435, 100303, false},
                {0x74b6, 90402, false},  {0x7461, 110001, false}, {0x1902, 110503, false},
-               {0x0000, 0, false},      {0xffff, 0, false}};
+               {0x74a8, 90402, false},  {0x74bc, 90402, false},  {0x75a1, 90500, false},
+               {0x75a8, 90500, false},  {0x75b0, 90500, false},  {0x75b3, 90500, false},
+               {0x75b8, 90500, false},  {0x75c1, 120500, false}, {0x73a8, 110000, false},
+               {0x73c4, 110001, false}, {0x73c5, 110001, false}, {0x73c8, 110001, false},
+               {0x73c6, 100301, false}, {0x15d9, 90002, false},  {0x0000, 0, false},
+               {0xffff, 0, false}};
     bool guess;
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++)
         ck_assert_uint_eq(ocv_amd_of_ip(cores[i].ip[0], cores[i].ip[1], cores[i].ip[2]),

@@ -234,8 +234,9 @@ START_TEST(ids)
                {0x7d51, "12.74.4", "", true},         {0xe221, "20.2.0", "20.1.0", false},
                {0xb0b0, "30.0.4", "", true},          {0xfd81, "30.3.1", "30.0.4", true},
                {0xd745, "30.5.4", "30.0.4", true},    {0xd75f, "35.10.4", "", true},
-               {0x6750, "35.11.0", "", false}};
-    static const uint16_t none[] = {0, 0x5916, 0x225c, 0x46a2, 0x674b, 0x6751, 0xd74a, 0xffff};
+               {0x6750, "35.11.0", "", false},        {0x46a2, "12.3.0", "", true},
+               {0x9ac9, "12.0.0", "", true}};
+    static const uint16_t none[] = {0, 0x5916, 0x225c, 0x46a4, 0x674b, 0x6751, 0xd74a, 0xffff};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         const struct ocv_intel_gpu *gpu = ocv_intel_gpu_find(all[i].device);
         ck_assert_msg(gpu != NULL, "%04x", all[i].device);
@@ -246,6 +247,7 @@ START_TEST(ids)
     for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
         ck_assert_msg(ocv_intel_gpu_find(none[i]) == NULL, "%04x", none[i]);
     ck_assert_str_eq(ocv_intel_npu_find(0xfd3e), "50xx");
+    ck_assert_str_eq(ocv_intel_npu_find(0xd71d), "60xx");
     ck_assert_ptr_null(ocv_intel_npu_find(0x7d1c));
 }
 END_TEST

@@ -118,6 +118,46 @@ START_TEST(server_with_two_kinds)
 }
 END_TEST
 
+/* Its driver is still bound, and every read of its configuration gives ones. */
+START_TEST(lost_gpu_does_not_count)
+{
+    write_device("0000:3b:00.0", "0x10de\n", "0x2330\n", "0x030200\n");
+    write_device("0000:5e:00.0", "0x10de\n", "0x20b5\n", "0x030200\n");
+    write_device("0000:86:00.0", "0x10de\n", "0x20b5\n", "0x030200\n");
+    write_text("sys/bus/pci/devices/0000:3b:00.0/config", "\xde\x10\x30\x23");
+    write_text("sys/bus/pci/devices/0000:5e:00.0/config", "\xff\xff\xff\xff");
+    write_text("sys/bus/pci/devices/0000:86:00.0/config", "\xff\xff\xff\xff");
+    write_text("sys/bus/pci/devices/0000:86:00.0/power/runtime_status", "suspended\n"); /* sleeps */
+    write_text("sys/module/nvidia/version", "570.124.06\n");
+    json_t *ns = nvidia_of(root), *devices = json_object_get(ns, "devices");
+    json_t *last = json_array_get(devices, 2);
+    ck_assert_str_eq(text_of(ns, "status"), "partial");
+    ck_assert_str_eq(text_of(ns, "error"), "GPU 0000:5e:00.0: it does not answer on the bus");
+    ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "90a_real");
+    ck_assert_str_eq(text_of(json_array_get(devices, 1), "id"), "0000:86:00.0");
+    ck_assert_str_eq(text_of(last, "id"), "0000:5e:00.0");
+    ck_assert(json_is_true(json_object_get(last, "secondary")));
+    ck_assert_uint_eq(json_array_size(values(last, "sm_arch")), 0);
+    ck_assert_str_eq(text_of(json_object_get(last, "attributes"), "reason"),
+                     "it does not answer on the bus");
+    json_decref(ns);
+}
+END_TEST
+
+/* No device has a link to its driver, and the driver lists none. */
+START_TEST(loaded_driver_that_bound_nothing)
+{
+    write_device("0000:01:00.0", "0x10de\n", "0x2330\n", "0x030200\n");
+    write_text("sys/module/nvidia/version", "570.124.06\n");
+    write_text("proc/driver/nvidia/gpus/.empty", "");
+    json_t *ns = nvidia_of(root);
+    ck_assert_str_eq(text_of(ns, "status"), "partial");
+    ck_assert_ptr_nonnull(strstr(text_of(ns, "error"), "no driver is bound to it"));
+    ck_assert_uint_eq(json_array_size(json_object_get(ns, "features")), 0);
+    json_decref(ns);
+}
+END_TEST
+
 START_TEST(driver_missing)
 {
     write_device("0000:01:00.0", "0x10de\n", "0x2901\n", "0x030200\n");
@@ -159,6 +199,12 @@ START_TEST(tegra_goes_by_its_release)
     ck_assert_str_eq(text_of(ns, "status"), "ok");
     ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "12.6");
     ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "87_real");
+    json_decref(ns);
+    write_text("etc/nv_tegra_release",
+               "# R39 (release), REVISION: 2.0, GCID: 1\n"); /* JetPack 7.2 */
+    ns = nvidia_of(root);
+    ck_assert_str_eq(text_of(ns, "status"), "ok");
+    ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "13.2");
     json_decref(ns);
 }
 END_TEST
@@ -408,6 +454,8 @@ TEST_FILE
     tcase_add_checked_fixture(c, make_root, remove_root);
     tcase_add_test(c, server_with_two_kinds);
     tcase_add_test(c, driver_missing);
+    tcase_add_test(c, lost_gpu_does_not_count);
+    tcase_add_test(c, loaded_driver_that_bound_nothing);
     tcase_add_test(c, banner_of_the_open_module);
     tcase_add_test(c, tegra_goes_by_its_release);
     tcase_add_test(c, nothing_there);

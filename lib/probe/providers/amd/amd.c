@@ -145,6 +145,9 @@ static int add_attributes(const struct amd_probe *run, const struct ocv_amd_gpu 
     int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
     if (status == OCV_OK && gpu->pci)
         status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
+    if (status == OCV_OK)
+        status =
+            ocv_device_attribute(device, "integrated", gpu->integrated ? "true" : "", run->err);
     if (status == OCV_OK && gpu->nodes > 1)
         status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
     if (status == OCV_OK)
@@ -252,6 +255,7 @@ static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *resul
         run.driver = ocv_amd_driver(host);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
         ocv_amd_set_status(host, &m, result);
+        result->card = m.card;
         status = fill_result(&run);
         result->guess = run.driver.guess && (m.usable || run.force);
         for (size_t i = 0; i < m.usable; i++)

@@ -74,6 +74,7 @@ enum ocv_amd_state {
     OCV_AMD_OTHER_DRIVER, /**< something else is */
     OCV_AMD_NOT_IN_KFD,   /**< amdgpu is, but computing is refused */
     OCV_AMD_NO_KFD,       /**< amdgpu is, and the kernel has no KFD */
+    OCV_AMD_LOST,         /**< amdgpu is, and it does not answer on the bus */
 };
 
 struct ocv_amd_gpu {
@@ -87,7 +88,8 @@ struct ocv_amd_gpu {
     enum ocv_amd_state state;
     uint64_t memory;
     unsigned index; /**< by PCI address */
-    bool guess;     /**< target from a table's range */
+    bool integrated;
+    bool guess; /**< target from a table's range */
     bool secondary;
 };
 
@@ -98,6 +100,7 @@ struct ocv_amd_machine {
     struct ocv_amd_gpu gpus[OCV_AMD_GPUS_MAX]; /**< most capable first */
     size_t n;
     size_t usable;
+    bool card; /**< one that is usable is not integrated */
 };
 
 int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,

@@ -12,6 +12,8 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
         snprintf(out, size,
                  "its PCI id 1002:%04x is too old for ROCm, or newer than this program knows",
                  gpu->device);
+    else if (gpu->state == OCV_AMD_LOST)
+        snprintf(out, size, "it " OCV_PCI_LOST);
     else if (gpu->state == OCV_AMD_NO_DRIVER)
         snprintf(out, size, "the driver 'amdgpu' is not loaded for it");
     else if (gpu->state == OCV_AMD_NOT_IN_KFD)

@@ -79,7 +79,8 @@ static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *g
 
 /* Only amdgpu computes, and only what KFD has. A recording of devices alone shows neither KFD nor
  * modules: there the driver's link is enough. */
-static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu)
+static enum ocv_amd_state state_of(const struct ocv_probe_host *host,
+                                   const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu)
 {
     const char *driver = gpu->pci ? gpu->pci->driver : "";
     bool bound = strcmp(driver, "amdgpu") == 0;
@@ -87,6 +88,8 @@ static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct
         return OCV_AMD_UNKNOWN;
     if (*driver && !bound)
         return OCV_AMD_OTHER_DRIVER;
+    if (bound && ocv_pci_is_lost(host->root, gpu->address))
+        return OCV_AMD_LOST;
     if (gpu->node)
         return OCV_AMD_USABLE;
     if (!bound)
@@ -104,7 +107,7 @@ static void describe_gpu(const struct ocv_probe_host *host, const struct ocv_amd
     find_target(host, gpu);
     if (gpu->target && !ocv_amd_name(gpu->target, gpu->name, sizeof(gpu->name)))
         gpu->target = 0;
-    gpu->state = state_of(m, gpu);
+    gpu->state = state_of(host, m, gpu);
     if (!gpu->pci)
         return;
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/mem_info_vram_total", gpu->address);
@@ -149,12 +152,14 @@ static void order_gpus(struct ocv_amd_machine *m)
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++) {
         m->gpus[i].index = (unsigned)i;
+        m->gpus[i].integrated = is_integrated(&m->gpus[i]);
         m->usable += m->gpus[i].state == OCV_AMD_USABLE;
-        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !is_integrated(&m->gpus[i]));
+        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !m->gpus[i].integrated);
     }
+    m->card = discrete;
     for (size_t i = 0; i < m->n; i++)
         m->gpus[i].secondary =
-            m->gpus[i].state != OCV_AMD_USABLE || (discrete && is_integrated(&m->gpus[i]));
+            m->gpus[i].state != OCV_AMD_USABLE || (discrete && m->gpus[i].integrated);
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
 }
 
@@ -162,6 +167,7 @@ int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
     out->n = out->usable = 0;
+    out->card = false;
     out->node = host->whole_node;
     out->whole = host->live || ocv_sysroot_directory(host->root, "sys/module/amdgpu");
     int status = ocv_kfd_read(host, &out->kfd, err);

@@ -96,8 +96,9 @@ static const struct {
  * an id, ROCm's "GPU specifications", LLVM's "AMDGPU usage" and rocm_agent_enumerator the target of
  * a chip; Raphael and its successors: GC 10.3.6 and 10.3.7, for which Linux has one target; 1902:
  * libdrm's amdgpu.ids (Radeon 820M and 840M) and the GPU table of ROCm's releases, which also has
- * the Radeon PRO V710 (7460, 7461; its older enumerators said gfx1100). Ids that only lie in a
- * chip's block are marked as a guess.
+ * the Radeon PRO V710 (7460, 7461; its older enumerators said gfx1100). 15d9, 73a8, 73c4, 73c5 and
+ * 73c8: AMD's device_info (a44c00c0); 74a8, 74bc and 75a1 to 75b8: its GPU operator (6df13c17);
+ * 75c1: ROCm/rocm-systems issue 10431. Ids that only lie in a chip's block are marked as a guess.
  *
  * Not here: 98e4 (Stoney), which Linux never gave to KFD. */
 static const struct {
@@ -121,7 +122,7 @@ static const struct {
     {0x694e, 0x694f, 80003, false},
     {0x6860, 0x687f, 90000, false}, /* Vega 10 */
     {0x15dd, 0x15dd, 90002, false}, /* Raven, Picasso */
-    {0x15d8, 0x15d8, 90002, false},
+    {0x15d8, 0x15d9, 90002, false},
     {0x9870, 0x9870, 80001, false}, /* Carrizo */
     {0x9874, 0x9877, 80001, false},
     {0x69a0, 0x69af, 90004, false}, /* Vega 12 */
@@ -145,7 +146,10 @@ static const struct {
     {0x13f3, 0x13f3, 100103, false},
     {0x13f9, 0x13fc, 100103, false},
     {0x13fe, 0x13fe, 100103, false},
+    {0x73a8, 0x73a8, 110000, false}, /* Navi 31, in the middle of Navi 21 */
     {0x73a0, 0x73bf, 100300, false}, /* Navi 21 */
+    {0x73c4, 0x73c5, 110001, false}, /* Navi 32, in the middle of Navi 22 */
+    {0x73c8, 0x73c8, 110001, false},
     {0x73c0, 0x73df, 100301, false}, /* Navi 22 */
     {0x73f0, 0x73f0, 110002, true},  /* Navi 33, in the middle of Navi 23 */
     {0x73e0, 0x73ff, 100302, false}, /* Navi 23 */
@@ -159,13 +163,17 @@ static const struct {
     {0x1506, 0x1506, 100306, false}, /* Mendocino */
     {0x74a0, 0x74a2, 90402, false},  /* MI300A, MI300X, MI308X */
     {0x74a5, 0x74a5, 90402, false},  /* MI325X */
-    {0x74a9, 0x74a9, 90402, false},
-    {0x74b5, 0x74b6, 90402, false}, /* MI300X and MI308X, virtual functions */
+    {0x74a8, 0x74a9, 90402, false},  /* MI308X HF, MI300X HF */
+    {0x74b5, 0x74b6, 90402, false},  /* MI300X and MI308X, virtual functions */
     {0x74b9, 0x74b9, 90402, false},
-    {0x74bd, 0x74bd, 90402, false},
-    {0x75a0, 0x75a0, 90500, false}, /* MI350X */
+    {0x74bc, 0x74bd, 90402, false},
+    {0x75a0, 0x75a1, 90500, false}, /* MI350X, MI355X */
     {0x75a3, 0x75a3, 90500, false}, /* MI355X */
-    {0x75a8, 0x75a8, 90500, true},
+    {0x75a8, 0x75a8, 90500, false}, /* MI350P */
+    {0x75b0, 0x75b0, 90500, false}, /* MI350X, MI355X and MI350P, virtual functions */
+    {0x75b3, 0x75b3, 90500, false},
+    {0x75b8, 0x75b8, 90500, false},
+    {0x75c1, 0x75c1, 120500, false}, /* MI455X */
     {0x7448, 0x744a, 110000, false}, /* Navi 31 */
     {0x744c, 0x744c, 110000, false},
     {0x745e, 0x745e, 110000, false},

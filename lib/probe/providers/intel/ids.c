@@ -9,8 +9,9 @@
  * are others. Base: Level Zero's table of compatible
  * versions, as the published provider has it.
  *
- * From Linux alone: CRI above 674c, 0be0 to 0be5, b640 (an ARL-S there), and 7d60 (an MTL of no
- * kind that is said). Not here: d74a and d74b, NVL-P for compute-runtime and NVL-S for Linux. */
+ * From Linux alone: 46a2, 46b2, 46c2, 9ac0, 9ac9, 9ad9 and 9af8, CRI above 674c, 0be0 to 0be5, b640
+ * (an ARL-S there), and 7d60 (an MTL of no kind that is said). Not here: d74a and d74b, NVL-P for
+ * compute-runtime and NVL-S for Linux. */
 static const struct ocv_intel_gpu gpus[] = {
     {"TGL", "12.0.0", NULL, 0x9a40, 0x9a40, true, false},
     {"TGL", "12.0.0", NULL, 0x9a49, 0x9a49, true, false},
@@ -19,6 +20,10 @@ static const struct ocv_intel_gpu gpus[] = {
     {"TGL", "12.0.0", NULL, 0x9a68, 0x9a68, true, false},
     {"TGL", "12.0.0", NULL, 0x9a70, 0x9a70, true, false},
     {"TGL", "12.0.0", NULL, 0x9a78, 0x9a78, true, false},
+    {"TGL", "12.0.0", NULL, 0x9ac0, 0x9ac0, true, false},
+    {"TGL", "12.0.0", NULL, 0x9ac9, 0x9ac9, true, false},
+    {"TGL", "12.0.0", NULL, 0x9ad9, 0x9ad9, true, false},
+    {"TGL", "12.0.0", NULL, 0x9af8, 0x9af8, true, false},
     {"RKL", "12.1.0", NULL, 0x4c80, 0x4c80, true, false},
     {"RKL", "12.1.0", NULL, 0x4c8a, 0x4c8a, true, false},
     {"RKL", "12.1.0", NULL, 0x4c8b, 0x4c8b, true, false},
@@ -39,17 +44,14 @@ static const struct ocv_intel_gpu gpus[] = {
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x4628, 0x4628, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x462a, 0x462a, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a0, 0x46a0, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a1, 0x46a1, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a3, 0x46a3, true, false},
+    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a1, 0x46a3, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a6, 0x46a6, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46a8, 0x46a8, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46aa, 0x46aa, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46b0, 0x46b0, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46b1, 0x46b1, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46b3, 0x46b3, true, false},
+    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46b1, 0x46b3, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0x46c0, 0x46c0, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46c1, 0x46c1, true, false},
-    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46c3, 0x46c3, true, false},
+    {"ADL-P/RPL-P", "12.3.0", NULL, 0x46c1, 0x46c3, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0xa720, 0xa720, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0xa721, 0xa721, true, false},
     {"ADL-P/RPL-P", "12.3.0", NULL, 0xa7a0, 0xa7a0, true, false},
@@ -137,6 +139,7 @@ static const struct {
     {0x643e, "40xx"}, /* Lunar Lake */
     {0xb03e, "50xx"}, /* Panther Lake */
     {0xfd3e, "50xx"}, /* Wildcat Lake */
+    {0xd71d, "60xx"}, /* Nova Lake */
 };
 
 const struct ocv_intel_gpu *ocv_intel_gpu_find(uint16_t device)

@@ -20,6 +20,7 @@ struct device {
     const char *npu;                 /* generation, NULL: a GPU, or unknown */
     bool is_npu;
     bool driven;
+    bool lost;
     bool secondary;
     unsigned index; /* by PCI address */
 };
@@ -32,7 +33,7 @@ struct machine {
 
 static bool is_usable(const struct device *device)
 {
-    return device->driven && (device->gpu || device->npu);
+    return device->driven && !device->lost && (device->gpu || device->npu);
 }
 
 /* ---- what is there --------------------------------------------------------------------------- */
@@ -66,6 +67,7 @@ static bool classify_device(const struct ocv_probe_host *host, const struct ocv_
         if (!out->gpu && pci->class_code >> 16 == 0x12)
             return false;
     }
+    out->lost = out->driven && ocv_pci_is_lost(host->root, pci->address);
     /* virtual functions that this host made and does not use itself are for guests */
     return out->driven || !pci->virtual_function;
 }
@@ -149,6 +151,8 @@ static void reason_of(const struct device *device, char *out, size_t size)
                  device->is_npu
                      ? "newer than this program knows"
                      : "older than the Xe generations, or newer than this program knows");
+    else if (device->lost)
+        snprintf(out, size, "it " OCV_PCI_LOST);
     else if (strcmp(driver, "vfio-pci") == 0)
         snprintf(out, size, "it is given to a virtual machine (driver 'vfio-pci')");
     else if (*driver)
@@ -212,6 +216,8 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
         status = ocv_gpu_add_number(json, "memory", memory_of(host, address), err);
     if (status == OCV_OK)
         status = ocv_device_attribute(json, "driver", device->pci->driver, err);
+    if (status == OCV_OK && device->gpu && device->gpu->integrated)
+        status = ocv_device_attribute(json, "integrated", "true", err);
     return status == OCV_OK ? add_values(device, forced, json, err) : status;
 }
 
@@ -303,8 +309,11 @@ static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *res
     if (status < 0 || (m.n == 0 && !force))
         return status;
     result->source = force ? "environment" : "sysfs";
-    for (size_t i = 0; i < m.usable && !force; i++)
-        result->guess = result->guess || (m.devices[i].gpu && m.devices[i].gpu->guess);
+    for (size_t i = 0; i < m.usable; i++) {
+        const struct ocv_intel_gpu *gpu = m.devices[i].gpu;
+        result->guess = result->guess || (gpu && gpu->guess && !force);
+        result->card = result->card || (gpu && !gpu->integrated);
+    }
     result->status = OCV_RESULT_PARTIAL;
     if (m.usable < m.n)
         format_reason(&m, result->note, sizeof(result->note));

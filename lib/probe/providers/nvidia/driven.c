@@ -100,7 +100,8 @@ static void explain_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvi
 static bool is_news(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
 {
     return !gpu->secondary || m->gpus[0].secondary || gpu->state == OCV_NVIDIA_OTHER_DRIVER ||
-           gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_GPU_TOO_NEW;
+           gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_LOST ||
+           gpu->state == OCV_NVIDIA_GPU_TOO_NEW;
 }
 
 void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result *result)

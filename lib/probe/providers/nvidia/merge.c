@@ -90,6 +90,12 @@ static void report_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_f
                  failure->code, failure->name[0] ? failure->name : "unknown");
 }
 
+/* Its state tells the rest. */
+static bool is_lost_device(const struct ocv_nvml_device *device)
+{
+    return strcmp(device->failure.name, "GPU_IS_LOST") == 0;
+}
+
 static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
 {
     if (answer->failure.call[0])
@@ -102,7 +108,7 @@ static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_ans
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");
     for (size_t i = 0; i < answer->n && !m->trouble[0]; i++)
-        if (answer->devices[i].failure.call[0]) {
+        if (answer->devices[i].failure.call[0] && !is_lost_device(&answer->devices[i])) {
             const struct ocv_nvml_failure *failure = &answer->devices[i].failure;
             snprintf(m->trouble, sizeof(m->trouble), "GPU %zu: %s failed with error %ld, %s", i,
                      failure->call, failure->code, failure->name[0] ? failure->name : "unknown");
@@ -123,9 +129,15 @@ static int by_address(const void *a, const void *b)
 void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
 {
     bool used[OCV_NVIDIA_GPUS_MAX] = {false}, complete = answer->counted && answer->n > 0;
+    size_t lost = 0;
     correct_versions(m, answer);
     for (size_t i = 0; i < answer->n; i++) {
         const struct ocv_nvml_device *device = &answer->devices[i];
+        bool is_lost = is_lost_device(device);
+        if (is_lost && !device->readable) { /* no handle, so which it is shows by elimination */
+            lost++;
+            continue;
+        }
         if (!device->readable ||
             (!device->gpu.sm && device->failure.call[0] && !device->gpu.id[0])) {
             complete = false; /* it may be any of those that the files show */
@@ -138,11 +150,17 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
         used[gpu - m->gpus] = true;
         m->loaded = m->answered = true;
         correct_gpu(gpu, &device->gpu);
+        gpu->lost = gpu->lost || is_lost;
     }
     if (answer->hung[0])
         complete = false;
-    for (size_t i = 0; complete && i < m->n; i++)
+    size_t left = 0;
+    for (size_t i = 0; i < m->n; i++)
+        left += !used[i];
+    for (size_t i = 0; complete && i < m->n; i++) {
         m->gpus[i].hidden = !used[i];
+        m->gpus[i].lost = m->gpus[i].lost || (!used[i] && left == lost);
+    }
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++)
         m->gpus[i].index = (unsigned)i;

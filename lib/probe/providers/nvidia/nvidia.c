@@ -151,6 +151,9 @@ static int describe_machine(const struct ocv_probe_host *host, struct ocv_nvidia
         result->note[0] = '\0';
         result->guess = false;
     }
+    for (size_t i = 0; i < m->n; i++)
+        result->card =
+            result->card || (m->gpus[i].state == OCV_NVIDIA_USABLE && !m->gpus[i].integrated);
     memcpy(result->driver, m->driver, sizeof(result->driver));
     return add_features(m, &forced, result, err);
 }

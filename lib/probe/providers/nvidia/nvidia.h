@@ -51,6 +51,7 @@ enum ocv_nvidia_state {
     OCV_NVIDIA_GPU_TOO_OLD,
     OCV_NVIDIA_UNBOUND,
     OCV_NVIDIA_HIDDEN, /**< NVIDIA's library does not show it */
+    OCV_NVIDIA_LOST,   /**< it does not answer on the bus */
 };
 
 struct ocv_nvidia_gpu {
@@ -71,6 +72,7 @@ struct ocv_nvidia_gpu {
     bool excluded; /**< the driver leaves it out */
     bool shown;    /**< NVIDIA's library shows it */
     bool hidden;   /**< it shows others and not this one */
+    bool lost;     /**< it does not answer on the bus */
     enum ocv_nvidia_state state;
     bool secondary;
 };

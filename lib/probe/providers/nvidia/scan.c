@@ -143,6 +143,24 @@ static bool bridge_bound(const struct ocv_probe_host *host, const struct ocv_pci
     return bound;
 }
 
+/* The driver lists the GPUs that it has bound, and there are none. */
+static bool lists_none(const struct ocv_probe_host *host)
+{
+    struct dirent *entry;
+    bool none = true;
+    int fd = ocv_sysroot_openat(host->root, PROC_GPUS, O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    for (unsigned i = 0; none && i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++)
+        none = entry->d_name[0] == '.';
+    closedir(dir);
+    return none;
+}
+
 /* Some recordings hold no driver of any device, and then nothing says that a GPU has none. */
 static bool drivers_recorded(const struct ocv_probe_host *host)
 {
@@ -153,7 +171,7 @@ static bool drivers_recorded(const struct ocv_probe_host *host)
         if (host->pci.devices[i].class_code >> 16 == CLASS_BRIDGE &&
             bridge_bound(host, &host->pci.devices[i]))
             return true;
-    return false;
+    return lists_none(host);
 }
 
 static bool can_compute(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
@@ -182,6 +200,7 @@ static void scan_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machin
             continue;
         gpu->pci = pci;
         gpu->driven = can_compute(host, pci);
+        gpu->lost = gpu->driven && ocv_pci_is_lost(host->root, pci->address);
         gpu->sm = ocv_nvidia_sm(pci->device, &gpu->guess);
         gpu->integrated = ocv_nvidia_integrated(gpu->sm);
         m->loaded = m->loaded || (gpu->driven && pci->driver[0]);

@@ -62,6 +62,8 @@ static enum ocv_nvidia_state state_of(const struct ocv_nvidia_machine *m,
     enum ocv_nvidia_state driver = ocv_nvidia_driver_state(m), kind = kind_state(m, gpu);
     if (m->force_code)
         return OCV_NVIDIA_USABLE;
+    if (gpu->lost)
+        return OCV_NVIDIA_LOST;
     if (!driven && gpu->pci && gpu->pci->driver[0])
         return OCV_NVIDIA_OTHER_DRIVER;
     if (gpu->excluded && !gpu->shown)
@@ -166,6 +168,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
         [OCV_NVIDIA_VGPU_HOST] = vgpu_host,
         [OCV_NVIDIA_UNBOUND] = "no driver is bound to it (the kernel log may say why)",
         [OCV_NVIDIA_HIDDEN] = "NVIDIA's library does not show it",
+        [OCV_NVIDIA_LOST] = "it " OCV_PCI_LOST,
     };
     out[0] = '\0';
     switch (gpu->state) {
@@ -195,6 +198,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
     case OCV_NVIDIA_VGPU_HOST:
     case OCV_NVIDIA_UNBOUND:
     case OCV_NVIDIA_HIDDEN:
+    case OCV_NVIDIA_LOST:
         snprintf(out, size, "%s", plain[gpu->state]);
     }
 }

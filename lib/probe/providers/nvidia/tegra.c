@@ -25,8 +25,8 @@ static const struct {
 static const struct {
     unsigned release, revision;
     struct ocv_cuda_version cuda;
-} l4ts[] = {{38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}}, {35, 0, {11, 4}},
-            {34, 0, {11, 4}}, {32, 4, {10, 2}}, {32, 0, {10, 0}}};
+} l4ts[] = {{39, 0, {13, 2}}, {38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}},
+            {35, 0, {11, 4}}, {34, 0, {11, 4}}, {32, 4, {10, 2}}, {32, 0, {10, 0}}};
 
 /* "# R36 (release), REVISION: 4.3, ..." */
 static bool read_release(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
