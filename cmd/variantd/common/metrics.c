@@ -168,6 +168,11 @@ void metrics_unknown_names(struct metrics *m, uint64_t n)
     atomic_store_explicit(&m->unknown_names, n, memory_order_relaxed);
 }
 
+void metrics_lost_devices(struct metrics *m, uint64_t n)
+{
+    atomic_store_explicit(&m->lost_devices, n, memory_order_relaxed);
+}
+
 void metrics_config_read(struct metrics *m, bool valid)
 {
     atomic_store_explicit(&m->config_valid, valid, memory_order_relaxed);

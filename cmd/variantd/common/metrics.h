@@ -42,6 +42,8 @@ void metrics_usurped(struct metrics *metrics, bool usurped);
 void metrics_not_configured(struct metrics *metrics, bool missing);
 /** Number of local images that are not the best for this node. */
 void metrics_lesser(struct metrics *metrics, uint64_t n);
+/** Number of devices of this node that do not answer on the bus. */
+void metrics_lost_devices(struct metrics *metrics, uint64_t n);
 /** Number of names in the configuration that are unknown on this node. */
 void metrics_unknown_names(struct metrics *metrics, uint64_t n);
 /** The configuration was read, at the start or on a reload. `valid`: it is in force now. */

@@ -110,6 +110,7 @@ static void print_node(struct metrics_page *p, const struct metrics *m, int64_t 
     print_count(p, METRIC_LESSER_IMAGES, read_counter(&m->lesser));
     print_count(p, METRIC_ENGINE_NOT_CONFIGURED, read_counter(&m->not_configured));
     print_count(p, METRIC_CONFIG_UNKNOWN_NAMES, read_counter(&m->unknown_names));
+    print_count(p, METRIC_LOST_DEVICES, read_counter(&m->lost_devices));
     print_count(p, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, read_counter(&m->config_valid));
     print_seconds(p, METRIC_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (double)read / 1e3);
 }

@@ -128,8 +128,8 @@ void listen_hold(int fd)
     int none = 0;
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &none, sizeof(none));
-    /* A port that accepts without being served would make clients wait. Not shutdown(2): of a socket
-     * that does not listen, all that it accepts later would be shut down, too. */
+    /* A port that accepts without being served would make clients wait. Not shutdown(2): of a
+     * socket that does not listen, all that it accepts later would be shut down, too. */
     (void)connect(fd, &nobody, sizeof(nobody));
 }
 

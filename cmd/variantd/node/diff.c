@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/node/node_diff.h"
 
+#include "lib/probe/pci/pci.h"
+
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,12 +181,19 @@ bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
 
 void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metrics)
 {
-    json_t *root = load_json(profile), *item;
-    size_t i;
+    json_t *root = load_json(profile), *item, *device;
+    size_t i, k;
+    uint64_t lost = 0;
     json_array_foreach(json_object_get(root, "namespaces"), i, item)
     {
         if (strcmp(text_of(item, "status"), "failed") == 0)
             metrics_provider_failed(metrics, text_of(item, "namespace"));
+        json_array_foreach(json_object_get(item, "devices"), k, device)
+        {
+            const char *why = text_of(json_object_get(device, "attributes"), "reason");
+            lost += strstr(why, OCV_PCI_LOST) != NULL;
+        }
     }
+    metrics_lost_devices(metrics, lost);
     json_decref(root);
 }

@@ -9,7 +9,7 @@
  *  change: "nvidia: cuda_version_lower_bound -12.8 -12.7", "nvidia: device 0000:3b:00.0 gone". */
 bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
                struct ocv_buffer *out);
-/** Count the failed providers. */
+/** Count the failed providers, and the devices that do not answer on the bus. */
 void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metrics);
 
 #endif
