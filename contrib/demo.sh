@@ -137,7 +137,11 @@ present() {
         podman --root "$work/podman" --runroot "$work/podman-run" --storage-driver vfs \
             pull --tls-verify=false "$mirror_h100/app:1.0" || say "(podman could not pull here)"
     fi
-    if present docker && docker info >/dev/null 2>&1; then
+    if ! present docker; then
+        :
+    elif ! docker info >/dev/null 2>&1; then
+        missing="$missing docker(does not answer)"
+    else
         title "Unmodified Docker, on the MI300X node"
         run docker pull "$mirror_mi300x/app:1.0" || say "(docker could not pull here)"
         docker image rm "$mirror_mi300x/app:1.0" >/dev/null 2>&1 || :

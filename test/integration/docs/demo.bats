@@ -40,6 +40,18 @@ plain_path()
     [ "$(sed -n '/^== Next/,$p' <<<"$output" | grep -c '^\(variantctl\|vpull\) ')" = 3 ]
 }
 
+@test "podman and a registry join where they are, and a Docker that does not answer is one line" {
+    local pulled
+    run -0 env BUILD="$OCV_BUILD" DOCKER_HOST="unix://$BATS_TEST_TMPDIR/nothing.sock" sh "$OCV_TOP/contrib/demo.sh"
+    echo "$output"
+    run ! grep 'could not pull here' <<<"$output"
+    grep -q '^== Unmodified podman, on the H100 node' <<<"$output"
+    pulled=$(sed -n '/^== The same from a registry/,/^== Next/p' <<<"$output")
+    grep -q '^127.0.0.1:[0-9]*/demo/app@sha256:' <<<"$pulled"
+    grep -q '/demo/app:1.0: rocm7.1 ' <<<"$pulled"
+    grep -q '^Not installed, and left out here: docker(does not answer)$' <<<"$output"
+}
+
 @test "it leaves nothing behind" {
     mkdir "$BATS_TEST_TMPDIR/work"
     run -0 env PATH="$(plain_path)" BUILD="$OCV_BUILD" TMPDIR="$BATS_TEST_TMPDIR/work" sh "$OCV_TOP/contrib/demo.sh"
