@@ -158,7 +158,7 @@ rpm:
 	@OCV_BUILD=$(BUILD) contrib/rpm.sh
 # the container image, of the packages
 image: deb
-	@contrib/install-deps.sh --packages
+	@contrib/install-deps.sh --image
 	@OCV_BUILD=$(BUILD) contrib/image.sh
 check-packages:
 	@contrib/install-deps.sh --packages
@@ -182,6 +182,7 @@ bench-deps:
 # run.sh builds what each section needs, in a directory per section. Engines are installed where a section
 # starts them.
 check:
+	@echo 'make check: installs what is missing with apt, then builds and tests ($(or $(SECTIONS),4 to 8 minutes on two processors))'
 	@contrib/install-deps.sh $(if $(filter-out build unit,$(or $(SECTIONS),check)),$(if $(filter-out build unit smoke check,$(or $(SECTIONS),check)),,--tests),--unit)
 	@OCV_BUILD=$(BUILD) OCV_FIXTURES=$(OCV_FIXTURES) test/run.sh $(or $(SECTIONS),check)
 # check-rest: what check leaves out
@@ -192,7 +193,7 @@ check-all check-rest: deps
 lint: deps
 	@OCV_BUILD=$(BUILD) test/run.sh lint
 
-mutate: tests
+mutate: all tests tools
 	@OCV_BUILD=$(BUILD) test/mutate $(MUTANTS)
 
 fuzz: deps
