@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Install what building and testing needs, on Debian and its relatives.
 #
-#   contrib/install-deps.sh [--build-only | --unit | --tests | --deb | --rpm | --packages | --bench] [--check]
+#   contrib/install-deps.sh [--build-only | --unit | --tests | --deb | --rpm | --image | --packages | --bench]
+#       [--check]
 #
 # Silent and quick when nothing is missing. Without an option: all that make check-all needs.
 # --build-only: compiler, libraries, and curl for make demo. --unit: with what unit tests need. --tests: with the
-# engines of make check. --deb, --rpm: what make deb and make rpm need beside compiler and libraries.
-# --packages: both, and what make check-packages, make image and a release need. --bench: beside everything else the
+# engines of make check. --deb, --rpm, --image: what make deb, make rpm and make image need beside compiler and
+# libraries. --packages: all three, and what make check-packages and a release need. --bench: beside everything else the
 # peers that make bench measures.
 # --check: say what is missing (exit 1), install nothing.
 #
@@ -106,10 +107,14 @@ dpkg-dev dpkg-buildpackage
 rpm_needs='
 rpm rpmbuild
 '
+image_needs='
+jq jq
+libcap2-bin setcap
+ca-certificates update-ca-certificates
+'
 package_needs='
 lintian lintian
 debootstrap debootstrap
-jq jq
 minisign minisign
 '
 bench_needs='
@@ -202,11 +207,12 @@ for argument; do
     --tests) needs+=$build_needs$unit_needs$test_needs ;;
     --deb) needs+=$build_needs$deb_needs ;;
     --rpm) needs+=$build_needs$deb_needs$rpm_needs ;;
-    --packages) needs+=$build_needs$deb_needs$rpm_needs$package_needs ;;
+    --image) needs+=$build_needs$deb_needs$image_needs ;;
+    --packages) needs+=$build_needs$deb_needs$rpm_needs$image_needs$package_needs ;;
     --bench) needs+=$build_needs$unit_needs$test_needs$more_needs$bench_needs ;;
     --check) only_check=yes ;;
     *)
-        echo "usage: ${0##*/} [--build-only | --unit | --tests | --deb | --rpm | --packages | --bench] [--check]" >&2
+        echo "usage: ${0##*/} [--build-only | --unit | --tests | --deb | --rpm | --image | --packages | --bench] [--check]" >&2
         exit 2
         ;;
     esac

@@ -31,6 +31,19 @@ VERBS=(probe resolve explain coverage match claim derive "export nfd" "export sl
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}
     tags\ {parse,plan,check} fleet\ {pack,generate})
 
+@test "each verb is in one of the files that make check runs" {
+    local verb name engine files=()
+    for name in $(sed -n "/^smoke='/,/'\$/p" "$OCV_TOP/test/run.sh" | tr -d "'" | sed 's/^smoke=//'); do
+        files+=("$OCV_TOP"/test/integration/*/"$name.bats")
+    done
+    [ ${#files[@]} -gt 30 ]
+    for verb in "${VERBS[@]}"; do
+        engine=${verb#setup } # in_tree ENGINE is `variantctl setup ENGINE --root`
+        grep -qE "(VARIANTCTL\"?|variantctl) $verb( |\$|\")|in_tree $engine( |\$)" "${files[@]}" ||
+            { echo "no test of $verb in make check"; false; }
+    done
+}
+
 # said WORDS COMMAND...: exit 2, and the first lines on stderr are those ("~" between two)
 said()
 {

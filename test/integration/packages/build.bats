@@ -20,6 +20,48 @@ setup()
     installed=$STATE/tree/usr
 }
 
+@test "a build says a short line for each file, with V=1 the command, and uses all processors unless told" {
+    local dir=$STATE/build object
+    object=$dir/lib/core/digest.o
+    made() { run -0 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$OCV_TOP" --no-print-directory BUILD="$dir" "$@"; }
+    made "$object"
+    [[ $output == *"CC lib/core/digest.c"* ]]
+    run ! grep -E -- ' -(O2|Wall|I)' <<<"$output"
+    rm "$object"
+    made V=1 "$object"
+    [[ $output == *" -Wall "*" lib/core/digest.c"* ]]
+    # shellcheck disable=SC2016 # make expands it
+    made --eval='flags:;@echo $(MAKEFLAGS)' flags
+    [[ " $output " == *" -j$(nproc) "* ]]
+    # shellcheck disable=SC2016
+    made -j1 --eval='flags:;@echo $(MAKEFLAGS)' flags
+    [[ " $output " == *" -j1 "* && " $output " != *" -j$(nproc) "* ]]
+}
+
+@test "what apt holds is waited for" {
+    mkdir -p "$STATE/shims"
+    cat >"$STATE/shims/apt-get" <<'SHIM'
+#!/bin/sh
+echo "$*" >>"$SHIM_LOG"
+case " $* " in
+*" update "*)
+    [ "$(grep -c ' update\|^update\|-q update' "$SHIM_LOG")" -gt 1 ] && exit 0
+    echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 77 (apt)" >&2
+    exit 100
+    ;;
+esac
+exit 0
+SHIM
+    printf '#!/bin/sh\nexit 0\n' >"$STATE/shims/sleep"
+    chmod +x "$STATE"/shims/*
+    # what it wants is never there, so that it asks apt, waits, asks again, installs, and says what is missing still
+    sed 's/^check check.h$/nothing-of-that-name nothing-of-that-name/' "$OCV_TOP/contrib/install-deps.sh" >"$STATE/deps.sh"
+    run -1 env SHIM_LOG="$STATE/apt.log" PATH="$STATE/shims:$PATH" bash "$STATE/deps.sh" --unit
+    [[ $output == *"waiting for another apt: held by process 77 (apt)"*"still missing after the installation: nothing-of-that-name"* ]]
+    [ "$(grep -c 'update' "$STATE/apt.log")" = 2 ]
+    grep -q 'DPkg::Lock::Timeout=600 install .*nothing-of-that-name' "$STATE/apt.log"
+}
+
 @test "the shared libraries export nothing but ocv_ names" {
     for library in ocivariant ocivariant-registry ocivariant-probe; do
         names=$(nm -D --defined-only "$OCV_BUILD/lib$library.so" | awk '{ print $3 }')
