@@ -41,15 +41,16 @@ plain_path()
 }
 
 @test "podman and a registry join where they are, and a Docker that does not answer is one line" {
-    local pulled
+    local pulled said
     run -0 env BUILD="$OCV_BUILD" DOCKER_HOST="unix://$BATS_TEST_TMPDIR/nothing.sock" sh "$OCV_TOP/contrib/demo.sh"
-    echo "$output"
-    run ! grep 'could not pull here' <<<"$output"
-    grep -q '^== Unmodified podman, on the H100 node' <<<"$output"
-    pulled=$(sed -n '/^== The same from a registry/,/^== Next/p' <<<"$output")
+    said=$output
+    echo "$said"
+    run ! grep 'could not pull here' <<<"$said"
+    grep -q '^== Unmodified podman, on the H100 node' <<<"$said"
+    pulled=$(sed -n '/^== The same from a registry/,/^== Next/p' <<<"$said")
     grep -q '^127.0.0.1:[0-9]*/demo/app@sha256:' <<<"$pulled"
     grep -q '/demo/app:1.0: rocm7.1 ' <<<"$pulled"
-    grep -q '^Not installed, and left out here: docker(does not answer)$' <<<"$output"
+    grep -q '^Not installed, and left out here: docker(does not answer)$' <<<"$said"
 }
 
 @test "it leaves nothing behind" {

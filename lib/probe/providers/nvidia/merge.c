@@ -96,7 +96,9 @@ static bool is_lost_device(const struct ocv_nvml_device *device)
     return strcmp(device->failure.name, "GPU_IS_LOST") == 0;
 }
 
-static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
+/* `placed`: which GPUs are lost is known. */
+static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer,
+                         bool placed)
 {
     if (answer->failure.call[0])
         report_failure(m, &answer->failure);
@@ -108,7 +110,7 @@ static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_ans
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");
     for (size_t i = 0; i < answer->n && !m->trouble[0]; i++)
-        if (answer->devices[i].failure.call[0] && !is_lost_device(&answer->devices[i])) {
+        if (answer->devices[i].failure.call[0] && !(placed && is_lost_device(&answer->devices[i]))) {
             const struct ocv_nvml_failure *failure = &answer->devices[i].failure;
             snprintf(m->trouble, sizeof(m->trouble), "GPU %zu: %s failed with error %ld, %s", i,
                      failure->call, failure->code, failure->name[0] ? failure->name : "unknown");
@@ -161,8 +163,9 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
         m->gpus[i].hidden = !used[i];
         m->gpus[i].lost = m->gpus[i].lost || (!used[i] && left == lost);
     }
+    bool placed = lost == 0 || (complete && left == lost);
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++)
         m->gpus[i].index = (unsigned)i;
-    merge_answer(m, answer);
+    merge_answer(m, answer, placed);
 }
