@@ -31,10 +31,10 @@ setup()
     made V=1 "$object"
     [[ $output == *" -Wall "*" lib/core/digest.c"* ]]
     # shellcheck disable=SC2016 # make expands it
-    made --eval='flags:;@echo $(MAKEFLAGS)' flags
+    printf 'flags:\n\t@echo "$(MAKEFLAGS)"\n' >"$STATE/flags.mk"
+    made -f Makefile -f "$STATE/flags.mk" flags
     [[ " $output " == *" -j$(nproc) "* ]]
-    # shellcheck disable=SC2016
-    made -j1 --eval='flags:;@echo $(MAKEFLAGS)' flags
+    made -j1 -f Makefile -f "$STATE/flags.mk" flags
     [[ " $output " == *" -j1 "* && " $output " != *" -j$(nproc) "* ]]
 }
 
