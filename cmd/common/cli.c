@@ -28,7 +28,10 @@ static void occupy_standard_streams(void)
 
 void cli_init(struct cli *cli, const char *program)
 {
-    *cli = (struct cli){.program = program, .wait = cli_report_retry, .callback_data = cli};
+    *cli = (struct cli){.program = program,
+                        .wait = cli_report_retry,
+                        .callback_data = cli,
+                        .names_told = &cli->told};
     occupy_standard_streams();
 }
 

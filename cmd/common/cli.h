@@ -70,7 +70,8 @@ struct cli {
     struct cli_probe *probe;       /**< between cli_profile_begin and cli_profile */
     struct ocv_profile *profile;   /**< after cli_profile */
     struct ocv_profile *plain;     /**< the same without `override` */
-    bool names_told;               /**< warnings about names have been printed */
+    bool told;                     /**< warnings about names have been printed */
+    bool *names_told;              /**< that, of the program: also in the copies for threads */
     struct ocv_registry *registry; /**< after cli_registry */
     struct ocv_credential_providers *credential_providers; /**< likewise; or NULL */
 };

@@ -17,6 +17,7 @@ struct names_check {
     struct ocv_error *err;
     bool quiet; /* count only */
     bool blind; /* there is no index that could know the name */
+    bool told;  /* its warnings have been printed */
     size_t unknown;
 };
 
@@ -35,7 +36,7 @@ static int unknown_name(void *data, const struct ocv_unknown_name *name)
         return OCV_OK;
     }
     if (name->kind == OCV_UNKNOWN_NOTE || elsewhere) {
-        if (!c->cli->names_told)
+        if (!c->told)
             cli_warn(c->cli, "%s: %s", name->origin, name->message);
         return OCV_OK;
     }
@@ -64,9 +65,8 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
         sources.n_providers = installed_namespaces(&options, &text, providers);
     }
     check.quiet = false;
-    int status = ocv_config_check_names(config, &sources, unknown_name, &check);
-    cli->names_told = true;
-    return status;
+    check.told = cli->names_told && __atomic_exchange_n(cli->names_told, true, __ATOMIC_RELAXED);
+    return ocv_config_check_names(config, &sources, unknown_name, &check);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */

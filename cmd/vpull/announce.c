@@ -58,6 +58,7 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
                       : *said->matched && !pull->cli->unchecked ? " (matched "
                                                                 : " (not checked";
     const char *plain = entry->kind == OCV_ENTRY_NULL ? " (the default)" : "";
+    progress_hold(pull->progress);
     progress_message(pull->progress, "%s: %s%s%s%s%s", pull->image.text,
                      entry->label || !pull_label(pull)
                          ? explain_choice(pull->image.index, entry, name, sizeof(name))
@@ -71,6 +72,7 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default is " : "",
                      others >= 0 ? format_bytes(others, other) : "");
+    progress_release(pull->progress);
 }
 
 static json_t *decision_event(const struct pull *pull, const struct choice_texts *said,
@@ -123,9 +125,7 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
         return OCV_OK;
     }
     announce_text(pull, &said, bytes, others);
-    if (pull->options->dry_run) {
-        printf("%s\n", pull->entry->digest);
-        return cli_print("", 0, err);
-    }
-    return OCV_OK;
+    return pull->options->dry_run
+               ? ocv_buffer_printf(pull->prints, err, "%s\n", pull->entry->digest)
+               : OCV_OK;
 }

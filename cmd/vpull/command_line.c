@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define JOBS_DEFAULT 3u /* as max-concurrent-downloads of containerd and docker */
+
 static int take_jobs(const struct ocv_option_given *given, struct ocv_error *err)
 {
     return cli_number(given->value, 1, OCV_FETCH_JOBS_MAX, given->into)
@@ -82,7 +84,8 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct vpull_settings, pull.tag)},
     {.name = "jobs",
      .value = "N",
-     .help = "layers at once, 1 to 8 (default 4)",
+     .help = "downloads at once, 1 to 8 (default 3): as many images\n"
+             "side by side, and of all together as many layers",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_jobs, struct vpull_settings, pull.jobs)},
     {.name = "verify",
@@ -127,6 +130,7 @@ int settings_read(struct cli *cli, struct vpull_settings *s, int argc, char **ar
 {
     struct ocv_error err = {0};
     s->cli = cli;
+    s->pull.jobs = JOBS_DEFAULT;
     int code = cli_read(cli, &vpull_command, s, argc, argv);
     if (code >= 0)
         return code;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vpull: docker pull, with the variant that was built for this machine. */
+#include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/progress/attach.h"
-#include "cmd/vpull/command_line.h"
 #include "cmd/vpull/pull.h"
+#include "cmd/vpull/queue.h"
+#include "cmd/vpull/task.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/nearest.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -22,12 +24,16 @@ static void on_signal(int number)
 static int fail_image(const struct cli *cli, struct progress *progress, const char *image,
                       const struct ocv_error *err)
 {
-    if (!progress_is_json(progress))
-        return cli_fail(cli, err);
     int code = ocv_error_exit_code(err->status);
-    progress_event(progress, "error",
-                   json_pack("{s:s?, s:s, s:s*, s:i}", "image", image, "message", err->message,
-                             "hint", *err->hint ? err->hint : NULL, "exit", code));
+    if (progress_is_json(progress)) {
+        progress_event(progress, "error",
+                       json_pack("{s:s?, s:s, s:s*, s:i}", "image", image, "message", err->message,
+                                 "hint", *err->hint ? err->hint : NULL, "exit", code));
+        return code;
+    }
+    progress_hold(progress);
+    (void)cli_fail(cli, err);
+    progress_release(progress);
     return code;
 }
 
@@ -43,118 +49,185 @@ static int check_target(const struct destination *destination, const char *argum
                          argument);
 }
 
-struct target {
+/* All images of one call. */
+struct run {
+    struct cli *cli;
+    const struct vpull_settings *s;
+    struct progress *progress;
     const struct destination *destination;
-    char *argument;
+    char *argument; /* of the destination */
+    struct tasks tasks;
+    /* side by side: */
+    struct ocv_downloads *downloads;
+    struct cli *lanes; /* a copy for each lane, with a client of its own, once it has begun */
+    bool stop_told;    /* one line says that the user interrupted */
+    int code;
 };
 
-/* Pull one image; returns its exit code. */
-static int pull_one(struct cli *cli, const struct pull_options *options, struct progress *progress,
-                    const char *image, const struct target *target)
+/* What it prints is kept for report_task; events come at once. */
+static void pull_task(struct run *run, struct cli *cli, struct progress *progress,
+                      struct task *task)
 {
-    struct ocv_error err = {0};
-    int status =
-        pull_image(cli, options, progress, image, target->destination, target->argument, &err);
-    progress_finish(progress);
-    return status < 0 ? fail_image(cli, progress, image, &err) : 0;
+    if (!task->failed) {
+        progress_image(progress, task->text);
+        task->failed = pull_image(cli, &task->options, progress, task->text, run->destination,
+                                  run->argument, &task->prints, &task->err) < 0;
+        progress_finish(progress);
+    }
+    if (task->failed && progress_is_json(progress))
+        (void)fail_image(cli, progress, task->text ? task->text : task->image, &task->err);
 }
 
-/* Pull by the locked index digest, or with --lock-profile by the locked manifest digest, without a
- * probe. The result gets the name asked for. */
-static int pull_locked(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
-                       const struct lock_image *locked, const struct target *target)
+/* The exit code is the first failure's. */
+static void report_task(struct run *run, struct task *task)
 {
-    struct pull_options options = s->pull;
-    struct ocv_error err = {0};
-    ocv_auto(ocv_reference) reference = NULL;
-    char text[2048];
-    const struct lock_choice *choice =
-        s->lock_profile ? lock_choice(locked, s->lock_profile) : NULL;
-    if (s->lock_profile && !choice) {
-        char question[OCV_NEAREST_QUESTION_MAX];
-        struct ocv_nearest nearest = {.wanted = s->lock_profile};
-        for (size_t i = 0; i < locked->n_choices; i++)
-            ocv_nearest_offer(&nearest, locked->choices[i].profile);
-        ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
-                      locked->reference, s->lock_profile,
-                      ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-        return fail_image(cli, progress, locked->reference, &err);
+    bool stopped = task->failed && task->err.status == OCV_ERR_INTERRUPTED;
+    int code = task->failed ? ocv_error_exit_code(task->err.status) : 0;
+    if (task->failed) {
+        if (!progress_is_json(run->progress) && !(stopped && run->stop_told))
+            (void)fail_image(run->cli, run->progress, NULL, &task->err);
+        run->stop_told = run->stop_told || stopped;
+    } else if (task->prints.len) {
+        struct ocv_error err = {0};
+        progress_hold(run->progress);
+        int status = cli_print(task->prints.data, task->prints.len, &err);
+        progress_release(run->progress);
+        code = status < 0 ? fail_image(run->cli, run->progress, NULL, &err) : 0;
     }
-    options.locked = choice ? NULL : locked;
-    options.choice = choice;
-    if (locked->n_tags && !choice) /* choose again in the set, with the digests that its tags had */
-        return pull_one(cli, &options, progress, locked->reference, target);
-    if (strncmp(locked->reference, "oci:", 4) == 0) {
-        if (!choice) /* a layout is opened by name; its index digest is compared */
-            return pull_one(cli, &options, progress, locked->reference, target);
-        ocv_error_set(&err, OCV_ERR_UNSUPPORTED,
-                      "%s: --lock-profile requires an image in a registry", locked->reference);
-        return fail_image(cli, progress, locked->reference, &err);
-    }
-    if (ocv_reference_parse(locked->reference, &reference, &err) < 0)
-        return fail_image(cli, progress, locked->reference, &err);
-    snprintf(text, sizeof(text), "%s@%s", reference->name, choice ? choice->digest : locked->top);
-    options.tag = reference->digest ? NULL : locked->reference;
-    return pull_one(cli, &options, progress, text, target);
+    run->code = run->code ? run->code : code;
 }
 
-static int pull_lock(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
-                     char **images, const struct target *target)
+/* ---- side by side ---- */
+
+/* What all lanes share is made before the first thread: settings, the library, the profile. */
+static int prepare_lanes(struct run *run, struct ocv_error *err)
 {
-    struct lock lock;
-    struct ocv_error err = {0};
-    int code = 0;
-    if (lock_read(s->lock_file, &lock, &err) < 0)
-        return fail_image(cli, progress, NULL, &err);
-    for (size_t i = 0; !images[0] && i < lock.n_images && !interrupted; i++) {
-        int now = pull_locked(cli, s, progress, &lock.images[i], target);
-        code = code ? code : now;
+    struct cli *cli = run->cli;
+    cli_profile_begin(cli);
+    OCV_TRY(registry_load(true, err));
+    OCV_TRY(cli_registry(cli, err));
+    OCV_TRY(cli_profile(cli, err));
+    OCV_TRY(ocv_downloads_new(run->s->pull.jobs, &run->downloads, err));
+    for (size_t i = 0; i < run->tasks.n && cli->creds_stdin && !cli->creds_host; i++) {
+        ocv_auto(ocv_reference) first = NULL;
+        if (run->tasks.list[i].text &&
+            ocv_reference_parse(run->tasks.list[i].text, &first, NULL) == OCV_OK)
+            OCV_TRY(image_bind_credentials(cli, first, err));
     }
-    for (; *images && !interrupted; images++) {
-        const struct lock_image *locked = lock_find(&lock, *images);
-        int now = 0;
-        if (locked) {
-            now = pull_locked(cli, s, progress, locked, target);
-        } else {
-            ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: not in %s", *images, s->lock_file);
-            now = fail_image(cli, progress, *images, &err);
-        }
-        code = code ? code : now;
-    }
-    lock_free(&lock);
-    return code;
+    run->lanes = calloc(run->tasks.n, sizeof(*run->lanes));
+    return run->lanes ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* Tries all images; the exit code is the first failure's. */
-static int pull_all(struct cli *cli, const struct vpull_settings *s, struct progress *progress,
-                    char **images)
+static int open_lane(struct run *run, struct cli *lane, struct ocv_error *err)
 {
-    const struct pull_options *options = &s->pull;
-    struct target target = {0};
+    if (lane->program)
+        return OCV_OK;
+    *lane = *run->cli;
+    lane->registry = NULL;
+    int status = cli_registry_new(lane, lane->interrupted, &lane->registry, err);
+    if (status < 0)
+        lane->program = NULL;
+    else
+        ocv_registry_share(lane->registry, run->downloads);
+    return status;
+}
+
+static void close_lanes(struct run *run)
+{
+    for (size_t i = 0; run->lanes && i < run->tasks.n; i++) {
+        struct cli *lane = &run->lanes[i];
+        ocv_registry_free(lane->program ? lane->registry : NULL);
+        if (lane->platform != run->cli->platform)
+            ocv_platform_free(lane->platform);
+    }
+    free(run->lanes);
+    ocv_downloads_free(run->downloads);
+}
+
+static void run_in_lane(void *data, size_t i)
+{
+    struct run *run = data;
+    struct task *task = &run->tasks.list[i];
+    struct cli *lane = &run->lanes[task->lane];
+    struct progress *progress = NULL;
+    if (interrupted)
+        return;
+    int status = progress_open(run->progress, task->text, &progress, &task->err);
+    if (status == OCV_OK && !task->failed)
+        status = open_lane(run, lane, &task->err);
+    task->failed = task->failed || status < 0;
+    if (status == OCV_OK) {
+        progress_attach(progress, lane);
+        if (run->s->pull.quiet)
+            lane->wait = NULL;
+        pull_task(run, lane, progress, task);
+    }
+    progress_free(progress);
+}
+
+static void report_in_order(void *data, size_t i)
+{
+    struct run *run = data;
+    report_task(run, &run->tasks.list[i]);
+}
+
+static int run_side_by_side(struct run *run, struct ocv_error *err)
+{
+    size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
+    const struct queue queue = {.n = run->tasks.n,
+                                .at_once = run->s->pull.jobs,
+                                .lanes = lanes,
+                                .run = run_in_lane,
+                                .ended = report_in_order,
+                                .data = run};
+    int status = lanes ? prepare_lanes(run, err) : ocv_error_nomem(err);
+    if (status == OCV_OK) {
+        tasks_lanes(&run->tasks, run->destination);
+        for (size_t i = 0; i < run->tasks.n; i++)
+            lanes[i] = run->tasks.list[i].lane;
+        status = queue_run(&queue, err);
+    }
+    close_lanes(run);
+    free(lanes);
+    return status;
+}
+
+/* ---- all ---- */
+
+static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
+{
+    if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1)
+        return run_side_by_side(run, err);
+    for (size_t i = 0; i < run->tasks.n && !interrupted; i++) {
+        pull_task(run, run->cli, run->progress, &run->tasks.list[i]);
+        report_task(run, &run->tasks.list[i]);
+    }
+    return OCV_OK;
+}
+
+static int pull_all(struct run *run, char **images)
+{
+    const struct pull_options *options = &run->s->pull;
     struct ocv_error err = {0};
-    int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
-    int status = pulls || options->to
-                     ? destination_choose(cli, options, progress, &target.destination,
-                                          &target.argument, &err)
-                     : OCV_OK;
+    int status = pulls || options->to ? destination_choose(run->cli, options, run->progress,
+                                                           &run->destination, &run->argument, &err)
+                                      : OCV_OK;
     if (status == OCV_OK && pulls)
-        status = check_target(target.destination, target.argument, images, &err);
-    if (status < 0) {
-        free(target.argument);
-        return fail_image(cli, progress, NULL, &err);
-    }
-    if (pulls && !options->to && !options->quiet)
-        progress_message(progress, "pulling to %s%s%s", target.destination->name,
-                         *target.argument ? ":" : "", target.argument);
-    if (s->lock_file)
-        code = pull_lock(cli, s, progress, images, &target);
-    for (size_t i = 0; !s->lock_file && images[i] && !interrupted; i++) {
-        int now = pull_one(cli, options, progress, images[i], &target);
-        code = code ? code : now;
-    }
-    free(target.argument);
-    return interrupted ? 130 : code;
+        status = check_target(run->destination, run->argument, images, &err);
+    if (status == OCV_OK && pulls && !options->to && !options->quiet)
+        progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
+                         *run->argument ? ":" : "", run->argument);
+    if (status == OCV_OK)
+        status = tasks_plan(run->s, images, &run->tasks, &err);
+    if (status == OCV_OK)
+        status = run_tasks(run, pulls, &err);
+    if (status < 0)
+        run->code = fail_image(run->cli, run->progress, NULL, &err);
+    progress_image(run->progress, NULL); /* the task's text goes */
+    tasks_free(&run->tasks);
+    free(run->argument);
+    return interrupted ? 130 : run->code;
 }
 
 static bool flag_given(const struct cli *cli, const char *key)
@@ -185,7 +258,8 @@ static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
         const char *to = ocv_config_get(cli->config, "to");
         if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
             s->pull.to = to;
-        code = pull_all(cli, s, progress, images);
+        struct run run = {.cli = cli, .s = s, .progress = progress};
+        code = pull_all(&run, images);
     }
     progress_detach(cli);
     progress_free(progress);

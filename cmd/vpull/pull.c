@@ -69,10 +69,12 @@ static int no_match(struct pull *pull, struct ocv_error *err)
                        pull->decision, image_ruled_tag(&pull->image), err);
     if (pull->options->quiet || status == OCV_ERR_CONFIG) /* the label does not exist */
         return status;
+    progress_hold(pull->progress);
     for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)
         show_rejected(pull, i);
     if (n > REJECTIONS_SHOWN && !progress_is_json(pull->progress))
         progress_message(pull->progress, "  and %zu more", n - REJECTIONS_SHOWN);
+    progress_release(pull->progress);
     return status;
 }
 
@@ -132,13 +134,13 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
-static int print_and_free(char *reference, struct ocv_error *err)
+static int print_and_free(const struct pull *pull, char *reference, struct ocv_error *err)
 {
     if (!reference)
         return ocv_error_nomem(err);
-    printf("%s\n", reference);
+    int status = ocv_buffer_printf(pull->prints, err, "%s\n", reference);
     free(reference);
-    return cli_print("", 0, err);
+    return status;
 }
 
 static int read_child(struct pull *pull, struct ocv_error *err)
@@ -171,17 +173,17 @@ static int print_result(const struct pull *pull, const struct destination *desti
         return OCV_OK;
     }
     if (pull->options->quiet)
-        return print_and_free(quiet_name(pull, destination), err);
-    if (pull->cached && !strncmp(where, "into ", 5))
-        printf("Digest: %s\nStatus: already there, in %s\n", pull->entry->digest, where + 5);
-    else
-        printf("Digest: %s\nStatus: %s %s\n", pull->entry->digest,
-               pull->cached ? "already there," : "pulled", where);
-    if (pull->name)
-        printf("%s\n", pull->name);
-    else if (destination != &destination_oci && destination != &destination_archive)
+        return print_and_free(pull, quiet_name(pull, destination), err);
+    bool engine = pull->cached && !strncmp(where, "into ", 5);
+    int status = ocv_buffer_printf(
+        pull->prints, err, "Digest: %s\nStatus: %s%s\n%s%s", pull->entry->digest,
+        engine         ? "already there, in "
+        : pull->cached ? "already there, "
+                       : "pulled ",
+        engine ? where + 5 : where, pull->name ? pull->name : "", pull->name ? "\n" : "");
+    if (!pull->name && destination != &destination_oci && destination != &destination_archive)
         progress_message(pull->progress, "note: it has no name there: --tag NAME gives it one");
-    return cli_print("", 0, err);
+    return status;
 }
 
 /* Hint for a pull that failed, if the error has none yet. */
@@ -228,13 +230,13 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
 
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct destination *destination, const char *argument,
-               struct ocv_error *err)
+               struct ocv_buffer *prints, struct ocv_error *err)
 {
-    struct pull pull = {.cli = cli, .options = options, .progress = progress};
+    struct pull pull = {.cli = cli, .options = options, .progress = progress, .prints = prints};
     char *chosen =
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
-        return print_and_free(chosen, err);
+        return print_and_free(&pull, chosen, err);
     if (strncmp(text, "oci:", 4) != 0)
         progress_status(progress, "resolving", text, "%s: resolving", text);
     if (options->print_ref && !options->quiet)
@@ -250,7 +252,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
     if (status == OCV_OK)
         status = resolve_entry(&pull, err);
     if (status == OCV_OK)
-        status = options->print_ref ? print_and_free(pull_digest_reference(&pull), err)
+        status = options->print_ref ? print_and_free(&pull, pull_digest_reference(&pull), err)
                                     : pull_one(&pull, destination, argument, err);
     child_free(&pull.child);
     ocv_decision_free(pull.decision);

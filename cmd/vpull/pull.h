@@ -8,10 +8,11 @@
 
 #include "cmd/vpull/engines/destination.h"
 
-/** Resolve and pull one image into `destination`; prints the result. Returns a status. */
+/** Resolve and pull one image into `destination`; `prints` gets what belongs on standard output.
+ *  Thread-safe with a struct cli and a progress of its own. Returns a status. */
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct destination *destination, const char *argument,
-               struct ocv_error *err) OCV_WARN_UNUSED;
+               struct ocv_buffer *prints, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Label of the choice, made here or for the lock; NULL if it has none. */
 const char *pull_label(const struct pull *pull);
 /** For an image without an index: warn if its config names another platform, or if it was given by

@@ -2,12 +2,14 @@
 /* Several blobs at once into a layout. Each job walks
  *
  *   IDLE -> (present) -> DONE
- *   IDLE -> RECEIVE -> SETTLE (hash and fsync go on in the writer's thread) -> DONE
+ *   IDLE -> QUEUED (for a place among shared downloads) -> RECEIVE
+ *        -> SETTLE (hash and fsync go on in the writer's thread) -> DONE
  *
  * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
  * has been given; a broken transfer goes on from there by Range. */
 #include "lib/registry/registry_internal.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,113 @@
 #define JOBS_DEFAULT 4
 #define BUSY_RETRY_MS 100 /* another process writes the same blob: how often to check */
 
-enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
+/* ---- downloads that clients share
+ * ----------------------------------------------------------------
+ *
+ * A client that wants one and gets none waits in line, and whoever waits is served before others,
+ * so that a client with many blobs does not keep out one that came later. Nobody sleeps here: who
+ * gives a place back wakes the loop of the next client. */
+
+struct ocv_downloads {
+    pthread_mutex_t lock;
+    unsigned free;
+    struct ocv_registry *first;  /* clients that wait, the first one longest */
+    struct ocv_registry **after; /* the end of that list */
+};
+
+int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out, struct ocv_error *err)
+{
+    struct ocv_downloads *downloads = calloc(1, sizeof(*downloads));
+    if (!downloads || pthread_mutex_init(&downloads->lock, NULL) != 0) {
+        free(downloads);
+        return ocv_error_nomem(err);
+    }
+    downloads->free = at_once ? at_once : 1;
+    downloads->after = &downloads->first;
+    *out = downloads;
+    return OCV_OK;
+}
+
+void ocv_downloads_free(struct ocv_downloads *downloads)
+{
+    if (!downloads)
+        return;
+    pthread_mutex_destroy(&downloads->lock);
+    free(downloads);
+}
+
+void ocv_registry_share(struct ocv_registry *registry, struct ocv_downloads *downloads)
+{
+    registry->downloads = downloads;
+}
+
+/* The list is at most as long as there are threads. */
+static void take_out(struct ocv_downloads *downloads, struct ocv_registry *registry)
+{
+    struct ocv_registry **at = &downloads->first;
+    while (*at && *at != registry)
+        at = &(*at)->next_waiting;
+    if (!*at)
+        return;
+    *at = registry->next_waiting;
+    if (!*at)
+        downloads->after = at;
+    registry->next_waiting = NULL;
+    registry->waits = false;
+}
+
+static void wake_next(struct ocv_downloads *downloads)
+{
+    if (downloads->free && downloads->first && downloads->first->multi)
+        curl_multi_wakeup(downloads->first->multi);
+}
+
+bool ocv_downloads_enter(struct ocv_registry *registry)
+{
+    struct ocv_downloads *downloads = registry->downloads;
+    if (!downloads)
+        return true;
+    pthread_mutex_lock(&downloads->lock);
+    bool mine = downloads->free && (!downloads->first || downloads->first == registry);
+    if (mine) {
+        downloads->free--;
+        take_out(downloads, registry);
+        wake_next(downloads);
+    } else if (!registry->waits) {
+        registry->waits = true;
+        *downloads->after = registry;
+        downloads->after = &registry->next_waiting;
+    }
+    pthread_mutex_unlock(&downloads->lock);
+    return mine;
+}
+
+void ocv_downloads_leave(struct ocv_registry *registry)
+{
+    struct ocv_downloads *downloads = registry->downloads;
+    if (!downloads)
+        return;
+    pthread_mutex_lock(&downloads->lock);
+    downloads->free++;
+    wake_next(downloads);
+    pthread_mutex_unlock(&downloads->lock);
+}
+
+void ocv_downloads_give_up(struct ocv_registry *registry)
+{
+    struct ocv_downloads *downloads = registry->downloads;
+    if (!downloads)
+        return;
+    pthread_mutex_lock(&downloads->lock);
+    take_out(downloads, registry);
+    wake_next(downloads);
+    pthread_mutex_unlock(&downloads->lock);
+}
+
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------- */
+
+enum job_state { JOB_FREE, JOB_OPEN, JOB_QUEUED, JOB_RECEIVE, JOB_SETTLE };
 
 struct fetch_job {
     struct fetcher *fetcher;
@@ -123,6 +231,8 @@ static void on_settled(void *data)
 
 static void settle_job(struct fetch_job *job)
 {
+    if (job->state == JOB_RECEIVE)
+        ocv_downloads_leave(job->fetcher->registry);
     job->state = JOB_SETTLE;
     atomic_store(&job->settled, false);
     ocv_blob_writer_finish(job->writer, on_settled, job);
@@ -146,7 +256,7 @@ static int ask_blob(struct fetch_job *job, struct ocv_error *err)
                                .begin = begin_blob,
                                .sink = write_blob,
                                .data = job};
-    job->state = JOB_RECEIVE;
+    job->state = JOB_RECEIVE; /* it has a place until it settles */
     return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
 }
 
@@ -182,11 +292,21 @@ static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
     if (job->offset)
         ocv_registry_log(job->fetcher->registry, "%s: resuming at %lld", job->what,
                          (long long)job->offset);
-    report_progress(job, false, false);
+    job->state = JOB_QUEUED;
     if (job->offset == d->size) {
+        report_progress(job, false, false);
         settle_job(job);
-        return OCV_OK;
     }
+    return OCV_OK;
+}
+
+/* The blob's lock is held meanwhile: whoever waits for that lock holds no place. */
+static int job_queue(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
+{
+    if (!ocv_downloads_enter(job->fetcher->registry))
+        return OCV_OK;
+    *wait_ms = 0;
+    report_progress(job, false, false);
     return ask_blob(job, err);
 }
 
@@ -272,6 +392,8 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
     switch (job->state) {
     case JOB_OPEN:
         return job_open(job, wait_ms, err);
+    case JOB_QUEUED:
+        return job_queue(job, wait_ms, err);
     case JOB_RECEIVE:
         return job_receive(job, wait_ms, err);
     case JOB_SETTLE:
@@ -303,12 +425,15 @@ static void free_fetcher(struct fetcher *f)
 {
     for (unsigned i = 0; i < f->jobs; i++) {
         struct fetch_job *job = &f->job[i];
+        if (job->state == JOB_RECEIVE)
+            ocv_downloads_leave(f->registry);
         if (job->exchange.registry)
             ocv_exchange_free(&job->exchange);
         ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */
         free(job->path);
         free(job->what);
     }
+    ocv_downloads_give_up(f->registry);
     free(f->order);
     free(f);
 }

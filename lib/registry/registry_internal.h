@@ -96,7 +96,10 @@ struct ocv_registry {
     void (*wait)(void *data, const struct ocv_registry_wait *wait);
     void *wait_data;
     struct ocv_credential_providers *credential_providers;
-    int64_t told; /* when it was called last */
+    int64_t told;                      /* when it was called last */
+    struct ocv_downloads *downloads;   /* shared with other clients, or NULL */
+    struct ocv_registry *next_waiting; /* for one of them, as `waits` says; under its lock */
+    bool waits;
     struct ocv_registry_host *hosts;
     uint64_t serial;
     char note[256];   /* why stored credentials could not be read; becomes part of a hint */
@@ -305,6 +308,18 @@ size_t ocv_link_next(const char *text, size_t len, const char **target);
 bool ocv_head_refused(const struct ocv_exchange *exchange, const struct ocv_error *err);
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
+
+/* ---- downloads shared by clients (fetch.c)
+ * --------------------------------------------------------------------
+ */
+
+/** Take a place among the shared downloads, without waiting. False: there is none, or others have
+ *  waited longer; then this client waits, too, and its loop is woken when it is its turn. */
+bool ocv_downloads_enter(struct ocv_registry *registry);
+/** Give one place back. */
+void ocv_downloads_leave(struct ocv_registry *registry);
+/** Wait no longer. */
+void ocv_downloads_give_up(struct ocv_registry *registry);
 
 /* ---- waiting
  * -------------------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@
 #define CALLS(X)                     \
     X(ocv_registry_new)              \
     X(ocv_registry_free)             \
+    X(ocv_registry_share)            \
+    X(ocv_downloads_new)             \
+    X(ocv_downloads_free)            \
     X(ocv_registry_deadline)         \
     X(ocv_registry_head)             \
     X(ocv_registry_get)              \
@@ -140,7 +143,24 @@ int ocv_engine_http(const struct ocv_engine_request *request, long *http, struct
     return status < 0 ? status : calls.ocv_engine_http(request, http, err);
 }
 
+int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out, struct ocv_error *err)
+{
+    int status = registry_load(false, err);
+    return status < 0 ? status : calls.ocv_downloads_new(at_once, out, err);
+}
+
+void ocv_downloads_free(struct ocv_downloads *downloads)
+{
+    if (downloads)
+        calls.ocv_downloads_free(downloads);
+}
+
 /* ---- of a client, which the library made ---- */
+
+void ocv_registry_share(struct ocv_registry *registry, struct ocv_downloads *downloads)
+{
+    calls.ocv_registry_share(registry, downloads);
+}
 
 void ocv_registry_free(struct ocv_registry *registry)
 {

@@ -5,13 +5,13 @@
 static void report_line(void *data, const char *line)
 {
     struct progress *progress = data;
-    progress_log(progress, progress->program, line);
+    progress_log(progress, progress->display->program, line);
 }
 
 static void report_warning(void *data, const char *line)
 {
     struct progress *progress = data;
-    progress_warn(progress, progress->program, "%s", line);
+    progress_warn(progress, progress->display->program, "%s", line);
 }
 
 static void report_wait(void *data, const struct ocv_registry_wait *wait)
@@ -26,7 +26,7 @@ static void report_tick(void *data)
 
 void progress_attach(struct progress *progress, struct cli *cli)
 {
-    progress->program = cli->program;
+    progress->display->program = cli->program;
     cli->log = report_line;
     cli->warn = report_warning;
     cli->wait = report_wait;

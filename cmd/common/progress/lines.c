@@ -10,15 +10,17 @@
 
 void lines_finished(struct progress *progress, const struct layer *layer)
 {
-    char size[FORMAT_NUMBER_MAX];
+    char size[FORMAT_NUMBER_MAX], whose[PROGRESS_LINE_MAX];
 
-    fprintf(progress->stream, "%s: %s%s%s\n", layer->short_id, layer_state_name(layer->state),
-            layer->size >= 0 ? ", " : "", layer->size >= 0 ? format_bytes(layer->size, size) : "");
-    fflush(progress->stream);
+    fprintf(progress->display->stream, "%s%s: %s%s%s\n", progress_prefix(progress, whose),
+            layer->short_id, layer_state_name(layer->state), layer->size >= 0 ? ", " : "",
+            layer->size >= 0 ? format_bytes(layer->size, size) : "");
+    fflush(progress->display->stream);
 }
 
 /* Totals of the layers being transferred. */
 struct layer_totals {
+    size_t finished, n; /* layers */
     int64_t done, size;
     double rate;
     int64_t stalled; /* the shortest stall; -1: no layer is being transferred */
@@ -30,26 +32,34 @@ static bool is_moving(const struct layer *layer)
     return layer->state == LAYER_DOWNLOADING || layer->state == LAYER_UPLOADING;
 }
 
-static struct layer_totals add_up(const struct progress *progress, int64_t now)
+static void add_image(const struct progress *progress, int64_t now, struct layer_totals *total)
 {
-    struct layer_totals total = {.stalled = -1};
-
+    total->n += progress->n;
     for (size_t i = 0; i < progress->n; i++) {
         const struct layer *layer = &progress->layers[i];
         struct layer_line line = progress_line(layer, now);
 
+        total->finished += progress_is_finished(layer);
         if (layer->state == LAYER_CACHED || layer->size < 0)
             continue;
         bool all = !is_moving(layer) && layer->state != LAYER_WAITING;
-        total.size += layer->size;
-        total.done += all ? layer->size : line.done > 0 ? line.done : 0;
-        total.open = total.open || !all;
+        total->size += layer->size;
+        total->done += all ? layer->size : line.done > 0 ? line.done : 0;
+        total->open = total->open || !all;
         if (!is_moving(layer))
             continue;
-        total.rate += line.rate;
-        if (total.stalled < 0 || line.stalled < total.stalled)
-            total.stalled = line.stalled;
+        total->rate += line.rate;
+        if (total->stalled < 0 || line.stalled < total->stalled)
+            total->stalled = line.stalled;
     }
+}
+
+static struct layer_totals add_all(const struct progress_display *display, int64_t now)
+{
+    struct layer_totals total = {.stalled = -1};
+
+    for (const struct progress *at = display->first; at != NULL; at = at->next)
+        add_image(at, now, &total);
     return total;
 }
 
@@ -78,16 +88,19 @@ static void format_total(const struct layer_totals *total, const char *layers, u
     }
 }
 
-void lines_sum(const struct progress *progress, int64_t now, unsigned width, char *out, size_t size)
+void lines_sum(const struct progress *progress, bool all, int64_t now, unsigned width, char *out,
+               size_t size)
 {
     static const unsigned less[] = {3, 1, 0};
-    const struct layer_totals total = add_up(progress, now);
+    struct layer_totals total = {.stalled = -1};
     char layers[64];
-    size_t finished = 0;
 
-    for (size_t i = 0; i < progress->n; i++)
-        finished += progress_is_finished(&progress->layers[i]);
-    snprintf(layers, sizeof(layers), "%zu of %zu layers", finished, progress->n);
+    if (all)
+        total = add_all(progress->display, now);
+    else
+        add_image(progress, now, &total);
+    snprintf(layers, sizeof(layers), "%zu of %zu layer%s", total.finished, total.n,
+             total.n == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(less) / sizeof(*less); i++) {
         format_total(&total, layers, less[i], out, size);
         if (strlen(out) <= width)
@@ -96,29 +109,40 @@ void lines_sum(const struct progress *progress, int64_t now, unsigned width, cha
     snprintf(out, size, "%.*s", (int)width, layers);
 }
 
-void lines_total(struct progress *progress, int64_t now)
+/* Layers at work whose progress the total does not show. */
+static void working_lines(const struct progress *progress, int64_t now, unsigned *shown)
 {
-    struct layer_totals total = add_up(progress, now);
-    char text[PROGRESS_LINE_MAX];
-    unsigned shown = 0;
+    char text[PROGRESS_LINE_MAX], whose[PROGRESS_LINE_MAX];
 
-    if (total.open) {
-        format_total(&total, "", 3, text, sizeof(text));
-        fprintf(progress->stream, "%s\n", text);
-    }
-    for (size_t i = 0; i < progress->n && shown < WORKING_SHOWN; i++) {
+    for (size_t i = 0; i < progress->n && *shown < WORKING_SHOWN; i++) {
         const struct layer *layer = &progress->layers[i];
         struct layer_line line = progress_line(layer, now);
 
         if (!progress_is_active(layer) || (is_moving(layer) && layer->size >= 0))
             continue;
         format_layer_line(&line, NO_BAR, text, sizeof(text));
-        fprintf(progress->stream, "%s\n", text);
-        shown++;
+        fprintf(progress->display->stream, "%s%s\n", progress_prefix(progress, whose), text);
+        ++*shown;
     }
-    if (progress->status[0]) {
-        progress_status_text(progress, now, text, sizeof(text));
-        fprintf(progress->stream, "%s\n", text);
+}
+
+void lines_total(struct progress_display *display, int64_t now)
+{
+    struct layer_totals total = add_all(display, now);
+    char text[PROGRESS_LINE_MAX];
+    unsigned shown = 0;
+
+    if (total.open) {
+        format_total(&total, "", 3, text, sizeof(text));
+        fprintf(display->stream, "%s\n", text);
     }
-    fflush(progress->stream);
+    for (const struct progress *at = display->first; at != NULL; at = at->next)
+        working_lines(at, now, &shown);
+    for (const struct progress *at = display->first; at != NULL; at = at->next) {
+        if (!at->status[0])
+            continue;
+        progress_status_text(at, now, text, sizeof(text));
+        fprintf(display->stream, "%s\n", text);
+    }
+    fflush(display->stream);
 }

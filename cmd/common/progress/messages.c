@@ -11,7 +11,7 @@
 
 static bool is_text(const struct progress *progress)
 {
-    return progress->mode == PROGRESS_BARS || progress->mode == PROGRESS_PLAIN;
+    return progress->display->mode == PROGRESS_BARS || progress->display->mode == PROGRESS_PLAIN;
 }
 
 void progress_message(struct progress *progress, const char *format, ...)
@@ -20,13 +20,14 @@ void progress_message(struct progress *progress, const char *format, ...)
 
     if (!is_text(progress))
         return;
-    bars_erase(progress);
+    PROGRESS_LOCK(progress);
+    bars_erase(held);
     va_start(args, format);
-    vfprintf(progress->stream, format, args);
+    vfprintf(held->stream, format, args);
     va_end(args);
-    fputc('\n', progress->stream);
-    bars_draw(progress, false);
-    fflush(progress->stream);
+    fputc('\n', held->stream);
+    bars_draw(held);
+    fflush(held->stream);
 }
 
 void progress_event(struct progress *progress, const char *event, json_t *object)
@@ -36,12 +37,16 @@ void progress_event(struct progress *progress, const char *event, json_t *object
 
     if (object == NULL)
         return;
-    if (progress->mode == PROGRESS_JSON && (line = json_pack("{s:s}", "event", event)) != NULL) {
+    PROGRESS_LOCK(progress);
+    if (progress->display->mode == PROGRESS_JSON &&
+        (line = json_pack("{s:s}", "event", event)) != NULL) {
         json_object_update(line, object);
+        if (progress->image != NULL && json_object_get(line, "image") == NULL)
+            json_object_set_new(line, "image", json_string(progress->image));
         text = json_dumps(line, JSON_COMPACT);
         if (text != NULL) {
-            fprintf(progress->stream, "%s\n", text);
-            fflush(progress->stream);
+            fprintf(held->stream, "%s\n", text);
+            fflush(held->stream);
         }
         free(text);
         json_decref(line);
@@ -54,66 +59,79 @@ void progress_warn(struct progress *progress, const char *program, const char *f
     char text[2 * OCV_ERROR_MESSAGE_MAX];
     va_list args;
 
-    const char *on = progress->color ? COLOR_YELLOW : "", *off = progress->color ? COLOR_END : "";
+    const char *on = progress->display->color ? COLOR_YELLOW : "",
+               *off = progress->display->color ? COLOR_END : "";
 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (progress->mode == PROGRESS_QUIET)
-        fprintf(progress->stream, "%s: %swarning:%s %s\n", program, on, off, text);
+    PROGRESS_LOCK(progress);
+    if (held->mode == PROGRESS_QUIET)
+        fprintf(held->stream, "%s: %swarning:%s %s\n", program, on, off, text);
     progress_message(progress, "%s: %swarning:%s %s", program, on, off, text);
     progress_event(progress, "warning", json_pack("{s:s}", "message", text));
 }
 
 void progress_log(struct progress *progress, const char *program, const char *line)
 {
-    if (progress->mode == PROGRESS_QUIET)
-        fprintf(progress->stream, "%s: %s\n", program, line);
+    PROGRESS_LOCK(progress);
+    if (held->mode == PROGRESS_QUIET)
+        fprintf(held->stream, "%s: %s\n", program, line);
     progress_message(progress, "%s: %s", program, line);
     progress_event(progress, "log", json_pack("{s:s}", "message", line));
 }
 
 /* ---- steps without layers -------------------------------------------------------------------- */
 
+/* Where several are pulled, the line names its image. */
 void progress_status(struct progress *progress, const char *event, const char *image,
                      const char *format, ...)
 {
+    char text[PROGRESS_LINE_MAX], whose[PROGRESS_LINE_MAX];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(progress->status, sizeof(progress->status), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    progress->status_since = progress->last = progress->clock();
+    PROGRESS_LOCK(progress);
+    progress_prefix(progress, whose);
+    if (strncmp(text, whose, strlen(whose)) == 0)
+        whose[0] = '\0';
+    snprintf(progress->status, sizeof(progress->status), "%.*s%.*s", (int)strlen(whose), whose,
+             (int)(sizeof(progress->status) - 1 - strlen(whose)), text);
+    progress->status_since = held->last = held->clock();
     progress->waiting[0] = '\0';
-    if (progress->mode == PROGRESS_PLAIN)
-        fprintf(progress->stream, "%s\n", progress->status);
-    bars_draw(progress, false);
-    progress_event(progress, event,
-                   json_pack("{s:s, s:s}", "image", image, "message", progress->status));
-    if (progress->mode != PROGRESS_QUIET)
-        fflush(progress->stream);
+    if (held->mode == PROGRESS_PLAIN)
+        fprintf(held->stream, "%s\n", progress->status);
+    bars_draw(held);
+    progress_event(progress, event, json_pack("{s:s, s:s}", "image", image, "message", text));
+    if (held->mode != PROGRESS_QUIET)
+        fflush(held->stream);
 }
 
 void progress_late(struct progress *progress, unsigned ms, const char *format, ...)
 {
     va_list args;
 
+    PROGRESS_LOCK(progress);
     va_start(args, format);
     vsnprintf(progress->late, sizeof(progress->late), format, args);
     va_end(args);
-    progress->late_at = progress->clock() + ms * (SECOND_NS / 1000);
+    progress->late_at = held->clock() + ms * (SECOND_NS / 1000);
 }
 
 void progress_late_end(struct progress *progress)
 {
+    PROGRESS_LOCK(progress);
     progress->late[0] = '\0';
 }
 
 void progress_status_end(struct progress *progress)
 {
-    bars_erase(progress);
+    PROGRESS_LOCK(progress);
+    bars_erase(held);
     progress->status[0] = progress->waiting[0] = '\0';
-    bars_draw(progress, false);
+    bars_draw(held);
 }
 
 void progress_status_text(const struct progress *progress, int64_t now, char *out, size_t size)
@@ -147,7 +165,7 @@ static void report_retry(struct progress *progress, const struct ocv_registry_wa
 static void report_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
                            int64_t now)
 {
-    if (progress->mode != PROGRESS_JSON || wait->ms * (SECOND_NS / 1000) < PLAIN_NS ||
+    if (progress->display->mode != PROGRESS_JSON || wait->ms * (SECOND_NS / 1000) < PLAIN_NS ||
         now - progress->waiting_told < PLAIN_NS)
         return;
     progress->waiting_told = now;
@@ -159,7 +177,8 @@ static void report_waiting(struct progress *progress, const struct ocv_registry_
 
 void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait)
 {
-    int64_t now = progress->clock();
+    PROGRESS_LOCK(progress);
+    int64_t now = held->clock();
 
     progress->waiting[0] = '\0';
     if (wait->trouble) {

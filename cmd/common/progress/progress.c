@@ -13,24 +13,79 @@
 #define RATE_FIRST_NS (2 * SECOND_NS)  /* and shown once it covers this much time */
 #define STALLED_NS (3 * SECOND_NS)
 
+struct progress_display *progress_locked(const struct progress *progress)
+{
+    pthread_mutex_lock(&progress->display->lock);
+    return progress->display;
+}
+
+static struct progress_display *display_new(void)
+{
+    pthread_mutexattr_t attributes;
+    struct progress_display *display = calloc(1, sizeof(*display));
+
+    if (display == NULL)
+        return NULL;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&display->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return display;
+}
+
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err)
 {
     struct progress *progress = calloc(1, sizeof(*progress));
     const char *term = getenv("TERM");
 
-    if (progress == NULL)
+    if (progress == NULL || (progress->display = display_new()) == NULL) {
+        free(progress);
         return ocv_error_nomem(err);
+    }
     if (mode == PROGRESS_AUTO) {
         bool dumb = term == NULL || strcmp(term, "dumb") == 0;
 
         mode = isatty(fileno(stream)) && !dumb ? PROGRESS_BARS : PROGRESS_PLAIN;
     }
-    progress->mode = mode;
-    progress->stream = stream;
-    progress->clock = clock ? clock : ocv_clock_ns;
+    progress->display->mode = mode;
+    progress->display->stream = stream;
+    progress->display->clock = clock ? clock : ocv_clock_ns;
+    progress->display->first = progress;
     *out = progress;
     return OCV_OK;
+}
+
+int progress_open(struct progress *progress, const char *image, struct progress **out,
+                  struct ocv_error *err)
+{
+    struct progress *added = calloc(1, sizeof(*added));
+
+    if (added == NULL)
+        return ocv_error_nomem(err);
+    PROGRESS_LOCK(progress);
+    added->display = held;
+    added->image = image;
+    held->several = true;
+    while (progress->next != NULL)
+        progress = progress->next;
+    progress->next = added;
+    *out = added;
+    return OCV_OK;
+}
+
+void progress_image(struct progress *progress, const char *image)
+{
+    PROGRESS_LOCK(progress);
+    progress->image = image;
+}
+
+const char *progress_prefix(const struct progress *progress, char out[PROGRESS_LINE_MAX])
+{
+    bool named = progress->display->several && progress->image != NULL;
+
+    snprintf(out, PROGRESS_LINE_MAX, "%s%s", named ? progress->image : "", named ? ": " : "");
+    return out;
 }
 
 static void forget_layers(struct progress *progress)
@@ -40,23 +95,37 @@ static void forget_layers(struct progress *progress)
     progress->n = 0;
 }
 
+/* The first one is freed last, with the display. */
 void progress_free(struct progress *progress)
 {
     if (progress == NULL)
         return;
+    struct progress_display *display = progress_locked(progress);
+    struct progress **at = &display->first;
+
+    while (*at != progress)
+        at = &(*at)->next;
+    *at = progress->next;
+    bool last = display->first == NULL;
+
+    pthread_mutex_unlock(&display->lock);
     forget_layers(progress);
     free(progress->layers);
     free(progress);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&display->lock);
+    free(display);
 }
 
 bool progress_is_json(const struct progress *progress)
 {
-    return progress->mode == PROGRESS_JSON;
+    return progress->display->mode == PROGRESS_JSON;
 }
 
 void progress_color(struct progress *progress, bool on)
 {
-    progress->color = on;
+    progress->display->color = on;
 }
 
 bool progress_is_active(const struct layer *layer)
@@ -100,10 +169,23 @@ static void layer_event(struct progress *progress, const struct layer *layer)
     progress_event(progress, "progress", object);
 }
 
+static bool is_busy(const struct progress_display *display)
+{
+    for (const struct progress *at = display->first; at != NULL; at = at->next) {
+        for (size_t i = 0; i < at->n; i++)
+            if (!progress_is_finished(&at->layers[i]))
+                return true;
+        if (at->status[0])
+            return true;
+    }
+    return false;
+}
+
 size_t progress_find(const struct progress *progress, const char *id)
 {
     char short_id[16];
 
+    PROGRESS_LOCK(progress);
     format_short_digest(id, short_id);
     for (size_t i = 0; i < progress->n; i++)
         if (strcmp(progress->layers[i].short_id, short_id) == 0)
@@ -113,6 +195,7 @@ size_t progress_find(const struct progress *progress, const char *id)
 
 size_t progress_add(struct progress *progress, const char *id, int64_t size)
 {
+    PROGRESS_LOCK(progress);
     size_t i = progress_find(progress, id);
     struct layer *layer;
 
@@ -123,9 +206,9 @@ size_t progress_add(struct progress *progress, const char *id, int64_t size)
         return SIZE_MAX;
     layer->size = size;
     format_short_digest(id, layer->short_id);
-    layer->since = layer->changed_at = layer->rate_at = progress->clock();
-    if (progress->n == 0)
-        progress->last = layer->since;
+    layer->since = layer->changed_at = layer->rate_at = held->clock();
+    if (!is_busy(held))
+        held->last = layer->since;
     progress_event(progress, "layer", json_pack("{s:s, s:I}", "id", id, "size", (json_int_t)size));
     return progress->n++;
 }
@@ -154,37 +237,37 @@ static void report_changes(struct progress *progress)
     }
 }
 
-static bool is_busy(const struct progress *progress)
+static void print_late(struct progress *progress, int64_t now)
 {
-    for (size_t i = 0; i < progress->n; i++)
-        if (!progress_is_finished(&progress->layers[i]))
-            return true;
-    return progress->status[0];
+    if (!progress->late[0] || now < progress->late_at)
+        return;
+    if (progress->display->mode == PROGRESS_QUIET)
+        fprintf(progress->display->stream, "%s\n", progress->late);
+    progress_message(progress, "%s", progress->late);
+    progress_event(progress, "log", json_pack("{s:s}", "message", progress->late));
+    progress_late_end(progress);
 }
 
 void progress_tick(struct progress *progress)
 {
-    int64_t now = progress->clock(), passed = now - progress->last;
+    PROGRESS_LOCK(progress);
+    int64_t now = held->clock(), passed = now - held->last;
 
-    if (progress->late[0] && now >= progress->late_at) {
-        if (progress->mode == PROGRESS_QUIET)
-            fprintf(progress->stream, "%s\n", progress->late);
-        progress_message(progress, "%s", progress->late);
-        progress_event(progress, "log", json_pack("{s:s}", "message", progress->late));
-        progress_late_end(progress);
-    }
-    if (passed < (progress->mode == PROGRESS_PLAIN ? PLAIN_NS : REDRAW_NS))
+    print_late(progress, now);
+    if (passed < (held->mode == PROGRESS_PLAIN ? PLAIN_NS : REDRAW_NS))
         return;
-    progress->last = now;
-    for (size_t i = 0; i < progress->n; i++)
-        if (progress_is_active(&progress->layers[i]))
-            measure_speed(&progress->layers[i], now);
-    if (progress->mode == PROGRESS_BARS)
-        bars_draw(progress, false);
-    else if (progress->mode == PROGRESS_PLAIN && is_busy(progress))
-        lines_total(progress, now);
-    else if (progress->mode == PROGRESS_JSON)
-        report_changes(progress);
+    held->last = now;
+    for (struct progress *at = held->first; at != NULL; at = at->next) {
+        for (size_t i = 0; i < at->n; i++)
+            if (progress_is_active(&at->layers[i]))
+                measure_speed(&at->layers[i], now);
+        if (held->mode == PROGRESS_JSON)
+            report_changes(at);
+    }
+    if (held->mode == PROGRESS_BARS)
+        bars_draw(held);
+    else if (held->mode == PROGRESS_PLAIN && is_busy(held))
+        lines_total(held, now);
 }
 
 static void change_state(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
@@ -212,12 +295,12 @@ static void report_state(struct progress *progress, struct layer *layer, enum la
 
     if (layer->state == before)
         return;
-    if (progress->mode == PROGRESS_PLAIN && ended &&
+    if (progress->display->mode == PROGRESS_PLAIN && ended &&
         !(before == LAYER_DOWNLOADED && layer->state == LAYER_DONE)) {
         lines_finished(progress, layer);
-        progress->last = progress->clock();
+        progress->display->last = progress->display->clock();
     }
-    if (progress->mode == PROGRESS_JSON) {
+    if (progress->display->mode == PROGRESS_JSON) {
         layer_event(progress, layer);
         layer->dirty = false;
     }
@@ -226,13 +309,14 @@ static void report_state(struct progress *progress, struct layer *layer, enum la
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size)
 {
+    PROGRESS_LOCK(progress);
     if (i >= progress->n)
         return;
     struct layer *layer = &progress->layers[i];
     enum layer_state before = layer->state;
 
     layer->size = size >= 0 ? size : layer->size;
-    change_state(layer, state, done, progress->clock());
+    change_state(layer, state, done, held->clock());
     layer->dirty = true;
     report_state(progress, layer, before);
     progress_tick(progress);
@@ -240,14 +324,15 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
 
 void progress_resumed(struct progress *progress, size_t i, int64_t done)
 {
-    char from[FORMAT_NUMBER_MAX], size[FORMAT_NUMBER_MAX];
+    char from[FORMAT_NUMBER_MAX], size[FORMAT_NUMBER_MAX], whose[PROGRESS_LINE_MAX];
 
+    PROGRESS_LOCK(progress);
     if (i >= progress->n)
         return;
     const struct layer *layer = &progress->layers[i];
 
-    progress_message(progress, "%s: resuming at %s of %s", layer->short_id,
-                     format_bytes(done, from), format_bytes(layer->size, size));
+    progress_message(progress, "%s%s: resuming at %s of %s", progress_prefix(progress, whose),
+                     layer->short_id, format_bytes(done, from), format_bytes(layer->size, size));
     progress_event(progress, "resumed",
                    json_pack("{s:s, s:I, s:I}", "id", layer->id, "done", (json_int_t)done, "size",
                              (json_int_t)layer->size));
@@ -255,6 +340,7 @@ void progress_resumed(struct progress *progress, size_t i, int64_t done)
 
 void progress_settle(struct progress *progress, enum layer_state state)
 {
+    PROGRESS_LOCK(progress);
     for (size_t i = 0; i < progress->n; i++)
         if (!progress_is_finished(&progress->layers[i]))
             progress_set(progress, i, state, progress->layers[i].done, -1);
@@ -262,8 +348,21 @@ void progress_settle(struct progress *progress, enum layer_state state)
 
 void progress_finish(struct progress *progress)
 {
+    PROGRESS_LOCK(progress);
     progress->status[0] = progress->waiting[0] = '\0';
-    bars_draw(progress, true);
-    progress->drawn = 0;
+    bars_draw_last(progress);
     forget_layers(progress);
+    bars_draw(held);
+}
+
+void progress_hold(struct progress *progress)
+{
+    bars_erase(progress_locked(progress));
+    fflush(progress->display->stream);
+}
+
+void progress_release(struct progress *progress)
+{
+    bars_draw(progress->display);
+    pthread_mutex_unlock(&progress->display->lock);
 }

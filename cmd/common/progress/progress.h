@@ -2,7 +2,8 @@
 /**
  * @file progress.h
  * What the user sees while an image is pulled: bars on a terminal, lines elsewhere, JSON on
- * request. All output goes to one stream; for JSON that should be standard output. For one thread.
+ * request. All output goes to one stream; for JSON that should be standard output. Images that are
+ * pulled side by side have a struct progress each, on one display, and may use it in threads.
  */
 #ifndef OCV_PROGRESS_H
 #define OCV_PROGRESS_H
@@ -27,6 +28,15 @@ struct progress;
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err);
 void progress_free(struct progress *progress);
+/** Another image on the display of `progress`, which must outlive it. From now on lines say whose
+ *  they are. `image` is borrowed. */
+int progress_open(struct progress *progress, const char *image, struct progress **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Events name this image from now on, where they name none; borrowed. NULL: none. */
+void progress_image(struct progress *progress, const char *image);
+/** What the caller prints until progress_release comes in one piece, above the bars. */
+void progress_hold(struct progress *progress);
+void progress_release(struct progress *progress);
 /** Turn colours on or off (initially off). */
 void progress_color(struct progress *progress, bool on);
 

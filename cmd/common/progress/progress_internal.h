@@ -6,6 +6,8 @@
 
 #include "cmd/common/progress/progress.h"
 
+#include <pthread.h>
+
 #define PROGRESS_LINE_MAX 512
 #define SECOND_NS 1000000000LL
 #define PLAIN_NS (5 * SECOND_NS) /* without a terminal: interval of the line with the total */
@@ -23,16 +25,27 @@ struct layer {
     bool dirty;                 /* JSON: changed since the last event */
 };
 
-struct progress {
+/* What the images of one run share. */
+struct progress_display {
+    pthread_mutex_t lock; /* held by every function of progress.h; recursive */
     enum progress_mode mode;
     const char *program; /* name of the attached program */
     bool color;
+    bool several; /* images are pulled side by side: lines name theirs */
     FILE *stream;
     int64_t (*clock)(void);
+    unsigned drawn; /* lines of the block on the screen */
+    int64_t last;   /* time of the last redraw or line */
+    struct progress *first;
+};
+
+/* One image. */
+struct progress {
+    struct progress_display *display;
+    struct progress *next; /* of the same display */
+    const char *image;     /* named by its events, or NULL */
     struct layer *layers;
     size_t n;
-    unsigned drawn;                 /* lines of the block on the screen */
-    int64_t last;                   /* time of the last redraw or line */
     char status[PROGRESS_LINE_MAX]; /* empty: none */
     char late[PROGRESS_LINE_MAX];   /* message to print at `late_at`, or empty */
     int64_t late_at;
@@ -42,6 +55,18 @@ struct progress {
     int64_t waiting_told; /* time of the last line or event about it */
 };
 
+static inline void progress_unlock(struct progress_display **display)
+{
+    pthread_mutex_unlock(&(*display)->lock);
+}
+/** Locks the display of `progress` for the rest of the scope. */
+#define PROGRESS_LOCK(progress)                                               \
+    __attribute__((cleanup(progress_unlock))) struct progress_display *held = \
+        progress_locked(progress)
+struct progress_display *progress_locked(const struct progress *progress);
+/** "IMAGE: " where several are pulled, else "". */
+const char *progress_prefix(const struct progress *progress, char out[PROGRESS_LINE_MAX]);
+
 bool progress_is_active(const struct layer *layer);
 bool progress_is_finished(const struct layer *layer);
 /** The layer as shown now. */
@@ -50,17 +75,20 @@ struct layer_line progress_line(const struct layer *layer, int64_t now);
 void progress_status_text(const struct progress *progress, int64_t now, char *out, size_t size);
 
 /** Erase the block from the screen. */
-void bars_erase(struct progress *progress);
-/** Draw it. `last`: all layers, even if they exceed the terminal, and no status. */
-void bars_draw(struct progress *progress, bool last);
+void bars_erase(struct progress_display *display);
+/** Draw it. */
+void bars_draw(struct progress_display *display);
+/** Draw the image for the last time: all of its layers, even if they exceed the terminal, or one
+ *  line where several are pulled. */
+void bars_draw_last(struct progress *progress);
 
 /** A layer is finished, or all its bytes have arrived. */
 void lines_finished(struct progress *progress, const struct layer *layer);
 /** "5 of 15 layers, 6.1 MB of 15.8 MB, 1.1 MB/s, 9s left" in at most `width` columns: the rate is
- *  left out first, then the sizes, then the time. */
-void lines_sum(const struct progress *progress, int64_t now, unsigned width, char *out,
+ *  left out first, then the sizes, then the time. Of one image, or of all where `all` is set. */
+void lines_sum(const struct progress *progress, bool all, int64_t now, unsigned width, char *out,
                size_t size);
 /** Print the overall progress. */
-void lines_total(struct progress *progress, int64_t now);
+void lines_total(struct progress_display *display, int64_t now);
 
 #endif

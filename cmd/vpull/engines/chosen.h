@@ -16,7 +16,7 @@ struct pull_options {
     const char *to;                  /**< --to, or the configuration's, or NULL: the first engine */
     const char *tag;                 /**< --tag: name of the result */
     const char *ns;                  /**< -n: containerd namespace */
-    unsigned jobs;                   /**< layers at once, 0: the default */
+    unsigned jobs;                   /**< images at once, and layers of all together */
     const struct lock_image *locked; /**< of the current image, or NULL */
     /** taken from the lock without a probe (--lock-profile), or NULL */
     const struct lock_choice *choice;
@@ -28,6 +28,7 @@ struct pull {
     struct cli *cli;
     const struct pull_options *options;
     struct progress *progress;
+    struct ocv_buffer *prints; /**< goes to standard output when its turn comes */
     struct image image;
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /**< the chosen one */

@@ -139,6 +139,15 @@ struct ocv_registry_options {
 OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_registry_free(struct ocv_registry *registry);
+/** Downloads of blobs that several clients share, as the threads of one program do. */
+struct ocv_downloads;
+/** At most `at_once` of them (0: 1). Thread-safe. To be freed after the clients that share it. */
+OCV_API int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_downloads_free(struct ocv_downloads *downloads);
+/** What ocv_registry_fetch downloads with this client counts among them; clients take turns. NULL:
+ *  no longer. Not while a call of this client runs. */
+OCV_API void ocv_registry_share(struct ocv_registry *registry, struct ocv_downloads *downloads);
 /** Calls from now on must have their answer within `timeout_ms` together, else they fail with
  *  OCV_ERR_NETWORK and http_status 504; nothing is retried that would be too late. 0: no limit. Of
  *  ocv_registry_stream of a blob only the head must come in time. */

@@ -79,7 +79,7 @@ START_TEST(test_more_layers_than_rows)
     progress_set(progress, 31, LAYER_DOWNLOADING, 50, -1);
     fflush(stream);
     ck_assert_ptr_nonnull(strstr(captured, "30 of 60 layers, 3.05 kB of 6.00 kB"));
-    ck_assert_uint_le(progress->drawn, 24);
+    ck_assert_uint_le(progress->display->drawn, 24);
     ck_assert_ptr_nonnull(strstr(captured, "000000000031: downloading"));
     progress_finish(progress);
     fflush(stream);
@@ -118,7 +118,7 @@ START_TEST(test_sum)
     }
     fflush(stream);
     ck_assert_ptr_nonnull(strstr(captured, sums[0].text));
-    lines_sum(progress, fake_now, sums[_i].width, text, sizeof(text));
+    lines_sum(progress, true, fake_now, sums[_i].width, text, sizeof(text));
     ck_assert_str_eq(text, sums[_i].text);
     progress_free(progress);
     fclose(stream);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/vpull/task.h"
+
+#include "lib/base/array.h"
+#include "lib/base/nearest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int not_locked_for(const struct lock_image *locked, const char *profile,
+                          struct ocv_error *err)
+{
+    char question[OCV_NEAREST_QUESTION_MAX];
+    struct ocv_nearest nearest = {.wanted = profile};
+    for (size_t i = 0; i < locked->n_choices; i++)
+        ocv_nearest_offer(&nearest, locked->choices[i].profile);
+    return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
+                         locked->reference, profile,
+                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
+/* Pull by the locked index digest, or with --lock-profile by the locked manifest digest, without a
+ * probe. The result gets the name asked for. */
+static int plan_locked(const struct vpull_settings *s, const struct lock_image *locked,
+                       struct task *task, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    const struct lock_choice *choice =
+        s->lock_profile ? lock_choice(locked, s->lock_profile) : NULL;
+    task->image = locked->reference;
+    if (s->lock_profile && !choice)
+        return not_locked_for(locked, s->lock_profile, err);
+    task->options.locked = choice ? NULL : locked;
+    task->options.choice = choice;
+    bool layout = strncmp(locked->reference, "oci:", 4) == 0;
+    /* a set of tags is chosen from again, with the digests that its tags had; a layout is opened by
+     * name, and its index digest is compared */
+    if (!choice && (locked->n_tags || layout))
+        return (task->text = strdup(locked->reference)) ? OCV_OK : ocv_error_nomem(err);
+    if (layout)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: --lock-profile requires an image in a registry",
+                             locked->reference);
+    int status = ocv_reference_parse(locked->reference, &reference, err);
+    if (status < 0)
+        return status;
+    if (asprintf(&task->text, "%s@%s", reference->name, choice ? choice->digest : locked->top) < 0)
+        task->text = NULL;
+    task->options.tag = reference->digest ? NULL : locked->reference;
+    return task->text ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int plan_named(const struct vpull_settings *s, const struct lock *lock, const char *image,
+                      struct task *task, struct ocv_error *err)
+{
+    const struct lock_image *locked = s->lock_file ? lock_find(lock, image) : NULL;
+    task->image = image;
+    if (locked)
+        return plan_locked(s, locked, task, err);
+    if (s->lock_file)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: not in %s", image, s->lock_file);
+    return (task->text = strdup(image)) ? OCV_OK : ocv_error_nomem(err);
+}
+
+int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
+               struct ocv_error *err)
+{
+    *out = (struct tasks){0};
+    int status = s->lock_file ? lock_read(s->lock_file, &out->lock, err) : OCV_OK;
+    if (status < 0)
+        return status;
+    bool named = images[0] != NULL;
+    for (size_t i = 0; named ? images[i] != NULL : i < out->lock.n_images; i++) {
+        struct task *task = ocv_array_grow(&out->list, out->n);
+        if (!task)
+            return ocv_error_nomem(err);
+        out->n++;
+        task->options = s->pull;
+        ocv_buffer_init(&task->prints, TASK_PRINTS_MAX);
+        status = named ? plan_named(s, &out->lock, images[i], task, &task->err)
+                       : plan_locked(s, &out->lock.images[i], task, &task->err);
+        task->failed = status < 0;
+    }
+    return OCV_OK;
+}
+
+void tasks_free(struct tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->n; i++) {
+        free(tasks->list[i].text);
+        ocv_buffer_free(&tasks->list[i].prints);
+    }
+    free(tasks->list);
+    lock_free(&tasks->lock);
+}
+
+static bool shares_lane(const struct ocv_reference *a, const struct ocv_reference *b,
+                        const struct destination *destination)
+{
+    if (!a || !b) /* what is no reference has its own */
+        return false;
+    bool tag = destination == &destination_oci && a->tag && b->tag && !strcmp(a->tag, b->tag);
+    return tag || !strcmp(a->name, b->name);
+}
+
+static void merge_lanes(struct tasks *tasks, size_t into, size_t from)
+{
+    for (size_t i = 0; i < tasks->n; i++)
+        if (tasks->list[i].lane == from)
+            tasks->list[i].lane = into;
+}
+
+void tasks_lanes(struct tasks *tasks, const struct destination *destination)
+{
+    struct ocv_reference **references = calloc(tasks->n + 1, sizeof(struct ocv_reference *));
+    for (size_t i = 0; i < tasks->n; i++) {
+        struct task *task = &tasks->list[i];
+        task->lane = references ? i : 0; /* without memory, all one after the other */
+        if (!references || !task->text)
+            continue;
+        (void)!ocv_reference_parse(task->options.tag ? task->options.tag : task->text,
+                                   &references[i], NULL);
+        for (size_t k = 0; k < i; k++)
+            if (shares_lane(references[k], references[i], destination))
+                merge_lanes(tasks, tasks->list[k].lane, task->lane);
+    }
+    for (size_t i = 0; references && i < tasks->n; i++)
+        ocv_reference_free(references[i]);
+    free(references);
+}
