@@ -187,8 +187,18 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
     return status < 0 || ended ? status : await(registry, wait_ms, err);
 }
 
+/* A token or a ping on the way may be what was waited for in vain; it says so itself. */
+static void note_silence(const struct ocv_exchange *x, int status)
+{
+    struct ocv_registry *registry = x->registry;
+    bool waited = x->state == OCV_EXCHANGE_RUNNING || ocv_exchange_was_silent(x);
+    bool silent = waited && !x->transfer.response.status;
+    registry->silent = status == OCV_ERR_NETWORK && (silent || registry->silent);
+}
+
 int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
 {
+    x->registry->silent = false;
     while (x->state != OCV_EXCHANGE_DONE) {
         int wait_ms = POLL_MS;
         ocv_exchange_step(x, &wait_ms);
@@ -203,12 +213,21 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
             status = await(x->registry, wait_ms, err);
         if (status == OCV_ERR_NETWORK) /* the poll does not know which exchange failed */
             (void)ocv_error_prefix(err, "%s", x->what);
-        if (status < 0)
+        if (status < 0) {
+            note_silence(x, status);
             return status;
+        }
     }
+    if (x->status < 0)
+        note_silence(x, x->status);
     if (x->status < 0 && err)
         *err = x->error;
     return x->status;
+}
+
+bool ocv_registry_was_silent(const struct ocv_registry *registry)
+{
+    return registry->silent;
 }
 
 void ocv_exchange_free(struct ocv_exchange *x)

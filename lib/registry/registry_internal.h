@@ -97,6 +97,7 @@ struct ocv_registry {
     void *wait_data;
     struct ocv_credential_providers *credential_providers;
     int64_t told;                      /* when it was called last */
+    bool silent;                       /* see ocv_registry_was_silent */
     struct ocv_downloads *downloads;   /* shared with other clients, or NULL */
     struct ocv_registry *next_waiting; /* for one of them, as `waits` says; under its lock */
     bool waits;

@@ -145,6 +145,9 @@ struct ocv_downloads;
 OCV_API int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_downloads_free(struct ocv_downloads *downloads);
+/** True if the last call failed because a server that it asked sent nothing of its answer in time;
+ *  one that answered slowly, or with a failure, was not silent. */
+OCV_API bool ocv_registry_was_silent(const struct ocv_registry *registry);
 /** What ocv_registry_fetch downloads with this client counts among them; clients take turns. NULL:
  *  no longer. Not while a call of this client runs. */
 OCV_API void ocv_registry_share(struct ocv_registry *registry, struct ocv_downloads *downloads);

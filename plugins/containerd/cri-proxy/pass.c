@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One call. Requests of three methods may get another image name; everything else is passed on
  * unchanged. */
-#include "lib/base/clock.h"
 #include "plugins/containerd/cri-proxy/pass_internal.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
@@ -55,19 +54,14 @@ bool pass_edit(struct passing *p, const struct passing_request *request, const c
     return p->edited.len;
 }
 
-enum place_given pass_take_place(struct passing *p, int64_t *begun)
+enum place_given pass_take_place(struct passing *p)
 {
-    enum place_given given =
-        places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
-    *begun = ocv_clock_ms();
-    return given;
+    return places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
 }
 
-void pass_leave_place(struct passing *p, int64_t begun, bool answered)
+void pass_leave_place(struct passing *p, bool silent)
 {
-    bool silent = !answered && !grpc_call_cancelled(p->call) &&
-                  ocv_clock_ms() - begun >= DECIDE_MS - DECIDE_MS / 10;
-    places_leave(&p->proxy->places, p->reference->host, silent);
+    places_leave(&p->proxy->places, p->reference->host, silent && !grpc_call_cancelled(p->call));
 }
 
 /* False: it must not be pulled, and the call has been answered. */
@@ -79,13 +73,12 @@ static bool decide_image(struct passing *p, const struct decide *how,
     if (!pinned_by_digest(p->reference) ||
         wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
-    bool decided = false;
-    int64_t begun = 0;
-    enum place_given place = pass_take_place(p, &begun);
+    bool decided = false, silent = false;
+    enum place_given place = pass_take_place(p);
     if (place == PLACE_TAKEN) {
-        decided =
-            decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known, refused);
-        pass_leave_place(p, begun, decided);
+        decided = decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known,
+                              &silent, refused);
+        pass_leave_place(p, silent);
     } else if (place == PLACE_SILENT) {
         log_line("%s: passed on as it came: %s was silent", p->text, p->reference->host);
     }

@@ -27,9 +27,9 @@ struct passing_request {
 bool pass_edit(struct passing *p, const struct passing_request *request, const char *name);
 
 /** A place to ask the registry of `reference`, to be left if it was taken. */
-enum place_given pass_take_place(struct passing *p, int64_t *begun);
-/** `answered`: false may be due to its silence. */
-void pass_leave_place(struct passing *p, int64_t begun, bool answered);
+enum place_given pass_take_place(struct passing *p);
+/** `silent`: it sent nothing in time; a caller that has gone says nothing about it. */
+void pass_leave_place(struct passing *p, bool silent);
 
 /* ---- pass_workload.c ------------------------------------------------------------------------- */
 

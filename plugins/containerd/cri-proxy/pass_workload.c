@@ -59,11 +59,10 @@ static void decide_pull_of(struct passing *p, const struct workload_call *call,
         snprintf(answer->reason, sizeof(answer->reason), "ocivariant: malformed credentials");
         return;
     }
-    int64_t begun;
-    enum place_given place = pass_take_place(p, &begun);
+    enum place_given place = pass_take_place(p);
     if (place == PLACE_TAKEN) {
         workload_pull(proxy->options.workload, call, &auth, answer);
-        pass_leave_place(p, begun, answer->way != WORKLOAD_REFUSE);
+        pass_leave_place(p, answer->silent);
     } else {
         answer->way = WORKLOAD_REFUSE;
         answer->code = place == PLACE_SILENT ? GRPC_UNAVAILABLE : GRPC_CANCELLED;

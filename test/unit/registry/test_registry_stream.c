@@ -392,6 +392,28 @@ START_TEST(deadline)
 }
 END_TEST
 
+/* Whose silence a deadline met: one that answers, however badly or slowly, was not silent. */
+START_TEST(silence_is_told_from_answers)
+{
+    static const struct {
+        const char *mode;
+        bool silent;
+    } modes[] = {{"mute", true},  {"mutetoken", true}, {"m500", false}, {"m404", false},
+                 {"slow", false}, {"m429long", false}, {"good", false}};
+    struct seen seen = {0};
+    struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST, .object = "latest"};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        ocv_registry_deadline(client, 700);
+        (void)!stream(modes[i].mode, q, &seen);
+        ck_assert_msg(ocv_registry_was_silent(client) == modes[i].silent, "%s", modes[i].mode);
+    }
+    new_client((struct ocv_registry_options){.document_timeout_ms = 200});
+    struct ocv_descriptor d;
+    ck_assert_int_lt(head("mute:v1", &d), 0); /* by its own limit */
+    ck_assert(ocv_registry_was_silent(client));
+}
+END_TEST
+
 START_TEST(anonymous_client_tells_nothing)
 {
     char text[256];
@@ -422,6 +444,7 @@ TEST_FILE
     tcase_add_test(tcase, unchanged_document);
     tcase_add_test(tcase, bad_documents);
     tcase_add_test(tcase, deadline);
+    tcase_add_test(tcase, silence_is_told_from_answers);
     tcase_add_test(tcase, anonymous_client_tells_nothing);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -149,7 +149,7 @@ static void log_decision(const struct pinned_choice *q, const char *text)
 
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
-                 char refused[DECIDE_REASON_MAX])
+                 bool *silent, char refused[DECIDE_REASON_MAX])
 {
     auto_question q = {.decide = decide};
     struct ocv_error err = {0};
@@ -157,7 +157,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     bool shadow = decide->choose == OCV_CHOOSE_SHADOW;
     ocv_buffer_init(&q.body, OCV_MANIFEST_MAX);
     q.reference = pinned_parse(text, strlen(text));
-    *known = false;
+    *known = *silent = false;
     refused[0] = '\0';
     if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key))
         return false;
@@ -170,6 +170,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.secret = auth->username || auth->identity_token || auth->registry_token;
     if (status == OCV_OK)
         status = decide_ask(&q, auth, interrupted, &err);
+    *silent = q.silent;
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found && !shadow) /* a choice that is not stored would not be found by ImageStatus */

@@ -32,6 +32,8 @@ struct decide {
  * which was seen in the registry, no registry is asked at all (`*known`): the engine shows this
  * request's credentials for the child, so that a client that may not read it does not get it.
  *
+ *  `*silent`: there is none, since the registry sent nothing in time.
+ *
  *  Under `shadow` the log says what would be pulled, or refused, and the pull goes on as it came.
  *
  *  `refused`: why the pull must not go on, or empty: the configuration requires something of that
@@ -39,7 +41,7 @@ struct decide {
  *  what the administrator does not want. */
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
-                 char refused[DECIDE_REASON_MAX]);
+                 bool *silent, char refused[DECIDE_REASON_MAX]);
 /** The engine failed to pull a choice made without a registry: ask one at the next pull. */
 void decide_doubt(const struct decide *decide, const char *text);
 /** If the profile differs from the one of `last`, which is updated, choose again in every index of

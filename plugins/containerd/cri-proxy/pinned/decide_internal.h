@@ -17,6 +17,7 @@ struct pinned_choice {
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /* the chosen entry, or NULL */
     bool secret;                   /* read with the request's credentials */
+    bool silent;                   /* the registry sent nothing in time */
 };
 
 /** Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */

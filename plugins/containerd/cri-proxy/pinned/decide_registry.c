@@ -72,5 +72,6 @@ int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
         status = decide_choose(q, found.media_type, err);
     if (status == OCV_OK && q->entry)
         status = check_child(q, registry, err);
+    q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
     return status;
 }

@@ -161,6 +161,7 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
         snprintf(answer->fresh, sizeof(answer->fresh), "%s", work->pod.uid);
     } else {
         answer_error(answer, &err);
+        answer->silent = p.registry && ocv_registry_was_silent(p.registry);
         refusal_keep(work, answer);
     }
     pulling_free(&p);

@@ -61,6 +61,7 @@ struct workload_answer {
     struct ocv_buffer body;     /**< WORKLOAD_ANSWER */
     enum grpc_code code;        /**< WORKLOAD_REFUSE */
     char reason[WORKLOAD_REASON_MAX];
+    bool silent;               /**< refused, since the registry sent nothing in time */
     char fresh[TABLE_POD_MAX]; /**< uid of a pod whose choice was made in this call, or empty */
 };
 /** Handle PullImage. Blocks. Modifies `auth`. Free answer->body. */
