@@ -9,7 +9,7 @@
 #define BODY_MAX 65536
 
 static int send_ping(struct ocv_registry *registry, struct ocv_registry_host *host, bool log_in,
-                     struct ocv_exchange *x, struct ocv_error *err)
+                     int64_t begun, struct ocv_exchange *x, struct ocv_error *err)
 {
     *x = (struct ocv_exchange){.registry = registry,
                                .host = host,
@@ -18,6 +18,7 @@ static int send_ping(struct ocv_registry *registry, struct ocv_registry_host *ho
                                .method = "GET",
                                .path = "/v2/",
                                .repository = log_in ? "" : NULL,
+                               .begun = begun,
                                .body_max = BODY_MAX};
     return ocv_exchange_run(x, err);
 }
@@ -31,7 +32,9 @@ int ocv_ping_challenges(struct ocv_exchange *asker, const struct ocv_buffer **ou
     *out = &host->challenges;
     if (host->pinged)
         return OCV_OK;
-    int status = send_ping(asker->registry, host, false, &x, &local);
+    /* as a token's, its time is that of the document it is for */
+    int64_t begun = ocv_exchange_is_document(asker) ? asker->begun : 0;
+    int status = send_ping(asker->registry, host, false, begun, &x, &local);
     /* what another host asks for where this one redirects is not for this one's credentials; what
      * passes is asked again */
     long code = local.http_status;
@@ -77,7 +80,8 @@ int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *log
     int status = ocv_registry_host_get(registry, name, &host, err);
     if (status < 0)
         return status;
-    status = send_ping(registry, host, false, &x, &local);
+    status = send_ping(registry, host, false, 0, &x, &local);
+    int64_t begun = x.begun;
     bool challenged = status == OCV_ERR_DENIED && local.http_status == 401;
     if (challenged)
         *out = access_of(&x);
@@ -93,7 +97,7 @@ int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *log
     if (status < 0 || !*logged_in)
         return status;
     local = (struct ocv_error){0};
-    status = send_ping(registry, host, true, &x, &local);
+    status = send_ping(registry, host, true, begun, &x, &local);
     ocv_exchange_free(&x);
     bool refused = status == OCV_ERR_DENIED && (local.http_status == 401 || !local.http_status);
     if (status < 0 && (refused || status == OCV_ERR_NETWORK || status == OCV_ERR_TLS)) {

@@ -345,6 +345,28 @@ START_TEST(places_of_others)
 }
 END_TEST
 
+/* A ping for a document has the time that the document has left, for all of its tries. */
+START_TEST(ping_ends_with_its_document)
+{
+    struct ocv_exchange asker = {.method = "GET"};
+    const struct ocv_buffer *challenges = NULL;
+    char name[32];
+    new_client((struct ocv_registry_options){.document_timeout_ms = 300, .retries = 2});
+    asker.registry = client;
+    snprintf(name, sizeof(name), "127.0.0.1:%d", port);
+    ck_assert_int_eq(ocv_registry_host_get(client, name, &asker.host, &err), 0);
+    free(asker.host->prefix);
+    asker.host->prefix = strdup("/mute");
+    ck_assert_ptr_nonnull(asker.host->prefix);
+    asker.begun = ocv_clock_ms();
+    asker.begun -= ocv_exchange_left(&asker) - 100; /* 0.1 s is left */
+    (void)requests();
+    ck_assert_int_eq(ocv_ping_challenges(&asker, &challenges, &err), 0);
+    ck_assert_uint_eq(challenges->len, 0);
+    ck_assert_str_eq(requests(), "GET /mute/v2/ - - 0\n");
+}
+END_TEST
+
 TEST_FILE
 {
     find_tools();
@@ -368,6 +390,7 @@ TEST_FILE
     tcase_add_test(c, helper_inherits_no_descriptor);
 #endif
     tcase_add_test(c, credentials_for_an_engine);
+    tcase_add_test(c, ping_ends_with_its_document);
     tcase_add_test(c, auth_file);
     tcase_add_test(c, refused_login_is_named);
     tcase_add_test(c, service_is_told_of_its_configuration);
