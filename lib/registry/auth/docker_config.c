@@ -54,7 +54,8 @@ static bool is_hub(const char *host, size_t len)
 }
 
 /* For the same part of a repository, what is written last here wins. */
-enum spelling { SPELT_GLOB = 1, SPELT_HTTP, SPELT_HTTPS, SPELT_OTHERWISE, SPELT_SAME, SPELLINGS };
+enum spelling { SPELT_HTTP = 1, SPELT_HTTPS, SPELT_OTHERWISE, SPELT_SAME, SPELLINGS };
+#define RANK_NAMED (KEY_MAX + 2u) /* a host by its name is better than any glob */
 
 static bool is_host(const char *key, size_t len, const char *host)
 {
@@ -62,11 +63,22 @@ static bool is_host(const char *key, size_t len, const char *host)
            (is_hub(key, len) && is_hub(host, strlen(host)));
 }
 
+/* As kubelet reads it, with or without a scheme: /v1/ and /v2/ at the head of the path mean
+ * nothing, and so does a path that is empty then
+ * (k8s.io/kubernetes/pkg/credentialprovider/keyring.go). A longer path comes first, as there. */
 static size_t match_glob(const char *key, const char *host, const char *repository)
 {
-    char image[2 * KEY_MAX];
+    char glob[KEY_MAX + 1], image[2 * KEY_MAX];
+    size_t len = strcspn(key, "/");
+    const char *path = key + len;
+    if (!strncmp(path, "/v1/", 4) || !strncmp(path, "/v2/", 4))
+        path += 3;
+    if (!strcmp(path, "/"))
+        path = "";
+    snprintf(glob, sizeof(glob), "%.*s%s", (int)len, key, path);
     int n = snprintf(image, sizeof(image), "%s/%s", host, repository ? repository : "");
-    return n < (int)sizeof(image) && ocv_image_glob_match(key, image) ? SPELT_GLOB : 0;
+    bool fits = n < (int)sizeof(image) && ocv_image_glob_match(glob, image);
+    return fits ? strlen(path) + 1 : 0;
 }
 
 /* How well a key fits: 0 not at all, else more for a better match. */
@@ -82,16 +94,16 @@ static size_t rank_of_key(const char *key, const char *host, const char *reposit
     if (!is_host(name, len, host))
         return 0;
     if (url) /* docker ignores the path of a URL: /v1/, /v2/ */
-        return tls ? SPELT_HTTPS : SPELT_HTTP;
+        return RANK_NAMED + (tls ? SPELT_HTTPS : SPELT_HTTP);
     const char *path = name + len + (name[len] == '/');
     size_t n = strlen(path), exact = strcmp(name, host) ? SPELT_OTHERWISE : SPELT_SAME;
     while (n && path[n - 1] == '/')
         n--;
     if (!n)
-        return exact;
+        return RANK_NAMED + exact;
     if (!repository || strncmp(repository, path, n) != 0 || (repository[n] && repository[n] != '/'))
         return 0;
-    return n * SPELLINGS + (strncmp(name, host, len) ? SPELT_OTHERWISE : SPELT_SAME);
+    return RANK_NAMED + n * SPELLINGS + (strncmp(name, host, len) ? SPELT_OTHERWISE : SPELT_SAME);
 }
 
 static bool copy_text(char **out, const char *text, size_t len)
