@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which proxy the environment gives for a URL: the variables are libcurl's (curl(1), ENVIRONMENT),
  * the exceptions those of the engines. libcurl is told the result, and a failure names it: a
- * message about the registry alone sends people to the wrong machine. */
+ * message about the registry alone sends people to the wrong machine. Of two spellings the one in
+ * capitals counts where it is set, as for the engines of a node, which are Go programs
+ * (golang.org/x/net/http/httpproxy). */
 #include "lib/registry/registry_internal.h"
 
 #include <arpa/inet.h>
@@ -9,18 +11,21 @@
 #include <string.h>
 #include <strings.h>
 
+/* The first of the variables that is set and not empty, or NULL. `names` ends with NULL. */
+static const char *first_set(const char *const *names)
+{
+    const char *value;
+    while (*names && !((value = getenv(*names)) && *value))
+        names++;
+    return *names;
+}
+
 static const char *find_variable(const char *url)
 {
+    static const char *const tls[] = {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", NULL};
     /* HTTP_PROXY is not read: in a CGI program it is what a client sent */
-    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy",
-                                        "ALL_PROXY"};
-    bool tls = !strncmp(url, "https:", 6);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        const char *value = (i < 2 && !tls) || (i == 2 && tls) ? NULL : getenv(names[i]);
-        if (value && *value)
-            return names[i];
-    }
-    return NULL;
+    static const char *const plain[] = {"http_proxy", "ALL_PROXY", "all_proxy", NULL};
+    return first_set(strncmp(url, "https:", 6) ? plain : tls);
 }
 
 /* The host of a URL, or of a proxy's address. */
@@ -121,19 +126,17 @@ static bool entry_matches(const char *entry, size_t len, const char *host, size_
     return name == n ? !below : host[n - name - 1] == '.';
 }
 
-/* As the engines of a node, which are Go programs, read the list (golang.org/x/net/http/httpproxy);
- * spaces separate, too. */
+/* As the engines read the list; spaces separate, too. */
 static bool is_excepted(const char *url)
 {
-    const char *host, *list = getenv("no_proxy");
+    static const char *const names[] = {"NO_PROXY", "no_proxy", NULL};
+    const char *host, *name = first_set(names), *list = name ? getenv(name) : NULL;
     char port[8] = "";
     size_t len = find_host(url, &host), n = find_port(host, len);
     if (n < len)
         snprintf(port, sizeof(port), "%.*s", (int)(len - n - 1), host + n + 1);
     else
         snprintf(port, sizeof(port), "%s", strncmp(url, "https:", 6) ? "80" : "443");
-    if (!list || !*list)
-        list = getenv("NO_PROXY");
     for (const char *at = list; at && *at;) {
         size_t size = strcspn(at, ", \t");
         if (size && entry_matches(at, size, host, n, port))

@@ -37,6 +37,17 @@ static const struct {
     {"https://r.example/v2/", {"https_proxy=p", "no_proxy=,. ,"}, "p", "https_proxy"},
     {"https://r.example/v2/", {"https_proxy=p", "NO_PROXY=example"}, NULL, NULL},
     {"https://r.example/v2/", {"https_proxy=p", "no_proxy=", "NO_PROXY=example"}, NULL, NULL},
+    /* capitals first, where they are set */
+    {"https://r.example/v2/", {"https_proxy=a", "HTTPS_PROXY=b"}, "b", "HTTPS_PROXY"},
+    {"https://r.example/v2/", {"https_proxy=a", "HTTPS_PROXY="}, "a", "https_proxy"},
+    {"https://r.example/v2/", {"all_proxy=a", "ALL_PROXY=b"}, "b", "ALL_PROXY"},
+    {"http://r.example/v2/", {"http_proxy=a", "HTTP_PROXY=b"}, "a", "http_proxy"},
+    {"https://r.example/v2/",
+     {"https_proxy=p", "no_proxy=example", "NO_PROXY=x"},
+     "p",
+     "https_proxy"},
+    {"https://r.example/v2/", {"https_proxy=p", "no_proxy=x", "NO_PROXY=example"}, NULL, NULL},
+    {"https://r.example/v2/", {"https_proxy=p", "no_proxy=example", "NO_PROXY="}, NULL, NULL},
     {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=10.1.2.3"}, NULL, NULL},
     {"https://10.1.2.3/v2/", {"https_proxy=p", "no_proxy=2.3"}, "p", "https_proxy"},
 /* the table of golang.org/x/net/http/httpproxy's documentation, and its own tests' kinds */
