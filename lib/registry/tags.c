@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The tags of a repository (distribution-spec, "Listing Tags"): one JSON list a page, the next page
  * by a Link header. docker-registry 2.8 ignores page sizes and sends everything at once; others
- * refuse one that is larger than theirs. A page that was there before ends the list. */
+ * refuse one that is larger than theirs. A page that was there before ends the list, unless it has
+ * no tags: a server that filters tags sends empty pages between others. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json_walk.h"
 #include "lib/registry/registry_internal.h"
@@ -32,17 +33,26 @@ struct tag_listing {
     struct seen *seen;
 };
 
-static bool seen_before(struct seen *seen, const char *bytes, size_t len)
+static uint64_t hash_of(const char *bytes, size_t len)
 {
     uint64_t hash = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < len; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+static bool seen_before(const struct seen *seen, uint64_t hash)
+{
     for (size_t i = 0; i < seen->n; i++)
         if (seen->hash[i] == hash)
             return true;
+    return false;
+}
+
+static void remember(struct seen *seen, uint64_t hash)
+{
     if (seen->n < 2 * PAGES_MAX)
         seen->hash[seen->n++] = hash;
-    return false;
 }
 
 /* Only the query of the next page's address is used, so it cannot lead to another host. */
@@ -56,8 +66,11 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     for (const char *p = query; *p; p++)
         if (*p <= ' ' || *p >= 0x7f || *p == '#')
             return 0;
-    if (!seen_before(l->seen, query, strlen(query)))
-        snprintf(l->query, sizeof(l->query), "%s", query);
+    uint64_t hash = hash_of(query, strlen(query));
+    if (seen_before(l->seen, hash))
+        return 0;
+    remember(l->seen, hash);
+    snprintf(l->query, sizeof(l->query), "%s", query);
     return 0;
 }
 
@@ -81,12 +94,16 @@ static int take_tag(void *data, const struct ocv_json_at *at)
 static int on_body(void *data, const char *bytes, size_t len)
 {
     struct tag_listing *l = data;
-    if (seen_before(l->seen, bytes, len)) { /* the end */
+    uint64_t hash = hash_of(bytes, len);
+    size_t before = l->n;
+    if (seen_before(l->seen, hash)) { /* the end */
         l->query[0] = '\0';
         l->listed = true;
         return 0;
     }
     bool good = ocv_json_walk(bytes, len, take_tag, l, NULL) == OCV_OK;
+    if (l->n > before)
+        remember(l->seen, hash);
     l->listed = l->listed && good;
     return l->status;
 }

@@ -81,6 +81,19 @@ SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
     run ! grep last=two "$RULES_LOG"
 }
 
+@test "empty pages, one like the other, stand before others; a circle of them ends" {
+    local empty='"body": {"tags": []}'
+    start_lists empty "{\"path\": \"last=two\", \"body\": {\"tags\": [\"v2.4.0\", \"v2.4.0-cuda\"]}},
+        {\"path\": \"last=one\", $empty, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}},
+        {\"path\": \"/tags/list\", $empty, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}}"
+    everyone_chooses_cuda empty
+    start_lists empty-circle "{\"path\": \"last=two\", $empty, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}},
+        {\"path\": \"last=one\", $empty, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}},
+        {\"path\": \"/tags/list\", $empty, \"headers\": {\"Link\": \"<?last=one>; rel=next\"}}"
+    chosen "$CPU"
+    [ "$(grep -c 'tags/list' "$RULES_LOG")" = 3 ]
+}
+
 @test "more tags than are read: what was asked for is pulled, with a warning" {
     start_lists many "{\"path\": \"/tags/list\", \"body\": $(jq -nc '{tags: [range(100001) | "commit-\(.)"]}')}"
     chosen "$CPU"
