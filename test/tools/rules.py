@@ -5,12 +5,14 @@
 The first rule that fits answers: "method" (GET|HEAD), "path" (searched in path and query), "auth" (in the
 Authorization header, "^$" is none), "accept"; "times": only so often. Answers: "status" (200), "headers" (an
 object, or a list of pairs), "body" (text, or any JSON), or what the OCI layout has ("layout": true), of any
-repository. @HOST@ is HOST:PORT. Every request is a line in LOG."""
+repository, after "wait" seconds. @HOST@ is HOST:PORT, @COUNT@ in a header is another number each time. Every request is a
+line in LOG."""
 import http.server
 import json
 import os
 import re
 import sys
+import time
 
 
 def from_layout(path):
@@ -41,6 +43,7 @@ def from_layout(path):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    count = 0
 
     def fits(self, rule):
         tests = {"path": self.path, "auth": self.headers.get("Authorization", ""),
@@ -58,19 +61,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         found = rule.get("status", 200), {"Content-Type": "application/json"}, body.encode()
         if rule.get("layout"):
             found = from_layout(self.path) or (404, {}, b"")
+        time.sleep(rule.get("wait", 0))
         status, headers, body = found
         given = rule.get("headers", {})
         given = list(given.items()) if isinstance(given, dict) else given
         replaced = {key.lower() for key, _ in given}
         with open(sys.argv[2], "a", encoding="utf-8") as log:
             log.write(f"{self.command} {self.path} {self.headers.get('Authorization', '-')} {status}\n")
+        Handler.count += 1
         self.send_response(status)
         for key, value in [*headers.items(), ("Content-Length", str(len(body)))]:
             if key.lower() not in replaced:
                 self.send_header(key, value)
         for key, value in given:
             if value is not None:
-                self.send_header(key, value)
+                self.send_header(key, value.replace("@COUNT@", str(Handler.count)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

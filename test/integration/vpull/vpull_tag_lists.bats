@@ -108,3 +108,11 @@ SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
     chosen "$CPU"
     [[ $stderr == *"cannot be listed: $IMAGE: the list of tags is malformed"* ]]
 }
+
+# bats test_tags=slow
+@test "a list that drips is read for 30 s, then what was asked for is pulled, and the warning says so" {
+    start_lists drip "{\"path\": \"/tags/list\", \"wait\": 2, \"body\": {\"tags\": []}, \"headers\": {\"Link\": \"<?last=@COUNT@>; rel=next\"}}"
+    chosen "$CPU"
+    [[ $stderr == *"$IMAGE:v2.4.0 is used unchanged, since its tags cannot be listed: $IMAGE: the list of its tags is longer than 30 s"* ]]
+    [ "$(grep -c 'tags/list' "$RULES_LOG")" -gt 2 ] # no single page was too late
+}
