@@ -51,6 +51,7 @@ struct plan {
     const char *const *environment;
     int in, out, errors, report; /* all above PROGRAM_FD */
     int program;                 /* likewise, or -1: by its path */
+    bool kept;                   /* `program` stays open for its interpreter */
     pid_t parent;
     bool confined;
     uint64_t ignored; /* signals that stay ignored, a bit each */
@@ -86,7 +87,7 @@ UNWATCHED static bool arrange_files(const struct plan *plan)
         return false;
     if (plan->program < 0)
         syscall(SYS_close, PROGRAM_FD);
-    else if (syscall(SYS_dup3, plan->program, PROGRAM_FD, O_CLOEXEC) < 0)
+    else if (syscall(SYS_dup3, plan->program, PROGRAM_FD, plan->kept ? 0 : O_CLOEXEC) < 0)
         return false;
     if (syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0) < 0) /* Linux before 5.9, qemu-user */
         for (unsigned fd = PROGRAM_FD + 1; fd < plan->open_files && fd < OLD_KERNEL_FDS; fd++)
@@ -219,14 +220,17 @@ int ocv_spawn_start(const struct ocv_spawn_program *program, pid_t *pid)
         return ENOENT;
     ocv_auto_fd int opened = -1;
     bool script = false;
-    if (program->trusted && ocv_trusted_program(plan.path, &opened, &script, NULL) < 0)
-        return EACCES;
-    /* A script's interpreter opens it by its name, and the script may look for itself by that; no
-     * other user can exchange anything on its way. */
-    ocv_auto_fd int executed = opened < 0 || script ? -1 : lift_fd(opened);
-    if (opened >= 0 && !script && executed < 0)
+    int trust = program->trusted ? ocv_trusted_program(plan.path, &opened, &script, NULL) : OCV_OK;
+    if (trust < 0)
+        return trust == OCV_ERR_NOT_FOUND ? ENOENT : EACCES;
+    /* The kernel gives an interpreter the name /dev/fd/N (execveat(2), "NOTES"). Where there is
+     * none, as in a chroot without /proc, a script is run by its path. */
+    bool by_path = opened < 0 || (script && access("/dev/fd", F_OK) < 0);
+    ocv_auto_fd int executed = by_path ? -1 : lift_fd(opened);
+    if (!by_path && executed < 0)
         return errno;
     plan.program = executed;
+    plan.kept = script;
     plan_limits(&plan, program);
     ocv_auto_fd int in = lift_fd(program->in);
     ocv_auto_fd int out = in < 0 ? -1 : lift_fd(program->out);

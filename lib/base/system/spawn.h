@@ -24,8 +24,9 @@ struct ocv_spawn_program {
     /** In a process group of its own, without new privileges, with every signal as it was at the
      *  start of the system, and killed when the thread that started it ends. */
     bool confined;
-    /** Only if ocv_trusted_program takes the path, and what that opened: EACCES. A script is run by
-     *  its path. */
+    /** Only if ocv_trusted_program takes the path, else EACCES; ENOENT where it does not exist.
+     * What that opened is executed. An interpreter reads a script as /dev/fd/4, which is its $0; by
+     * its path, where there is no /dev/fd. */
     bool trusted;
 };
 

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,8 @@
 #define LINKS_MAX 40   /* as in the kernel */
 #define INTERPRETERS 4 /* one of another, as in the kernel */
 #define FIRST_LINE 256 /* that the kernel reads */
+#define FORMATS "/proc/sys/fs/binfmt_misc"
+#define FORMAT_MAX 8192 /* of an entry there */
 
 struct trusted_walk {
     char rest[2 * PATH_MAX]; /* still to be walked */
@@ -165,36 +168,82 @@ int ocv_trusted_open(const char *path, mode_t type, int *fd, struct ocv_error *e
     return status;
 }
 
-/* The path in "#!/bin/sh -e"; empty: there is none. */
-static void read_interpreter(int fd, char out[FIRST_LINE])
+/* ---- who reads a program --------------------------------------------------------------------- */
+
+static int open_program(const char *path, unsigned depth, int *fd, bool *script,
+                        struct ocv_error *err);
+
+static int check_interpreter(const char *path, unsigned depth, struct ocv_error *err)
+{
+    ocv_auto_fd int fd = -1;
+    bool script;
+    return depth == INTERPRETERS || *path != '/'
+               ? ocv_error_set(err, OCV_ERR_CONFIG, "its interpreter: %s", path)
+               : open_program(path, depth + 1, &fd, &script, err);
+}
+
+/* An entry of binfmt_misc (admin-guide/binfmt-misc.rst of the kernel): "enabled", "interpreter
+ * PATH", "flags: F". One with F was opened when it was registered. Empty: it runs nothing. */
+static void read_format(const char *text, char interpreter[PATH_MAX])
+{
+    const char *path = strstr(text, "\ninterpreter "), *flags = strstr(text, "\nflags: ");
+    size_t n = flags ? strcspn(flags + 8, "\n") : 0;
+    bool runs = !strncmp(text, "enabled\n", 8) && path && !(n && memchr(flags + 8, 'F', n));
+    path = runs ? path + strlen("\ninterpreter ") : "";
+    snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(path, "\n"), path);
+}
+
+/* Neither ELF nor a script: the kernel gives it to one of the programs that were registered for
+ * such files. Whichever that is, it must be trusted. */
+static int check_formats(const char *directory, unsigned depth, struct ocv_error *err)
+{
+    ocv_auto_dir DIR *dir = opendir(directory);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        char file[PATH_MAX], interpreter[PATH_MAX];
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, FORMAT_MAX);
+        snprintf(file, sizeof(file), "%s/%s", directory, entry->d_name);
+        if (*entry->d_name == '.' || !strcmp(entry->d_name, "register") ||
+            ocv_file_read(file, OCV_FILE_ANY, &text, NULL) < 0 || !text.len)
+            continue;
+        read_format(text.data, interpreter);
+        if (*interpreter)
+            OCV_TRY(check_interpreter(interpreter, depth, err));
+    }
+    return OCV_OK;
+}
+
+/* Who reads it must be trusted, too; `*script`: somebody does. What cannot be read (`fd` is a place
+ * only) is left to the kernel: no interpreter could read it either. */
+static int check_reader(int fd, unsigned depth, bool *script, struct ocv_error *err)
 {
     char line[FIRST_LINE] = "";
     ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-    size_t skip = n > 2 && line[0] == '#' && line[1] == '!' ? 2 + strspn(line + 2, " \t") : 0;
-    snprintf(out, FIRST_LINE, "%.*s", skip ? (int)strcspn(line + skip, " \t\n") : 0, line + skip);
+    *script = n >= 0 && (n < 4 || memcmp(line, "\177ELF", 4) != 0);
+    if (!*script)
+        return OCV_OK;
+    if (n < 2 || line[0] != '#' || line[1] != '!')
+        return check_formats(FORMATS, depth, err);
+    char *path = line + 2 + strspn(line + 2, " \t"); /* "#!/bin/sh -e" */
+    path[strcspn(path, " \t\n")] = '\0';
+    return check_interpreter(path, depth, err);
 }
 
 static int open_program(const char *path, unsigned depth, int *fd, bool *script,
                         struct ocv_error *err)
 {
-    char interpreter[FIRST_LINE];
     struct stat st;
-    bool more;
     ocv_auto_fd int program = -1;
     int status = ocv_trusted_open(path, S_IFREG, &program, err);
     if (status < 0)
         return status;
     if (fstat(program, &st) == 0 && !(st.st_mode & 0111))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(EACCES));
-    read_interpreter(program, interpreter);
-    *script = *interpreter;
-    if (*script) {
-        ocv_auto_fd int its = -1;
-        status = depth == INTERPRETERS || *interpreter != '/'
-                     ? ocv_error_set(err, OCV_ERR_CONFIG, "its interpreter: %s", interpreter)
-                     : open_program(interpreter, depth + 1, &its, &more, err);
-        if (status < 0)
-            return ocv_error_prefix(err, "%s", path);
+    if (check_reader(program, depth, script, err) < 0) {
+        if (err && err->status == OCV_ERR_NOT_FOUND) /* not the program itself */
+            err->status = OCV_ERR_CONFIG;
+        ocv_error_prefix(err, "%s", path);
+        return OCV_ERR_CONFIG;
     }
     *fd = ocv_fd_steal(&program);
     return OCV_OK;

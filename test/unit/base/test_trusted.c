@@ -2,7 +2,7 @@
 /* lib/base/system/trusted.c, spawn.c: programs that another user could have put in place do not
  * run, however they are reached. As root, since another user is needed. */
 #include "lib/base/system/spawn.h"
-#include "lib/base/system/trusted.h"
+#include "lib/base/system/trusted.c"
 
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"
@@ -111,6 +111,70 @@ START_TEST(ours_runs)
 }
 END_TEST
 
+/* A script is read from the descriptor that was checked; of a missing one the errno says so. */
+START_TEST(a_script_runs_by_its_descriptor)
+{
+    make_script("good/where", "#!/bin/sh\ncase $0 in /dev/fd/*) exit 9;; esac\nexit 1\n");
+    ck_assert_int_eq(run(in("good/where")), 9);
+    make_script("good/env", "#!/usr/bin/env sh\nexit 8\n");
+    ck_assert_int_eq(run(in("good/env")), 8);
+    ck_assert_int_eq(run(in("good/none")), -ENOENT);
+    ck_assert_int_eq(run(in("none/where")), -ENOENT);
+    make_script("good/lost", "#!/none/sh\n"); /* the script is there: not ENOENT */
+    check_refused("good/lost", strerror(ENOENT));
+    make_dir("closed", 0700, 0);
+    make_dir("closed/bin", 0755, 0);
+    make_script("closed/bin/a", "#!/bin/sh\n");
+    pid_t other = fork();
+    ck_assert_int_ge(other, 0);
+    if (other == 0) {
+        int fd = -1;
+        bool script, told = setuid(NOBODY) == 0;
+        told = told && ocv_trusted_program(in("closed/bin/a"), &fd, &script, &err) < 0 &&
+               strstr(err.message, strerror(EACCES)) &&
+               ocv_trusted_program(in("good/none"), &fd, &script, &err) == OCV_ERR_NOT_FOUND &&
+               strstr(err.message, strerror(ENOENT));
+        _exit(told ? 0 : 1);
+    }
+    int code = -1;
+    ck_assert_int_eq(waitpid(other, &code, 0), other);
+    ck_assert_int_eq(code, 0);
+}
+END_TEST
+
+/* What is neither ELF nor a script is given to programs of binfmt_misc: here a directory like it.
+ */
+START_TEST(who_reads_other_formats_is_looked_at)
+{
+    char text[512];
+    make_dir("formats", 0755, 0);
+    make_dir("theirs", 0755, NOBODY);
+    make_script("theirs/reader", "");
+    make_script("formats/register", "enabled\ninterpreter /nowhere\n");
+    make_script("formats/status", "enabled");
+    make_script("formats/good", "enabled\ninterpreter /bin/sh\nflags: OC\noffset 0\nmagic 4d5a\n");
+    ck_assert_int_eq(check_formats(in("formats"), 0, &err), OCV_OK);
+    ck_assert_int_eq(check_formats(in("none"), 0, &err), OCV_OK);
+    static const struct {
+        const char *head, *tail;
+        bool refused;
+    } entries[] = {{"enabled", "flags: \n", true},
+                   {"enabled", "flags: OCF\n", false},
+                   {"disabled", "flags: \n", false},
+                   {"enabled", "flags: P\nextension .F\n", true}};
+    for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+        snprintf(text, sizeof(text), "%s\ninterpreter %s\n%s", entries[i].head, in("theirs/reader"),
+                 entries[i].tail);
+        make_script("formats/bad", text);
+        int status = check_formats(in("formats"), 0, &err);
+        ck_assert_msg((status < 0) == entries[i].refused, "%zu", i);
+    }
+    make_script("good/other", "MZ neither\n"); /* the kernel knows no such format here */
+    int code = run(in("good/other"));
+    ck_assert_msg(code == -ENOEXEC || code == -EACCES, "%d", code);
+}
+END_TEST
+
 START_TEST(what_another_could_have_put_there_does_not)
 {
     int fd;
@@ -151,11 +215,16 @@ START_TEST(what_another_could_have_put_there_does_not)
 }
 END_TEST
 
+static unsigned rounds_of_exchange(void)
+{
+    return tenth() == 1 ? 10000 : 500;
+}
+
 /* The directory's own directory is another user's, who exchanges it all the time. */
 START_TEST(what_is_exchanged_does_not_run)
 {
     char good[256], bad[256];
-    unsigned rounds = 10000 / (unsigned)tenth();
+    unsigned rounds = rounds_of_exchange();
     make_dir("theirs", 0755, NOBODY);
     make_dir("theirs/bin", 0755, 0);
     make_script("theirs/bin/a", "#!/bin/sh\nexit 1\n");
@@ -179,6 +248,46 @@ START_TEST(what_is_exchanged_does_not_run)
 }
 END_TEST
 
+/* The directory is open to all for moments, in which another user exchanges the program; what was
+ * checked before such a moment is what runs after it. */
+START_TEST(what_is_exchanged_after_the_check_does_not_run)
+{
+    char good[256], bad[256];
+    unsigned ran = 0, rounds = rounds_of_exchange();
+    make_dir("open", 0755, 0);
+    make_script("open/a", "#!/bin/sh\nexit 7\n");
+    make_dir("theirs", 0755, NOBODY);
+    make_script("theirs/a", "#!/bin/sh\nexit 66\n");
+    ck_assert_int_eq(chown(in("theirs/a"), NOBODY, NOBODY), 0);
+    snprintf(good, sizeof(good), "%s", in("open/a"));
+    snprintf(bad, sizeof(bad), "%s", in("theirs/a"));
+    pid_t opener = fork();
+    if (opener == 0)
+        for (;;) {
+            (void)!chmod(in("open"), 0777);
+            (void)!chmod(in("open"), 0755);
+        }
+    pid_t other = fork();
+    if (other == 0) {
+        if (setuid(NOBODY) < 0)
+            _exit(1);
+        for (;;)
+            syscall(SYS_renameat2, AT_FDCWD, good, AT_FDCWD, bad, 2 /* RENAME_EXCHANGE */);
+    }
+    ck_assert(opener > 0 && other > 0);
+    for (unsigned i = 0; i < rounds || (ran == 0 && i < 100 * rounds); i++) {
+        int code = run(good);
+        ck_assert_msg(code == 7 || code == -EACCES, "%d", code);
+        ran += code == 7;
+    }
+    kill(opener, SIGKILL);
+    kill(other, SIGKILL);
+    waitpid(opener, NULL, 0);
+    waitpid(other, NULL, 0);
+    ck_assert_uint_gt(ran, 0);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("trusted");
@@ -187,10 +296,14 @@ TEST_FILE
         puts("skipped: only root can make another user's files");
     else
         tcase_add_checked_fixture(tcase, setup, teardown);
-    for (unsigned i = 0; i < 3 && geteuid() == 0; i++)
-        tcase_add_test(tcase, i == 0   ? ours_runs
-                              : i == 1 ? what_another_could_have_put_there_does_not
-                                       : what_is_exchanged_does_not_run);
+    static const TTest *const *const tests[] = {&ours_runs,
+                                                &a_script_runs_by_its_descriptor,
+                                                &who_reads_other_formats_is_looked_at,
+                                                &what_another_could_have_put_there_does_not,
+                                                &what_is_exchanged_does_not_run,
+                                                &what_is_exchanged_after_the_check_does_not_run};
+    for (size_t i = 0; i < sizeof(tests) / sizeof(*tests) && geteuid() == 0; i++)
+        tcase_add_test(tcase, *tests[i]);
     tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -92,7 +92,7 @@ static const char *ask(const char *image, uint64_t *issue)
 }
 
 /* Prints that answer, with $n, the number of the run, in it. */
-#define COUNT "#!/bin/sh\necho run >>\"${0%/*}/runs\"\nn=$(wc -l <\"${0%/*}/runs\")\n"
+#define COUNT "#!/bin/sh\necho run >>\"$PLACE/runs\"\nn=$(wc -l <\"$PLACE/runs\")\n"
 #define PRINT(scope, more)                                                  \
     "printf '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"" V1 \
     "\",\"cacheKeyType\":\"" scope "\"" more                                \
@@ -102,6 +102,7 @@ static void make_place(void)
 {
     snprintf(place, sizeof(place), "/tmp/ocv-providers.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(place));
+    setenv("PLACE", place, 1); /* a script does not know its own: it is read from a descriptor */
     memset(runs, 0, sizeof(runs));
     said[0] = '\0';
 }
@@ -119,9 +120,9 @@ START_TEST(program_is_asked_as_kubelet_asks_it)
 {
     setenv("NOTIFY_SOCKET", "/run/notify", 1);
     setenv("INHERITED", "yes", 1);
-    open_script("#!/bin/sh\ncat >\"${0%/*}/question\"\n"
+    open_script("#!/bin/sh\ncat >\"$PLACE/question\"\n"
                 "printf '%s|' \"$1\" \"$2\" \"$GIVEN\" \"$HOME\" \"$INHERITED\" "
-                "\"$NOTIFY_SOCKET\" \"$#\" >\"${0%/*}/world\"\n" PRINT("Image", ""),
+                "\"$NOTIFY_SOCKET\" \"$#\" >\"$PLACE/world\"\n" PRINT("Image", ""),
                 0);
     ck_assert_str_eq(ask("a.example/team/app", NULL), "run");
     ocv_auto_buffer text;
@@ -193,7 +194,7 @@ START_TEST(who_does_not_wait_leaves_the_run_to_the_next)
     struct ocv_credentials c;
     char note[256] = "";
     const struct ocv_providers_patience patience = {NULL, ocv_clock_ms() + 1};
-    open_script(COUNT "while [ ! -e \"${0%/*}/go\" ]; do sleep 0.05; done\n" PRINT("Image", ""), 0);
+    open_script(COUNT "while [ ! -e \"$PLACE/go\" ]; do sleep 0.05; done\n" PRINT("Image", ""), 0);
     ck_assert_int_eq(
         ocv_providers_find(providers, "a.example/app", &patience, &c, note, sizeof(note), &err),
         OCV_ERR_NETWORK);
@@ -235,7 +236,7 @@ END_TEST
 START_TEST(what_it_started_ends_with_it)
 {
     open_script(
-        "#!/bin/sh\nsleep 1000 >/dev/null &\necho $! >\"${0%/*}/child\"\nn=1\n" PRINT("Image", ""),
+        "#!/bin/sh\nsleep 1000 >/dev/null &\necho $! >\"$PLACE/child\"\nn=1\n" PRINT("Image", ""),
         0);
     ck_assert_str_eq(ask("a.example/app", NULL), "run1");
     ocv_auto_buffer text;
@@ -328,7 +329,7 @@ START_TEST(end_kills_what_runs)
     struct ocv_credentials c;
     char note[64];
     const struct ocv_providers_patience patience = {NULL, ocv_clock_ms() + 1};
-    open_script("#!/bin/sh\necho $$ >\"${0%/*}/pid.new\"\nmv \"${0%/*}/pid.new\" \"${0%/*}/pid\"\n"
+    open_script("#!/bin/sh\necho $$ >\"$PLACE/pid.new\"\nmv \"$PLACE/pid.new\" \"$PLACE/pid\"\n"
                 "exec sleep 1000\n",
                 0);
     ck_assert_int_eq(
