@@ -8,13 +8,15 @@
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#if __has_include(<linux/landlock.h>) /* Linux 5.13 */
+#include <linux/landlock.h>
+#endif
 
 #define NOBODY 65534
 
@@ -24,6 +26,7 @@
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #endif
 
+#if defined(LANDLOCK_ACCESS_FS_MAKE_SYM) && defined(SYS_landlock_create_ruleset)
 /* Every access to files that the first version of Landlock knows. */
 #define ACCESS_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define ACCESS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
@@ -38,6 +41,12 @@ static void restrict_files(bool tree)
     (void)!syscall(SYS_landlock_restrict_self, rules, 0);
     close(rules);
 }
+#else
+static void restrict_files(bool tree)
+{
+    (void)tree;
+}
+#endif
 
 #if defined(OWN_ARCH) && !defined(OCV_SANITIZED)
 #define ALLOW(call)                                        \
