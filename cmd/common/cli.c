@@ -35,6 +35,11 @@ void cli_init(struct cli *cli, const char *program)
     occupy_standard_streams();
 }
 
+bool cli_interrupted(const struct cli *cli)
+{
+    return cli->interrupted && __atomic_load_n(cli->interrupted, __ATOMIC_RELAXED);
+}
+
 bool cli_images_directory(char *out, size_t size)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");

@@ -77,6 +77,8 @@ struct cli {
 };
 
 void cli_init(struct cli *cli, const char *program);
+/** True once the user has interrupted. A signal handler, or another thread, sets the flag. */
+bool cli_interrupted(const struct cli *cli);
 void cli_free(struct cli *cli);
 /** Directory in which vpull puts images when no engine answers, from $XDG_DATA_HOME or $HOME. False
  *  if neither is set. */

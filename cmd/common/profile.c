@@ -155,16 +155,11 @@ void cli_profile_drop(struct cli *cli)
     free(probe);
 }
 
-static bool is_interrupted(const struct cli *cli)
-{
-    return cli->interrupted && *cli->interrupted;
-}
-
 /* Wait for the report, or until the user interrupts. */
 static void await_finding(const struct cli *cli)
 {
     struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
-    while (!is_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
+    while (!cli_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
         ;
 }
 
@@ -189,10 +184,10 @@ static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_er
     bool known = false;
     if (cli->probe)
         await_finding(cli);
-    if (cli->probe && !is_interrupted(cli))
+    if (cli->probe && !cli_interrupted(cli))
         known = read_finding(cli->probe->fd, &found, json);
     cli_profile_drop(cli);
-    if (!known && is_interrupted(cli))
+    if (!known && cli_interrupted(cli))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (!known)
         find_profile(cli, &found, json);

@@ -17,7 +17,7 @@ static volatile int interrupted;
 static void on_signal(int number)
 {
     (void)number;
-    interrupted = 1;
+    __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
 }
 
 /* A line in text modes, an event in JSON. */
@@ -60,6 +60,7 @@ struct run {
     /* side by side: */
     struct ocv_downloads *downloads;
     struct cli *lanes; /* a copy for each lane, with a client of its own, once it has begun */
+    bool names_told;   /* the lanes' common one: what is copied meanwhile must not change */
     bool stop_told;    /* one line says that the user interrupted */
     int code;
 };
@@ -103,6 +104,7 @@ static void report_task(struct run *run, struct task *task)
 static int prepare_lanes(struct run *run, struct ocv_error *err)
 {
     struct cli *cli = run->cli;
+    cli->names_told = &run->names_told;
     cli_profile_begin(cli);
     OCV_TRY(registry_load(true, err));
     OCV_TRY(cli_registry(cli, err));
@@ -142,6 +144,7 @@ static void close_lanes(struct run *run)
     }
     free(run->lanes);
     ocv_downloads_free(run->downloads);
+    run->cli->names_told = &run->cli->told;
 }
 
 static void run_in_lane(void *data, size_t i)
@@ -150,7 +153,7 @@ static void run_in_lane(void *data, size_t i)
     struct task *task = &run->tasks.list[i];
     struct cli *lane = &run->lanes[task->lane];
     struct progress *progress = NULL;
-    if (interrupted)
+    if (cli_interrupted(run->cli))
         return;
     int status = progress_open(run->progress, task->text, &progress, &task->err);
     if (status == OCV_OK && !task->failed)
@@ -198,7 +201,7 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
 {
     if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1)
         return run_side_by_side(run, err);
-    for (size_t i = 0; i < run->tasks.n && !interrupted; i++) {
+    for (size_t i = 0; i < run->tasks.n && !cli_interrupted(run->cli); i++) {
         pull_task(run, run->cli, run->progress, &run->tasks.list[i]);
         report_task(run, &run->tasks.list[i]);
     }
@@ -227,7 +230,7 @@ static int pull_all(struct run *run, char **images)
     progress_image(run->progress, NULL); /* the task's text goes */
     tasks_free(&run->tasks);
     free(run->argument);
-    return interrupted ? 130 : run->code;
+    return cli_interrupted(run->cli) ? 130 : run->code;
 }
 
 static bool flag_given(const struct cli *cli, const char *key)

@@ -85,11 +85,6 @@ int64_t child_bytes(const struct manifest_doc *child)
     return sum;
 }
 
-static bool is_interrupted(const struct cli *cli)
-{
-    return cli->interrupted && *cli->interrupted;
-}
-
 static int copy_bytes(const struct cli *cli, int fd, struct ocv_blob_writer *writer, char *chunk,
                       size_t i, ocv_fetch_progress progress, void *data, struct ocv_error *err)
 {
@@ -100,7 +95,7 @@ static int copy_bytes(const struct cli *cli, int fd, struct ocv_blob_writer *wri
             break;
         if (n < 0 && errno != EINTR)
             return ocv_error_set(err, OCV_ERR_IO, "reading a blob: %s", strerror(errno));
-        if (is_interrupted(cli))
+        if (cli_interrupted(cli))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
         if (n > 0)
             status = ocv_blob_writer_write(writer, chunk, (size_t)n, err);

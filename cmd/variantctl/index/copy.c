@@ -176,7 +176,7 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
     enum ocv_pushed how = OCV_PUSHED_PRESENT;
     bool same_host = from->reference && !strcmp(from->reference->host, c->to->reference->host);
     int status;
-    if (c->cli->interrupted && *c->cli->interrupted)
+    if (cli_interrupted(c->cli))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (same_host && strcmp(from->reference->repository, c->to->reference->repository) != 0)
         push.from = from->reference->repository;

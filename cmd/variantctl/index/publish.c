@@ -166,7 +166,7 @@ int publication_write(struct publication *p, const char *media_type, const struc
     int status = ocv_digest_bytes(bytes->data, bytes->len, p->descriptor.digest, err);
     if (status < 0 || p->options->dry_run)
         return status;
-    if (p->to->cli->interrupted && *p->to->cli->interrupted)
+    if (cli_interrupted(p->to->cli))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     status = read_target_digest(p, now, err);
     if (status < 0)

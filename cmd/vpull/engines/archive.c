@@ -86,7 +86,7 @@ static int lock_directory(struct pull *pull, struct staging *out, struct ocv_err
             said = true;
         }
         close(fd);
-        if (pull->cli->interrupted && *pull->cli->interrupted)
+        if (cli_interrupted(pull->cli))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
         poll(NULL, 0, WAIT_MS);
     }

@@ -182,7 +182,7 @@ static void *wait_for_close(void *data)
 
     while (read(watch->fd, &byte, 1) > 0)
         ;
-    *watch->flag = 1;
+    __atomic_store_n(watch->flag, 1, __ATOMIC_RELAXED);
     close(watch->fd);
     free(watch);
     return NULL;

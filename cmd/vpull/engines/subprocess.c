@@ -80,11 +80,6 @@ static int start_process(const char *const *argv, int stdin_fd, int out, int err
     return OCV_OK;
 }
 
-static bool is_interrupted(const struct cli *cli)
-{
-    return cli->interrupted && *cli->interrupted;
-}
-
 /* Read both streams until they end. Returns false when interrupted. */
 static bool drain_streams(struct output_stream streams[2], const struct cli *cli)
 {
@@ -92,7 +87,7 @@ static bool drain_streams(struct output_stream streams[2], const struct cli *cli
                             {.fd = streams[1].fd, .events = POLLIN}};
     char bytes[4096];
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (is_interrupted(cli))
+        if (cli_interrupted(cli))
             return false;
         if (cli->tick)
             cli->tick(cli->callback_data);
@@ -137,7 +132,7 @@ static bool await_end(pid_t pid, int *code, const struct cli *cli)
         pid_t ended = waitpid(pid, code, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
-        if (is_interrupted(cli))
+        if (cli_interrupted(cli))
             return false;
         poll(NULL, 0, step);
         step = step < STOP_STEP_MS ? step * 2 : STOP_STEP_MS;
