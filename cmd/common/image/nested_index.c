@@ -16,6 +16,7 @@ struct flattening {
     json_t *list;        /* entries of the new index */
     json_t *annotations; /* its annotations */
     json_t *seen;        /* digests of the indexes that were read */
+    json_t *images;      /* those that are in the list, by what tells them apart */
     size_t configs;
 };
 
@@ -127,9 +128,33 @@ static int complete(const json_t *entry, json_t **platform, struct ocv_error *er
     return OCV_OK;
 }
 
-/* An entry as it is, with `platform` where it has none. */
-static int add_entry(struct flattening *f, json_t *entry, json_t *platform, struct ocv_error *err)
+/* Several indexes may have one image. An entry that says anything else of it, say as a variant
+ * beside the default, is another one. */
+static int seen_image(struct flattening *f, const json_t *entry, const json_t *platform, bool *seen,
+                      struct ocv_error *err)
 {
+    const json_t *annotations = json_object_get(entry, "annotations");
+    ocv_auto_json *key = json_pack("[O?, O?, O?, O?]", json_object_get(entry, "digest"),
+                                   platform ? platform : json_object_get(entry, "platform"),
+                                   json_object_get(annotations, OCV_ANNOTATION_LABEL),
+                                   json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
+    ocv_auto_free char *text = key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (!text)
+        return ocv_error_nomem(err);
+    *seen = json_object_get(f->images, text) != NULL;
+    return *seen || json_object_set_new(f->images, text, json_true()) == 0 ? OCV_OK
+                                                                           : ocv_error_nomem(err);
+}
+
+/* An entry as it is, with `platform` where it has none. */
+static int add_entry(struct flattening *f, const struct ocv_entry *read, json_t *entry,
+                     json_t *platform, struct ocv_error *err)
+{
+    bool seen = false;
+    int status =
+        read->code == OCV_REJECT_NONE ? seen_image(f, entry, platform, &seen, err) : OCV_OK;
+    if (status < 0 || seen)
+        return status;
     if (json_array_size(f->list) >= OCV_INDEX_ENTRIES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "the indexes have more than %u entries together",
                              OCV_INDEX_ENTRIES_MAX);
@@ -199,7 +224,7 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
         }
         json_t *given = own ? own : wants_platform(entry) ? platform : NULL;
         if (status == OCV_OK && !read)
-            status = add_entry(f, object, given, err);
+            status = add_entry(f, entry, object, given, err);
         json_decref(own);
     }
     return status;
@@ -209,12 +234,12 @@ int nested_index_flatten(const struct ocv_index *index, const struct nested_sour
                          struct ocv_index **out, struct ocv_error *err)
 {
     ocv_auto_json *list = json_array(), *annotations = json_object(), *seen = json_object();
-    ocv_auto_json *root = json_copy(index->root);
+    ocv_auto_json *images = json_object(), *root = json_copy(index->root);
     struct flattening f = {
-        .source = source, .list = list, .annotations = annotations, .seen = seen};
+        .source = source, .list = list, .annotations = annotations, .seen = seen, .images = images};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 2 * OCV_MANIFEST_MAX);
-    if (!list || !annotations || !seen || !root)
+    if (!list || !annotations || !seen || !images || !root)
         return ocv_error_nomem(err);
     int status = walk(&f, index, NULL, 0, err);
     if (status == OCV_OK && (json_object_set(root, "manifests", list) < 0 ||

@@ -27,9 +27,10 @@ struct nested_source {
 /** Is anything in the index to be read elsewhere: other indexes, or platforms? */
 bool nested_index_is(const struct ocv_index *index);
 /** The same images in one index with the digest of `index`: those of nested indexes in their place,
- *  each once, with the platform of the nested index where they have none; images without a platform
- *  with that of their configuration. Annotations of a nested index count where the first has none
- * of that name. At most OCV_INDEX_ENTRIES_MAX entries, else OCV_ERR_DATA. */
+ *  each once by digest, platform and annotations of ours, with the platform of the nested index
+ * where they have none; images without a platform with that of their configuration. Annotations of
+ * a nested index count where the first has none of that name. At most OCV_INDEX_ENTRIES_MAX
+ * entries, else OCV_ERR_DATA. */
 int nested_index_flatten(const struct ocv_index *index, const struct nested_source *source,
                          struct ocv_index **out, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -45,6 +45,17 @@ static char *image(const char *name, const char *more)
     return text;
 }
 
+/* One and the same image, with other words about it. */
+static char *plain_image(const char *more)
+{
+    char digest[OCV_DIGEST_MAX], *text = NULL;
+    ck_assert_int_eq(ocv_digest_bytes("image", 5, digest, NULL), 0);
+    ck_assert_int_gt(asprintf(&text, "{\"mediaType\":\"%s\",\"digest\":\"%s\",\"size\":1%s}",
+                              OCV_MEDIA_TYPE_MANIFEST, digest, more),
+                     0);
+    return text;
+}
+
 static char *nested(const char *digest, const char *more)
 {
     char *text = NULL;
@@ -139,6 +150,40 @@ START_TEST(each_index_counts_once)
 }
 END_TEST
 
+/* Two indexes with other bytes list the same variant, which stays one; the same image without a
+ * label, or with another one, is another choice. One label with other properties is a mistake. */
+START_TEST(each_image_counts_once)
+{
+#define VARIANT(label, properties)                              \
+    LINUX("amd64")                                              \
+    ",\"annotations\":{\"dev.ocivariant.label\":\"" label "\"," \
+    "\"dev.ocivariant.properties\":\"x86_64 :: level :: " properties "\"}"
+    static const struct {
+        const char *second;
+        size_t entries, usable;
+    } cases[] = {{VARIANT("a", "v3"), 1, 1},
+                 {LINUX("amd64"), 2, 2},
+                 {VARIANT("b", "v3"), 2, 2},
+                 {VARIANT("a", "v2"), 2, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ocv_auto(ocv_index) flat = NULL;
+        struct ocv_error err = {0};
+        char *one = plain_image(VARIANT("a", "v3")), *two = plain_image(cases[i].second);
+        char *first = nested(add_document(index_of(one)), "");
+        two = join(two, image("other", LINUX("arm64")));
+        char *second = nested(add_document(index_of(two)), "");
+        free(two);
+        ck_assert_int_eq(flatten(join(join(first, second), one), &flat, &err), 0);
+        size_t usable = 0;
+        for (size_t k = 0; k < ocv_index_count(flat); k++)
+            usable += ocv_index_entry(flat, k)->code == OCV_REJECT_NONE;
+        ck_assert_uint_eq(ocv_index_count(flat), cases[i].entries + 1);
+        ck_assert_uint_eq(usable, cases[i].usable + 1);
+        forget_documents();
+    }
+}
+END_TEST
+
 START_TEST(what_is_not_there_stays_nested)
 {
     ocv_auto(ocv_index) flat = NULL;
@@ -195,21 +240,26 @@ START_TEST(number_of_entries)
     for (unsigned past = 0; past < 2; past++) {
         ocv_auto(ocv_index) flat = NULL;
         struct ocv_error err = {0};
-        char *one = image("a", LINUX("amd64")), *two = NULL;
-        size_t len = strlen(one) + 1, half = OCV_INDEX_ENTRIES_MAX / 2;
-        char *all = calloc(half + 1, len);
-        ck_assert_ptr_nonnull(all);
-        for (size_t i = 0; i < half; i++)
-            snprintf(all + i * len, len + 1, "%s%s", one, i + 1 < half ? "," : "");
-        ck_assert_int_gt(asprintf(&two, " %s", all), 0); /* the same ones, in another document */
-        char *entries =
-            join(nested(add_document(index_of(all)), ""), nested(add_document(index_of(two)), ""));
-        free(two);
+        char *entries = NULL;
+        for (size_t half = 0; half < 2; half++) {
+            char *all = NULL;
+            size_t len = 0;
+            FILE *out = open_memstream(&all, &len);
+            for (size_t i = half; i < OCV_INDEX_ENTRIES_MAX; i += 2) {
+                char name[16];
+                snprintf(name, sizeof(name), "a%zu", i);
+                char *one = image(name, LINUX("amd64"));
+                fprintf(out, "%s%s", i > half ? "," : "", one);
+                free(one);
+            }
+            ck_assert_int_eq(fclose(out), 0);
+            char *entry = nested(add_document(index_of(all)), "");
+            entries = entries ? join(entries, entry) : entry;
+            free(all);
+        }
         if (past)
-            entries = join(entries, strdup(one));
+            entries = join(entries, image("past", LINUX("amd64")));
         ck_assert_int_eq(flatten(entries, &flat, &err), past ? OCV_ERR_DATA : OCV_OK);
-        free(one);
-        free(all);
         forget_documents();
     }
 }
@@ -295,6 +345,7 @@ TEST_FILE
     tcase_add_checked_fixture(tc, NULL, forget_documents);
     tcase_add_test(tc, in_their_place_with_their_platform);
     tcase_add_test(tc, each_index_counts_once);
+    tcase_add_test(tc, each_image_counts_once);
     tcase_add_test(tc, what_is_not_there_stays_nested);
     tcase_add_test(tc, depth);
     tcase_add_test(tc, number_of_indexes);
