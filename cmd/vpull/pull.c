@@ -214,7 +214,7 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
         status = read_child(pull, err);
     if (status == OCV_OK)
         status = pull_announce(pull, err);
-    if (status == OCV_OK && pull->image.kind == OCV_DOCUMENT_MANIFEST)
+    if (status == OCV_OK && !pull->entry->has_platform)
         status = pull_check_lone(pull, err);
     if (status < 0 || pull->options->dry_run)
         return status;

@@ -66,7 +66,7 @@ static bool find_said(const struct pull *pull, const json_t *config, struct ocv_
     return out->label && out->properties;
 }
 
-/* A single manifest has no platform, only its config does; there is no other entry to choose. */
+/* An image that stands alone has its platform in its config; there is no other to choose. */
 static void check_platform(const struct pull *pull, const json_t *config)
 {
     char own[128], wanted[128];
@@ -83,10 +83,10 @@ static void check_platform(const struct pull *pull, const json_t *config)
     if (!image.os || !arch || !host.architecture || ocv_platform_match(&host, &image, NULL) >= 0)
         return;
     progress_warn(pull->progress, pull->cli->program,
-                  "%s is for %s, not for %s: it runs here only under emulation; with --platform "
-                  "that is an error",
+                  "%s: the only image is for %s, not for %s: it runs here only under emulation; "
+                  "add --platform %s if you want it, --platform %s to make this an error",
                   pull->image.text, ocv_platform_format(&image, own, sizeof(own)),
-                  ocv_platform_format(&host, wanted, sizeof(wanted)));
+                  ocv_platform_format(&host, wanted, sizeof(wanted)), own, wanted);
 }
 
 static int check_recorded(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
@@ -113,7 +113,8 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     ocv_auto_record said = {0};
     json_t *config = read_config(pull, &text);
     check_platform(pull, config);
-    bool pinned = pull->image.reference && pull->image.reference->digest;
+    bool pinned = pull->image.kind == OCV_DOCUMENT_MANIFEST && pull->image.reference &&
+                  pull->image.reference->digest;
     int status =
         pinned && find_said(pull, config, &said) ? check_recorded(pull, &said, err) : OCV_OK;
     json_decref(config);

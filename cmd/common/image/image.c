@@ -428,10 +428,10 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
 static int flatten(struct cli *cli, struct image *image, struct ocv_error *err)
 {
     struct nested_image data = {cli, image};
-    bool lone = image->kind == OCV_DOCUMENT_MANIFEST && cli->platform;
+    bool lone = cli->platform != NULL;
     const struct nested_source source = {
         .data = &data, .get = get_nested, .config = get_config, .lone = lone};
-    if (image->choice || image->flat || !image->parsed || !(lone || nested_index_is(image->parsed)))
+    if (image->choice || image->flat || !image->parsed || !nested_index_is(image->parsed, lone))
         return OCV_OK;
     int status = nested_index_flatten(image->parsed, &source, &image->flat, err);
     if (status < 0)

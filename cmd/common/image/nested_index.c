@@ -45,9 +45,9 @@ static size_t count_usable(const struct ocv_index *index)
     return n;
 }
 
-bool nested_index_is(const struct ocv_index *index)
+bool nested_index_is(const struct ocv_index *index, bool lone)
 {
-    bool several = count_usable(index) > 1; /* one alone is what there is */
+    bool several = lone || count_usable(index) > 1; /* one alone is what there is */
     for (size_t i = 0; i < index->n_entries; i++)
         if (index->entries[i].code == OCV_REJECT_NESTED || is_partial(&index->entries[i]) ||
             (several && wants_platform(&index->entries[i])))
@@ -177,7 +177,7 @@ static int walk_nested(struct flattening *f, const struct ocv_entry *entry, json
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     *read = json_object_get(f->seen, entry->digest) != NULL;
-    if (*read || depth == NESTED_DEPTH_MAX || !ocv_digest_known(entry->digest) ||
+    if (*read || !f->source->get || depth == NESTED_DEPTH_MAX || !ocv_digest_known(entry->digest) ||
         json_object_size(f->seen) >= NESTED_INDEXES_MAX)
         return OCV_OK;
     if (json_object_set_new(f->seen, entry->digest, json_true()) < 0)
@@ -218,7 +218,7 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
                 depth, &read, err);
         else if (wants_platform(entry) && !platform && (several || is_partial(entry)))
             status = read_platform(f, entry, &own, err);
-        if (status == OCV_OK && is_partial(entry)) {
+        if (status == OCV_OK && is_partial(entry) && (own || platform || f->source->config)) {
             own = own ? own : json_deep_copy(platform);
             status = complete(object, &own, err);
         }

@@ -15,17 +15,18 @@
 struct nested_source {
     void *data;
     /** An index, checked against its digest. OCV_ERR_NOT_FOUND: it stays what it is, a nested index
-     *  that nobody can use. */
+     *  that nobody can use. NULL: so do all. */
     int (*get)(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
                struct ocv_error *err);
-    /** The configuration of an image, the same; NULL: none is read. */
+    /** The configuration of an image, the same; NULL: platforms stay as they are. */
     int (*config)(void *data, const struct ocv_descriptor *image, struct ocv_buffer *config,
                   struct ocv_error *err);
     bool lone; /* also of an image that stands alone: somebody has named a platform */
 };
 
-/** Is anything in the index to be read elsewhere: other indexes, or platforms? */
-bool nested_index_is(const struct ocv_index *index);
+/** Is anything in the index to be read elsewhere: other indexes, or platforms (`lone`: as above)?
+ */
+bool nested_index_is(const struct ocv_index *index, bool lone);
 /** The same images in one index with the digest of `index`: those of nested indexes in their place,
  *  each once by digest, platform and annotations of ours, with the platform of the nested index
  * where they have none; images without a platform with that of their configuration. Annotations of

@@ -46,37 +46,49 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
 {
     const struct nested_upstream *n = data;
     ocv_auto(ocv_manifest) manifest = NULL;
+    ocv_auto(ocv_layout) layout = NULL;
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    if (!n->from->client)
-        return OCV_ERR_NOT_FOUND; /* a layout's images are written with platforms */
     config->max = CONFIG_BYTES_MAX;
     int status = get_nested(data, image, &body, err);
     if (status == OCV_OK)
         status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
-    return status < 0 ? status
-                      : ocv_registry_get_blob(client_registry(n->from->client), n->reference,
-                                              ocv_manifest_config(manifest), config, err);
+    if (status == OCV_OK && !n->from->client)
+        status = ocv_layout_open(n->from->upstream->layout, OCV_LAYOUT_READ, &layout, err);
+    if (status < 0)
+        return status;
+    const struct ocv_descriptor *blob = ocv_manifest_config(manifest);
+    return layout ? ocv_layout_read_blob(layout, blob->digest, config, err)
+                  : ocv_registry_get_blob(client_registry(n->from->client), n->reference, blob,
+                                          config, err);
 }
 
-/* Platforms are read only where variants are chosen from: other indexes are the engine's. Where a
- * nested index is not there, or too large to be read beside others, it stays an entry. */
-static int flatten(const struct source *from, const struct ocv_reference *reference,
-                   struct ocv_index **index, struct ocv_error *err)
+static int flatten_with(const struct nested_source *source, struct ocv_index **index,
+                        struct ocv_error *err)
 {
-    struct nested_upstream data = {from, reference};
-    struct nested_source source = {.data = &data, .get = get_nested};
     struct ocv_index *flat = NULL;
-    if (!nested_index_is(*index))
+    if (!nested_index_is(*index, source->lone))
         return OCV_OK;
-    if (ocv_index_has_variants(*index))
-        source.config = get_config;
-    int status = nested_index_flatten(*index, &source, &flat, err);
+    int status = nested_index_flatten(*index, source, &flat, err);
     if (status < 0)
         return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
     ocv_index_free(*index);
     *index = flat;
     return OCV_OK;
+}
+
+/* Indexes first: variants may stand in them. Platforms are read only where variants are chosen
+ * from: other indexes are the engine's. Where a nested index is not there, or too large to be read
+ * beside others, it stays an entry. */
+static int flatten(const struct source *from, const struct ocv_reference *reference,
+                   struct ocv_index **index, struct ocv_error *err)
+{
+    struct nested_upstream data = {from, reference};
+    const struct nested_source indexes = {.data = &data, .get = get_nested};
+    const struct nested_source platforms = {.data = &data, .config = get_config, .lone = true};
+    int status = flatten_with(&indexes, index, err);
+    return status == OCV_OK && ocv_index_has_variants(*index) ? flatten_with(&platforms, index, err)
+                                                              : status;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

@@ -256,7 +256,7 @@ part()
     [ "$output" = "$RULES/demo/app@$(jq -r .digest <<<"$cpu")" ]
     # one image for another architecture: a warning, and an error for who named the platform
     run -0 --separate-stderr "$VPULL" --to "oci:$BATS_TEST_TMPDIR/arm" --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"
-    [[ $stderr == *"is for linux/arm64, not for linux/amd64"*"only under emulation"* ]]
+    [[ $stderr == *"is for linux/arm64, not for linux/amd64"*"only under emulation; add --platform linux/arm64"* ]]
     run -3 --separate-stderr "$VPULL" --print-ref --platform linux/amd64 --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"
     [[ $stderr == *"no image for linux/amd64; it has linux/arm64"* ]]
     run -0 "$VPULL" --print-ref --platform linux/arm64 --profile "$PROFILES/h100.json" "$RULES/demo/app:arm"

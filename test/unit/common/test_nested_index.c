@@ -103,7 +103,7 @@ static int flatten(char *entries, struct ocv_index **out, struct ocv_error *err)
     n_read = 0;
     *out = NULL;
     ck_assert_int_eq(ocv_index_parse(text, strlen(text), NULL, &index, NULL), 0);
-    ck_assert(nested_index_is(index));
+    ck_assert(nested_index_is(index, false));
     int status = nested_index_flatten(index, &source, out, err);
     if (status == OCV_OK)
         ck_assert_str_eq(ocv_index_digest(*out), ocv_index_digest(index));

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Indexes as other tools make them: one in the other, platforms that stand in the images alone.
+
+load ../harness
+load ../images
+load ../variantd
+
+setup_file()
+{
+    state_start
+    require python3 jq curl
+    make_variants "$STATE/layout"
+    APP=$(image_of app)
+    CUDA=$(digest_of cuda12.8) CPU=$(digest_of null)
+    export APP CUDA CPU
+    ARM=$(image_of arm)
+    export ARM
+    start_rules registry "$STATE/layout" <<<'[{"path": "", "layout": true}]'
+    export REG=$RULES/demo/app
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# image_of TAG: its digest
+image_of()
+{
+    jq -r --arg tag "$1" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest' \
+        "$STATE/layout/index.json"
+}
+
+# entry DIGEST [MEMBERS]: the entry of that document, with these members more
+entry()
+{
+    jq -c --arg digest "$1" --argjson size "$(stat -c %s "$STATE/layout/blobs/sha256/${1#*:}")" \
+        "{mediaType, digest: \$digest, size: \$size} + {${2:-}}" "$STATE/layout/blobs/sha256/${1#*:}"
+}
+
+# variant DIGEST: its entry in `app`, without the platform
+variant()
+{
+    jq -c --arg digest "$1" '.manifests[] | select(.digest == $digest) | del(.platform)' "$STATE/layout/blobs/sha256/${APP#*:}"
+}
+
+# add_index TAG ENTRY...: an index in the layout
+add_index()
+{
+    local tag=$1 digest
+    shift
+    jq -cs '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' <<<"$*" >"$STATE/new"
+    digest=$(sha256sum <"$STATE/new" | cut -d' ' -f1)
+    cp "$STATE/new" "$STATE/layout/blobs/sha256/$digest"
+    jq -c --arg tag "$tag" --argjson new "$(entry "sha256:$digest")" \
+        '.manifests |= map(select(.annotations["org.opencontainers.image.ref.name"] != $tag)) +
+            [$new + {annotations: {"org.opencontainers.image.ref.name": $tag}}]' "$STATE/layout/index.json" >"$STATE/new"
+    cp "$STATE/new" "$STATE/layout/index.json"
+    echo "sha256:$digest"
+}
+
+# choose OPTION...: what vpull chooses for an H100 machine
+choose()
+{
+    "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$@"
+}
+
+@test "one image without a platform: a warning with the way out, and an error for who names another" {
+    local name
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    add_index lone-arm "$(entry "$ARM")"
+    add_index lone-part "$(entry "$ARM" 'platform: {os: "linux"}')"
+    for name in "$REG:arm" "$REG:lone-arm" "oci:$STATE/layout:lone-arm"; do
+        run -0 --separate-stderr "$VPULL" --dry-run --profile "$PROFILES/h100.json" "$name"
+        [[ $stderr == *"$name: the only image is for linux/arm64, not for linux/amd64"*"only under emulation; add --platform linux/arm64 if you want it, --platform linux/amd64"*" to make this an error"* ]]
+        run -3 --separate-stderr choose --platform linux/amd64 "$name"
+        [[ $stderr == *"no image for linux/amd64; it has linux/arm64"* ]]
+        run -0 --separate-stderr "$VPULL" --dry-run --platform linux/arm64 --profile "$PROFILES/h100.json" "$name"
+        [[ $stderr != *emulation* ]]
+    done
+    # what the entry says itself counts
+    run -3 choose "$REG:lone-part"
+    # a variant that stands alone, for another architecture: nothing for this node
+    add_index lone-variant "$(variant "$CUDA" | jq -c --argjson arm "$(entry "$ARM")" '. + $arm')"
+    start_variantd lone --registry "${REG%%/*}=http://${REG%%/*}" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/demo/app/manifests/lone-variant?ns=${REG%%/*}"
+    [ "$code" = 404 ]
+    [ "$(outcome no_fit)" = 1 ]
+    stop_daemon lone
+    # and where it is for this one, it is the choice
+    add_index lone-cuda "$(variant "$CUDA")"
+    start_variantd lone --registry "${REG%%/*}=http://${REG%%/*}" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/demo/app/manifests/lone-cuda?ns=${REG%%/*}"
+    [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+    stop_daemon lone
+}
