@@ -15,6 +15,7 @@
 #   cri_images [NAME]  what its store has (ctr images ls)
 #   cri_digest IMAGE   and CRI's
 #   cri_store_is_whole every blob is what its digest says
+#   push_nested HOST/REPO DIGEST   an index whose only entry is that index; prints its digest
 
 start_cri()
 {
@@ -166,4 +167,13 @@ hosts_toml()
     printf 'server = "%s"\n' "$3" >"$1/$2/hosts.toml"
     [ -z "${4:-}" ] ||
         printf '[host."%s"]\n  capabilities = ["pull", "resolve"]\n' "$4" >>"$1/$2/hosts.toml"
+}
+
+push_nested()
+{
+    local url=http://${1%%/*}/v2/${1#*/}/manifests type='application/vnd.oci.image.index.v1+json' file=$BATS_TEST_TMPDIR/nested
+    jq -cn --arg type "$type" --arg digest "$2" --argjson size "$(curl -sf -H "Accept: $type" "$url/$2" | wc -c)" \
+        '{schemaVersion: 2, mediaType: $type, manifests: [{mediaType: $type, digest: $digest, size: $size}]}' >"$file"
+    curl -sfS -X PUT -H "Content-Type: $type" --data-binary "@$file" "$url/nested" >&2 || return 1
+    echo "sha256:$(sha256sum <"$file" | cut -d' ' -f1)"
 }

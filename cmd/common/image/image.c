@@ -3,7 +3,7 @@
 #include "cmd/common/image/missing.h"
 
 #include "cmd/common/image/document_cache.h"
-#include "cmd/common/image/nested_index.h"
+#include "cmd/common/image/nested_place.h"
 #include "cmd/common/image/rules.h"
 #include "cmd/common/names.h"
 
@@ -169,6 +169,19 @@ int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_
     return status == OCV_OK ? parse_body(out, err) : status;
 }
 
+int image_flatten(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    const struct nested_place place = {.registry = cli->registry,
+                                       .reference = image->reference,
+                                       .layout = image->layout,
+                                       .digest = image->top.digest,
+                                       .body = &image->body};
+    int status = nested_place_read(&place, image->parsed, cli->platform != NULL, &image->flat, err);
+    if (image->flat)
+        image->index = image->flat;
+    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+}
+
 /* Replace the image's index with the one made from tags. */
 static void take_choice(struct image *image)
 {
@@ -198,6 +211,11 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
 {
     struct ocv_error failure = {0}, reason = {0};
     int status = image_open(cli, text, out, &failure);
+    if (status == OCV_OK && (status = image_flatten(cli, out, &failure)) < 0) {
+        if (err)
+            *err = failure;
+        return status;
+    }
     const struct ocv_reference *ref = out->reference;
     const char *rules = ocv_config_get(ocv_config_for_reference(cli->config, ref), "tag_rules");
     bool may = ref && ref->tag && !ref->digest && (!rules || strcmp(rules, "off") != 0);
@@ -310,10 +328,10 @@ int image_open_either(struct cli *cli, const char *file, const char *text, struc
                       bool by_rule, struct ocv_error *err)
 {
     struct stat st;
+    int status = file ? image_open_file(file, out, err) : OCV_OK;
     if (file)
-        return image_open_file(file, out, err);
-    int status =
-        by_rule ? image_open_by_rule(cli, text, out, err) : image_open(cli, text, out, err);
+        return status == OCV_OK && by_rule ? image_flatten(cli, out, err) : status;
+    status = by_rule ? image_open_by_rule(cli, text, out, err) : image_open(cli, text, out, err);
     if (status < 0 && err && !err->hint[0] && stat(text, &st) == 0) {
         if (S_ISREG(st.st_mode))
             ocv_error_hint(err, "to read the file of that name: --index %.200s", text);
@@ -381,71 +399,9 @@ static void warn_contradictions(struct cli *cli, const struct image *image)
             cli_warn(cli, "%s:%s: %s", image->reference->familiar, note.tag, note.contradiction);
 }
 
-/* ---- indexes in the index ---------------------------------------------------------------------
- */
-
-struct nested_image {
-    struct cli *cli;
-    struct image *image;
-};
-
-static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
-                      struct ocv_error *err)
-{
-    const struct nested_image *n = data;
-    const struct image *image = n->image;
-    struct ocv_descriptor seen;
-    if (!strcmp(nested->digest, image->top.digest))
-        return ocv_buffer_append(body, image->body.data, image->body.len, err);
-    if (image->layout)
-        return ocv_layout_read_blob(image->layout, nested->digest, body, err);
-    if (!image->reference) /* a file */
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not in the file", nested->digest);
-    return ocv_registry_get(n->cli->registry, image->reference, nested->digest, body, &seen, err);
-}
-
-static int get_config(void *data, const struct ocv_descriptor *image, struct ocv_buffer *config,
-                      struct ocv_error *err)
-{
-    const struct nested_image *n = data;
-    ocv_auto(ocv_manifest) manifest = NULL;
-    ocv_auto_buffer body;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    if (!n->image->layout && !n->image->reference)
-        return OCV_ERR_NOT_FOUND; /* a file has no blobs */
-    int status = get_nested(data, image, &body, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
-    if (status < 0)
-        return status;
-    const struct ocv_descriptor *blob = ocv_manifest_config(manifest);
-    return n->image->layout
-               ? ocv_layout_read_blob(n->image->layout, blob->digest, config, err)
-               : ocv_registry_get_blob(n->cli->registry, n->image->reference, blob, config, err);
-}
-
-/* The choice is among the images of all indexes; what is shown and written stays as it is. */
-static int flatten(struct cli *cli, struct image *image, struct ocv_error *err)
-{
-    struct nested_image data = {cli, image};
-    bool lone = cli->platform != NULL;
-    const struct nested_source source = {
-        .data = &data, .get = get_nested, .config = get_config, .lone = lone};
-    if (image->choice || image->flat || !image->parsed || !nested_index_is(image->parsed, lone))
-        return OCV_OK;
-    int status = nested_index_flatten(image->parsed, &source, &image->flat, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", image->text);
-    image->index = image->flat;
-    return OCV_OK;
-}
-
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err)
 {
-    int flat = flatten(cli, image, err);
-    if (flat < 0)
-        return flat;
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
                                           .platform = cli->platform,

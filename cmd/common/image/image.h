@@ -19,7 +19,7 @@ struct image {
         *index; /**< the index to choose from: the body's (a bare manifest becomes an index
                      of one entry), or of the tags that stand for the name */
     struct ocv_index *parsed;    /**< of the body; NULL if the tag does not exist */
-    struct ocv_index *flat;      /**< of the body and the indexes in it, once it was resolved */
+    struct ocv_index *flat;      /**< of the body and the indexes in it, by image_flatten */
     struct ocv_tag_rules *rules; /**< with a choice among tags, else NULL */
     struct ocv_tag_choice *choice;
 };
@@ -30,13 +30,16 @@ bool image_split_layout(const char *text, char **dir, char **tag);
 /** Open an image by name, a registry reference or oci:DIR[:TAG], and fetch its top document. */
 int image_open(struct cli *cli, const char *text, struct image *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Choose from the images of all indexes in the index, and by the platforms that stand in their
+ *  configurations; what is shown and written stays as it is. For --platform it need be known. */
+int image_flatten(struct cli *cli, struct image *image, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Open a lock's set of tags with this machine's tag rules, whatever the tags point to now.
  *  OCV_ERR_DATA: the rules do not make a set of these tags. */
 int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
                       struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** image_open; a document without variants of its own is replaced by an index made by the tag rules
- *  (unless the configuration has `tag_rules: off`). That index belongs to one of the tags that the
- *  name stands for; the name need not be a tag itself. */
+/** image_open and image_flatten; a document without variants of its own is replaced by an index
+ * made by the tag rules (unless the configuration has `tag_rules: off`). That index belongs to one
+ * of the tags that the name stands for; the name need not be a tag itself. */
 int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag that a rule made this entry of, or NULL. */

@@ -171,6 +171,8 @@ static int derive_image(struct derive *d, const char *text, struct ocv_error *er
     if (status >= 0)
         status = image_open(d->cli, text, &image, err);
     if (status >= 0)
+        status = image_flatten(d->cli, &image, err);
+    if (status >= 0)
         status = image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
                                                   : derive_child(d, &image, &image.top, NULL, err);
     image_close(&image);

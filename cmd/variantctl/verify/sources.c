@@ -4,8 +4,9 @@
 #include "cmd/variantctl/verify/verify_sources.h"
 
 #include "cmd/common/cli_complete.h"
-#include "cmd/common/image/nested_index.h"
+#include "cmd/common/image/nested_place.h"
 #include "cmd/variantctl/verify/client.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/base/nearest.h"
 
@@ -317,12 +318,6 @@ static json_t *blob_json(const struct ocv_layout *layout, const char *digest)
     return json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
-                      struct ocv_error *err)
-{
-    return ocv_layout_read_blob(data, nested->digest, body, err);
-}
-
 /* The image index that the descriptor names, with the images of those in it, or NULL. */
 static struct ocv_index *blob_index(const struct ocv_layout *layout,
                                     const struct ocv_descriptor *descriptor)
@@ -331,14 +326,16 @@ static struct ocv_index *blob_index(const struct ocv_layout *layout,
     ocv_auto(ocv_index) index = NULL;
     struct ocv_index *flat = NULL;
     enum ocv_document_kind kind;
-    const struct nested_source source = {.data = (void *)(uintptr_t)layout, .get = get_nested};
+    const struct nested_place place = {.layout = layout};
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     if (ocv_layout_read_blob(layout, descriptor->digest, &text, NULL) < 0 ||
         ocv_document_kind(text.data, text.len, descriptor->media_type, &kind, NULL) < 0 ||
         kind != OCV_DOCUMENT_INDEX ||
         ocv_index_parse(text.data, text.len, descriptor->media_type, &index, NULL) < 0)
         return NULL;
-    return nested_index_flatten(index, &source, &flat, NULL) == OCV_OK ? flat : NULL;
+    if (nested_place_read(&place, index, false, &flat, NULL) < 0)
+        return NULL;
+    return flat ? flat : ocv_steal(&index);
 }
 
 /* Of an index without variants: the image that this platform takes, or "". */

@@ -78,20 +78,38 @@ static int flatten_with(const struct nested_source *source, struct ocv_index **i
 }
 
 /* Indexes first: variants may stand in them. Platforms are read only where variants are chosen
- * from: other indexes are the engine's. Where a nested index is not there, or too large to be read
- * beside others, it stays an entry. */
-static int flatten(const struct source *from, const struct ocv_reference *reference,
+ * from, or `all`: other indexes are the engine's. Where a nested index is not there, or too large
+ * to be read beside others, it stays an entry. */
+static int flatten(const struct source *from, const struct ocv_reference *reference, bool all,
                    struct ocv_index **index, struct ocv_error *err)
 {
     struct nested_upstream data = {from, reference};
     const struct nested_source indexes = {.data = &data, .get = get_nested};
-    const struct nested_source platforms = {.data = &data, .config = get_config, .lone = true};
+    bool nested = nested_index_is(*index, false);
     int status = flatten_with(&indexes, index, err);
-    return status == OCV_OK && ocv_index_has_variants(*index) ? flatten_with(&platforms, index, err)
-                                                              : status;
+    bool variants = ocv_index_has_variants(*index);
+    const struct nested_source platforms = {
+        .data = &data, .config = get_config, .lone = variants || nested};
+    return status == OCV_OK && (variants || all) ? flatten_with(&platforms, index, err) : status;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
+
+int index_read(const struct source *from, const struct ocv_reference *reference,
+               const struct document *document, bool all, struct ocv_index **index,
+               struct ocv_error *err)
+{
+    enum ocv_document_kind kind;
+    const struct ocv_buffer *body = &document->body;
+    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
+    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
+    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
+        return status;
+    status = ocv_index_parse(body->data, body->len, type, index, err);
+    if (status == OCV_OK && body->len <= BUDGET_READ_FREE) /* it may ask the registry */
+        status = flatten(from, reference, all, index, err);
+    return status;
+}
 
 /* The document if it is an index with annotations; with `host`, also if it has entries for several
  * CPU levels of that host. */
@@ -100,19 +118,10 @@ static int find_in(const struct source *from, const struct ocv_reference *refere
                    struct ocv_index **index, struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
-    enum ocv_document_kind kind;
-    const struct ocv_buffer *body = &document->body;
-    const char *type = document->descriptor.media_type;
-    int status = ocv_document_kind(body->data, body->len, *type ? type : NULL, &kind, err);
-    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
-        return status;
-    status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
-    if (status == OCV_OK && body->len <= BUDGET_READ_FREE) /* it may ask the registry */
-        status = flatten(from, reference, &found, err);
-    if (status == OCV_OK &&
-        (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {
+    int status = index_read(from, reference, document, false, &found, err);
+    if (status == OCV_OK && found &&
+        (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found)))
         *index = ocv_steal(&found);
-    }
     return status;
 }
 

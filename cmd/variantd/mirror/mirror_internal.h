@@ -147,6 +147,12 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
 void denied_remember(struct mirror *mirror, const struct upstream *upstream, enum identity identity,
                      const struct ocv_reference *reference, const struct ocv_error *err);
 
+/** The index of the document, with the images of those in it; NULL: it is none. `all`: read the
+ *  platforms of its images where they stand in their configurations, though no variant is among
+ *  them. Call between budget_read_begin and budget_read_end. */
+int index_read(const struct source *from, const struct ocv_reference *reference,
+               const struct document *document, bool all, struct ocv_index **index,
+               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Where variants come from: annotations in `document`, else tag rules. `document`: the index at
  *  that name, or NULL if there is an image or nothing. `from`: where to fetch what else is needed.
  *  `*index` is NULL for an ordinary image. Call between budget_read_begin and budget_read_end; this

@@ -7,17 +7,13 @@
 #include <string.h>
 
 /* An ordinary image is decided about too: by its index, or by an index made of it alone. */
-static int plain_index(const struct document *document, struct ocv_index **out,
+static int plain_index(const struct source *from, const struct ocv_reference *reference,
+                       const struct document *document, struct ocv_index **out,
                        struct ocv_error *err)
 {
-    const struct ocv_buffer *body = &document->body;
-    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
-    enum ocv_document_kind kind;
-    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
-    if (status < 0)
-        return status;
-    return kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(body->data, body->len, type, out, err)
-                                      : ocv_index_of_manifest(&document->descriptor, out, err);
+    int status = index_read(from, reference, document, true, out, err);
+    return status == OCV_OK && !*out ? ocv_index_of_manifest(&document->descriptor, out, err)
+                                     : status;
 }
 
 void index_done(struct ocv_index **index, size_t reading)
@@ -40,7 +36,7 @@ static int find_index(const struct mirror *m, const struct source *from,
     budget_read_begin(*reading);
     int status = variants_find(m, from, reference, document, out, err);
     if (status == OCV_OK && !*out)
-        status = document ? plain_index(document, out, err) : missing;
+        status = document ? plain_index(from, reference, document, out, err) : missing;
     if (status < 0)
         index_done(out, *reading);
     refcounted_unref(document);

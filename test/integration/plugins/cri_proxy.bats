@@ -202,6 +202,17 @@ private_pull()
     [ "$(proxied status "$PINNED" | jq -r .id)" = "$(proxied status "$PLAIN_REGISTRY/demo/app:other@$(index_digest)" | jq -r .id)" ]
 }
 
+@test "a pinned index of indexes: the child of this node, asked for again when the node has changed" {
+    local pinned
+    pinned=$PLAIN_REGISTRY/demo/app@$(push_nested "$PLAIN_REGISTRY/demo/app" "$(index_digest)")
+    proxied pull "$pinned"
+    [ "$(repo_digest "$PLAIN_REGISTRY/demo/app@$(digest_of cuda12.8)")" = "$PLAIN_REGISTRY/demo/app@$(digest_of cuda12.8)" ]
+    [ "$(proxied status "$pinned" | jq -r .id)" = "$(proxied pull "$pinned")" ]
+    restart_proxy mi300x
+    proxied pull "$pinned"
+    [ "$(repo_digest "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)")" = "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" ]
+}
+
 @test "a private index is read with the credentials of its own request" {
     local ref
     ref=$PRIVATE/demo/app@$(index_digest)

@@ -73,6 +73,15 @@ teardown_file()
     [ "$(proxied status "${IMAGE%:*}@$(digest_of cpu.v3)" | jq -r .id)" = "$one" ]
 }
 
+@test "an index of indexes: the same builds" {
+    local image=${IMAGE%:*}@ one
+    image+=$(push_nested "${IMAGE%:*}" "$(index_digest)")
+    one=$(pull a "$image" label=cpu.v3)
+    [ "$(says "$one")" = "this is cpu.v3" ]
+    [ "$(status a "$image" label=cpu.v3)" = "$one" ]
+    [ "$(says "$(pull b "$image")")" = "this is cuda12.8" ]
+}
+
 @test "require and disable, and what the node's answer is with them" {
     [ "$(says "$(pull a "$IMAGE" disable=nvidia)")" = "this is cpu.v3" ]
     [ "$(says "$(pull b "$IMAGE" 'disable=nvidia :: cuda_version_lower_bound :: 12.8')")" = "this is cuda12.6" ]

@@ -95,3 +95,54 @@ choose()
     [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
     stop_daemon lone
 }
+
+# asked NAME: the digest that /v1/resolve of that daemon chooses
+asked()
+{
+    curl -s --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/resolve?ref=$1" | jq -r '.selected.digest // "none"'
+}
+
+@test "every verb, the daemon's answers and the mirror read one index of indexes alike" {
+    local name daemon fleet=$STATE/fleet
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    mkdir -p "$fleet"
+    cp "$PROFILES/h100.json" "$fleet"
+    add_index nested "$(entry "$APP")" "$(entry "$APP")"
+    add_index ordinary "$(entry "$(add_index inner "$(entry "$ARM")" "$(entry "$CPU")")")"
+    start_variantd kinds --registry "${REG%%/*}=http://${REG%%/*}" --profile "$PROFILES/h100.json"
+    for name in "$REG:nested" "oci:$STATE/layout:nested"; do
+        [ "$(choose "$name")" = "${name%:nested}@$CUDA" ]
+        [ "$("$VARIANTCTL" resolve --format json --profile "$PROFILES/h100.json" "$name" | jq -r .selected.digest)" = "$CUDA" ]
+        run -0 --separate-stderr "$VARIANTCTL" coverage --format json --profiles "$fleet" "$name"
+        [ "$(jq -r '.hosts[0].selected.digest' <<<"$output")" = "$CUDA" ]
+        run -0 --separate-stderr "$VARIANTCTL" coverage --before "$OCV_TOP/plugins" --after "$OCV_TOP/plugins" --profiles "$fleet" "$name"
+        run -0 --separate-stderr "$VARIANTCTL" match --print-ref --replicas 1 --profiles "$fleet" "$name"
+        [ "$output" = "${name%:nested}@$CUDA" ]
+        run -0 --separate-stderr "$VARIANTCTL" claim --image "$REG:nested" "$name"
+        [[ $output == *cuda12-8* && $output == *rocm7-1* ]]
+        run -0 --separate-stderr "$VARIANTCTL" claim --image "$REG:nested" --replicas 1 --profiles "$fleet" "$name"
+        [[ $output == *"@$CUDA"* ]]
+        run -0 --separate-stderr "$VARIANTCTL" claim --for slurm --features "$("$VARIANTCTL" export slurm --features --profile "$PROFILES/h100.json")" "$name"
+        [[ $output == *"nvidia::sm_arch::90_real"* ]]
+        run -0 --separate-stderr "$VARIANTCTL" lock --profile "$PROFILES/h100.json" "$name"
+        [ "$(jq -r '.images[0].profiles[].digest' <<<"$output")" = "$CUDA" ]
+        run -0 --separate-stderr "$VARIANTCTL" derive --format json "$name"
+        [ "$(jq '.images | length' <<<"$output")" = 5 ]
+    done
+    [ "$(asked "$REG:nested")" = "$CUDA" ]
+    # an image without variants, whose platforms stand in its configurations
+    for name in "$REG:ordinary" "oci:$STATE/layout:ordinary"; do
+        [ "$(choose "$name")" = "${name%:ordinary}@$CPU" ]
+        [ "$("$VARIANTCTL" coverage --format json --profiles "$fleet" "$name" | jq -r '.hosts[0].selected.digest')" = "$CPU" ]
+        [ "$("$VARIANTCTL" match --print-ref --replicas 1 --profiles "$fleet" "$name")" = "${name%:ordinary}@$CPU" ]
+    done
+    [ "$(asked "$REG:ordinary")" = "$CPU" ]
+    stop_daemon kinds
+    # the same of a layout that stands for a registry
+    start_variantd kinds --registry registry.test --layout "$STATE/layout" --profile "$PROFILES/h100.json"
+    [ "$(asked registry.test/demo/app:nested)" = "$CUDA" ]
+    [ "$(asked registry.test/demo/app:ordinary)" = "$CPU" ]
+    ask HEAD "/v2/demo/app/manifests/nested?ns=registry.test"
+    [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+    stop_daemon kinds
+}

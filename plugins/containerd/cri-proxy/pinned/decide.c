@@ -3,6 +3,7 @@
 #include "lib/records/records.h"
 #include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
 
+#include "cmd/common/image/nested_place.h"
 #include "lib/base/file.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
@@ -42,8 +43,23 @@ int decide_profile(const struct decide *d, struct ocv_profile **out, char digest
     return status < 0 ? status : ocv_profile_parse(text.data ? text.data : "", text.len, out, err);
 }
 
-/* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
-int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_error *err)
+int decide_walk(struct ocv_registry *registry, const struct ocv_reference *reference,
+                struct ocv_index **index, struct ocv_error *err)
+{
+    const struct nested_place place = {.registry = registry, .reference = reference};
+    struct ocv_index *flat = NULL;
+    if (!registry && nested_index_is(*index, ocv_index_has_variants(*index)))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the registry has a part of the index");
+    int status = nested_place_read(&place, *index, false, &flat, err);
+    if (flat) {
+        ocv_index_free(*index);
+        *index = flat;
+    }
+    return status;
+}
+
+int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const char *media_type,
+                  struct ocv_error *err)
 {
     enum ocv_document_kind kind;
     char digest[OCV_DIGEST_MAX];
@@ -54,8 +70,10 @@ int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_er
     int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;
-    if ((status = ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err)) < 0 ||
-        !ocv_index_has_variants(q->index))
+    status = ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err);
+    if (status == OCV_OK)
+        status = decide_walk(registry, q->reference, &q->index, err);
+    if (status < 0 || !ocv_index_has_variants(q->index))
         return status;
     if (!q->profile)
         status = decide_profile(q->decide, &q->profile, digest, err);
@@ -108,7 +126,7 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
     ocv_buffer_init(&q.body, MAP_INDEX_MAX);
     bool same = map_find(decide->map, key, child) && map_checked(decide->map, key, child) &&
                 map_index(decide->map, key, &q.body, &err) == OCV_OK &&
-                decide_choose(&q, NULL, &err) == OCV_OK && q.entry &&
+                decide_choose(&q, NULL, NULL, &err) == OCV_OK && q.entry &&
                 strcmp(q.entry->digest, child) == 0;
     question_free(&q);
     return same;
@@ -201,7 +219,7 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
     snprintf(q.key, sizeof(q.key), "%s", key);
     int status = map_index(decide->map, key, &q.body, &err);
     if (status == OCV_OK)
-        status = decide_choose(&q, NULL, &err);
+        status = decide_choose(&q, NULL, NULL, &err);
     if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
         status = keep_choice(&q, &err);
         if (status == OCV_OK)

@@ -20,8 +20,13 @@ struct pinned_choice {
     bool silent;                   /* the registry sent nothing in time */
 };
 
-/** Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
-int decide_choose(struct pinned_choice *q, const char *media_type,
+/** Replace the index by that of all images in it, where any of them is not in the index itself.
+ *  `registry` is NULL for a kept index: OCV_ERR_NOT_FOUND, since the rest of it is not kept. */
+int decide_walk(struct ocv_registry *registry, const struct ocv_reference *reference,
+                struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Choose among the entries of q->body (`registry`: as above). An ordinary image leaves q->entry
+ *  NULL. */
+int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const char *media_type,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Fetch the index with the request's own credentials, choose, and check the child. */
 int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,

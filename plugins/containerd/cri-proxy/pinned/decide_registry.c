@@ -69,7 +69,7 @@ int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
         status =
             ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
     if (status == OCV_OK)
-        status = decide_choose(q, found.media_type, err);
+        status = decide_choose(q, registry, found.media_type, err);
     if (status == OCV_OK && q->entry)
         status = check_child(q, registry, err);
     q->silent = status < 0 && registry && ocv_registry_was_silent(registry);

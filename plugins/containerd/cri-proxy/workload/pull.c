@@ -45,6 +45,8 @@ static int fetch_index(struct workload_pull *p, struct ocv_error *err)
         status = kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(p->body.data, p->body.len,
                                                               p->found.media_type, &p->index, err)
                                             : ocv_index_of_manifest(&p->found, &p->index, err);
+    if (status == OCV_OK && kind == OCV_DOCUMENT_INDEX)
+        status = decide_walk(p->registry, reference, &p->index, err);
     return status;
 }
 

@@ -168,6 +168,8 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     if (status == OCV_OK)
         status = ocv_index_parse(body.data, body.len, NULL, &index, err);
     if (status == OCV_OK)
+        status = decide_walk(NULL, NULL, &index, err);
+    if (status == OCV_OK)
         status = ocv_reference_parse(row->reference, &reference, err);
     if (status == OCV_OK)
         status = workload_wishes_parse(row->wishes, &wishes, err);
