@@ -52,7 +52,8 @@ struct ocv_lint_child {
     enum ocv_lint_child_state state;
     const char *problem;
     json_t *manifest, *config;
-    const struct ocv_content *content; /**< what its files say; NULL: not read */
+    const char *null_manifest, *null_config; /**< what is null in them, as pointers, or NULL */
+    const struct ocv_content *content;       /**< what its files say; NULL: not read */
 };
 
 /** A tag of the index's repository, or of a list. */
@@ -142,6 +143,10 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
  * one that is there. */
 void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *line,
                      size_t *column);
+/** A JSON pointer to the first member that is null, in the upper `levels` of a document, or NULL;
+ *  the caller owns it. The text was read before, by ocv_json_load_counted. */
+int ocv_lint_null_member(const void *bytes, size_t len, unsigned levels, char **out,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Correct what is mechanical. `*changes`: how many; with none, `out` stays empty. `said` (may be
  *  NULL) gets a line for each, "OCV502 default-not-first: moved the default to the front". The

@@ -4,8 +4,10 @@
  * trust the earlier parse. */
 #include "lib/lint/lint_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#define POINTER_MAX 4096u
 #define DEPTH_MAX 64 /* deeper values are skipped as one */
 
 struct json_cursor {
@@ -146,4 +148,72 @@ void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place
         skip_blanks(&w);
         w.at += peek_char(&w) == ',';
     }
+}
+
+static int add_step(struct ocv_buffer *pointer, const char *key, struct ocv_error *err)
+{
+    int status = ocv_buffer_append(pointer, "/", 1, err);
+    for (; *key && status == OCV_OK; key++)
+        status = ocv_buffer_printf(pointer, err,
+                                   *key == '/'   ? "~1"
+                                   : *key == '~' ? "~0"
+                                                 : "%c",
+                                   *key);
+    return status;
+}
+
+/* `pointer` names `json`, and then what was found. */
+static int find_null(json_t *json, unsigned levels, struct ocv_buffer *pointer, bool *found,
+                     struct ocv_error *err)
+{
+    const size_t len = pointer->len;
+    const char *key;
+    char number[24];
+    json_t *value;
+    size_t i;
+    int status = OCV_OK;
+    if (!levels)
+        return OCV_OK;
+    json_object_foreach(json, key, value)
+    {
+        status = add_step(pointer, key, err);
+        *found = json_is_null(value);
+        if (status == OCV_OK && !*found)
+            status = find_null(value, levels - 1, pointer, found, err);
+        if (status < 0 || *found)
+            return status;
+        pointer->len = len;
+    }
+    json_array_foreach(json, i, value)
+    {
+        snprintf(number, sizeof(number), "%zu", i);
+        status = add_step(pointer, number, err);
+        if (status == OCV_OK)
+            status = find_null(value, levels - 1, pointer, found, err);
+        if (status < 0 || *found)
+            return status;
+        pointer->len = len;
+    }
+    return OCV_OK;
+}
+
+int ocv_lint_null_member(const void *bytes, size_t len, unsigned levels, char **out,
+                         struct ocv_error *err)
+{
+    json_t *read = NULL;
+    bool found = false;
+    ocv_auto_buffer pointer;
+    ocv_buffer_init(&pointer, POINTER_MAX);
+    *out = NULL;
+    if (!memmem(bytes, len, "null", 4))
+        return OCV_OK;
+    int status = ocv_json_load_nulls("document", bytes, len, OCV_MANIFEST_MAX, &read, err);
+    ocv_auto_json *root = read;
+    if (status == OCV_OK)
+        status = find_null(root, levels, &pointer, &found, err);
+    if (status == OCV_ERR_DATA) /* a name that is longer than any here */
+        return OCV_OK;
+    if (status == OCV_OK && found && !(*out = strndup(pointer.data, pointer.len)))
+        status = ocv_error_nomem(err);
+    return status;
 }

@@ -23,7 +23,9 @@ struct lint_source {
     bool is_image;          /**< `image` is open: from a registry or a layout */
     struct ocv_buffer text; /**< of a file, or of the index made for a bare manifest */
     struct ocv_lint_child *children;
-    char **problems;              /**< texts that children borrow */
+    struct lint_child_text {
+        char *problem, *null_manifest, *null_config;
+    } * texts;                    /**< what children borrow */
     struct ocv_content *contents; /**< with --deep: of the children */
     size_t n_children;
     struct ocv_lint_tag *tags;

@@ -10,12 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define MANIFEST_LEVELS 64u /* that are looked at for null */
+#define CONFIG_LEVELS 1u    /* docker build always writes null below */
+
 void lint_source_close(struct lint_source *s)
 {
     for (size_t i = 0; i < s->n_children; i++) {
         json_decref(s->children[i].manifest);
         json_decref(s->children[i].config);
-        free(s->problems[i]);
+        free(s->texts[i].problem);
+        free(s->texts[i].null_manifest);
+        free(s->texts[i].null_config);
         if (s->contents)
             ocv_content_free(&s->contents[i]);
     }
@@ -26,7 +31,7 @@ void lint_source_close(struct lint_source *s)
     for (size_t i = 0; i < s->n_signatures; i++)
         free(s->signatures[i]);
     free(s->children);
-    free(s->problems);
+    free(s->texts);
     free(s->contents);
     free(s->tags);
     free(s->references);
@@ -140,16 +145,20 @@ static bool is_fault(int status)
 }
 
 static int read_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
-                       json_t **out, struct ocv_error *err)
+                       struct ocv_lint_child *out, char **null_member, struct ocv_error *err)
 {
     ocv_auto_buffer config;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
     if (!is_config(ocv_manifest_config(child->manifest)->media_type))
         return OCV_OK;
     int status = child_config(cli, image, child, &config, err);
-    return status < 0 ? status
-                      : ocv_json_load_counted("image configuration", config.data, config.len,
-                                              OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, out, err);
+    if (status == OCV_OK)
+        status = ocv_json_load_counted("image configuration", config.data, config.len,
+                                       OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &out->config, err);
+    if (status == OCV_OK)
+        status = ocv_lint_null_member(config.data, config.len, CONFIG_LEVELS, null_member, err);
+    out->null_config = *null_member;
+    return status;
 }
 
 /* A layout shows immediately which layers are missing; a registry would have to be asked for each.
@@ -169,7 +178,8 @@ static int check_layers(const struct image *image, const struct manifest_doc *ch
 /* `content` NULL: without --deep. */
 static int read_child(struct cli *cli, const struct image *image,
                       const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
-                      char **problem, struct ocv_content *content, struct ocv_error *err)
+                      struct lint_child_text *text, struct ocv_content *content,
+                      struct ocv_error *err)
 {
     struct manifest_doc child = {0};
     struct ocv_error local = {0};
@@ -179,7 +189,11 @@ static int read_child(struct cli *cli, const struct image *image,
         status = ocv_json_load("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
                                &out->manifest, &local);
     if (status == OCV_OK)
-        status = read_config(cli, image, &child, &out->config, &local);
+        status = ocv_lint_null_member(child.body.data, child.body.len, MANIFEST_LEVELS,
+                                      &text->null_manifest, &local);
+    out->null_manifest = text->null_manifest;
+    if (status == OCV_OK)
+        status = read_config(cli, image, &child, out, &text->null_config, &local);
     if (status == OCV_OK)
         status = check_layers(image, &child, &local);
     if (status == OCV_OK && content && out->config)
@@ -197,8 +211,8 @@ static int read_child(struct cli *cli, const struct image *image,
     }
     bool missing = !there && status == OCV_ERR_NOT_FOUND;
     out->state = missing ? OCV_LINT_STATE_MISSING : OCV_LINT_STATE_BROKEN;
-    out->problem = *problem = strdup(local.message);
-    return *problem ? OCV_OK : ocv_error_nomem(err);
+    out->problem = text->problem = strdup(local.message);
+    return text->problem ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* Entries that are not manifests are checked only as part of the index. */
@@ -206,9 +220,9 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
 {
     size_t n = ocv_index_count(s->image.index);
     s->children = calloc(n + 1, sizeof(*s->children));
-    s->problems = calloc(n + 1, sizeof(*s->problems));
+    s->texts = calloc(n + 1, sizeof(*s->texts));
     s->contents = deep ? calloc(n + 1, sizeof(*s->contents)) : NULL;
-    if (!s->children || !s->problems || (deep && !s->contents))
+    if (!s->children || !s->texts || (deep && !s->contents))
         return ocv_error_nomem(err);
     s->n_children = n;
     int status = OCV_OK;
@@ -220,7 +234,7 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
             continue;
         status = child_descriptor(entry, &descriptor, err);
         if (status == OCV_OK)
-            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->problems[i],
+            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->texts[i],
                                 deep ? &s->contents[i] : NULL, err);
     }
     s->input.children = s->children;

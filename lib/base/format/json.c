@@ -63,8 +63,8 @@ void ocv_json_drop_null(json_t *json)
     }
 }
 
-int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                  struct ocv_error *err)
+int ocv_json_load_nulls(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                        struct ocv_error *err)
 {
     if (len > max)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
@@ -74,9 +74,19 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     if (nomem)
         return ocv_error_nomem(err);
     int status = json ? OCV_OK : load_any(what, text, bytes ? len : 0, &json, err);
+    if (status == OCV_OK)
+        *out = json;
+    return status;
+}
+
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err)
+{
+    json_t *json = NULL;
+    int status = ocv_json_load_nulls(what, bytes, len, max, &json, err);
     if (status < 0)
         return status;
-    if (memmem(text, len, "null", 4))
+    if (bytes && memmem(bytes, len, "null", 4))
         ocv_json_drop_null(json);
     *out = json;
     return OCV_OK;

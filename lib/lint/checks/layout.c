@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Documents and entries as older clients see them: media types, what is there, what is attached
- * (OCV506, 511 to 513, 515 to 520). Platforms are in platforms.c. */
+ * (OCV506, 511 to 513, 515 to 520, 525). Platforms are in platforms.c. */
+#include "lib/base/cleanup.h"
 #include "lib/lint/lint_internal.h"
 
 #include <string.h>
@@ -14,6 +15,8 @@ void ocv_lint_check_size(struct ocv_lint *lint)
                           OCV_MANIFEST_MAX);
     ocv_lint_hint(lint, "leave attestations out, or shorten annotations");
 }
+
+#define LEVELS_MAX 64u /* of an index that are looked at for null */
 
 static bool is_docker(const char *type)
 {
@@ -130,9 +133,29 @@ static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest
     }
 }
 
+/* Bytes that were read: readers here see such members no more. */
+static void check_nulls(struct ocv_lint *lint)
+{
+    ocv_auto_free char *pointer = NULL;
+    const struct ocv_lint_input *input = lint->input;
+    lint->status = ocv_lint_null_member(input->bytes, input->len, LEVELS_MAX, &pointer, lint->err);
+    if (lint->status == OCV_OK && pointer)
+        ocv_lint_index_at(lint, OCV_LINT_NULL_MEMBER, pointer, "the index has null at %s", pointer);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        if (child && child->null_manifest)
+            ocv_lint_entry_at(lint, OCV_LINT_NULL_MEMBER, i, "", "its manifest has null at %s",
+                              child->null_manifest);
+        else if (child && child->null_config)
+            ocv_lint_entry_at(lint, OCV_LINT_NULL_MEMBER, i, "", "its configuration has null at %s",
+                              child->null_config);
+    }
+}
+
 void ocv_lint_check_layout(struct ocv_lint *lint)
 {
     check_types(lint);
+    check_nulls(lint);
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_lint_child *child = ocv_lint_child(lint, i);
         check_kind(lint, i, ocv_index_entry(lint->index, i));

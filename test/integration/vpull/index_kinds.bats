@@ -45,14 +45,29 @@ variant()
     jq -c --arg digest "$1" '.manifests[] | select(.digest == $digest) | del(.platform)' "$STATE/layout/blobs/sha256/${APP#*:}"
 }
 
+# edited DIGEST FILTER: the document with that change, as a blob; prints its digest
+edited()
+{
+    local digest
+    jq -c "$2" "$STATE/layout/blobs/sha256/${1#*:}" >"$STATE/new"
+    digest=$(sha256sum <"$STATE/new" | cut -d' ' -f1)
+    cp "$STATE/new" "$STATE/layout/blobs/sha256/$digest"
+    echo "sha256:$digest"
+}
+
 # add_index TAG ENTRY...: an index in the layout
 add_index()
 {
     local tag=$1 digest
     shift
-    jq -cs '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' <<<"$*" >"$STATE/new"
-    digest=$(sha256sum <"$STATE/new" | cut -d' ' -f1)
-    cp "$STATE/new" "$STATE/layout/blobs/sha256/$digest"
+    digest=$(edited "$APP" "$(jq -cs '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' <<<"$*")")
+    tag_index "$tag" "${digest#*:}"
+}
+
+# tag_index TAG HEX
+tag_index()
+{
+    local tag=$1 digest=$2
     jq -c --arg tag "$tag" --argjson new "$(entry "sha256:$digest")" \
         '.manifests |= map(select(.annotations["org.opencontainers.image.ref.name"] != $tag)) +
             [$new + {annotations: {"org.opencontainers.image.ref.name": $tag}}]' "$STATE/layout/index.json" >"$STATE/new"
@@ -66,7 +81,7 @@ choose()
     "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$@"
 }
 
-@test "one image without a platform: a warning with the way out, and an error for who names another" {
+@test "one image without a platform: a warning with the way out, and an error for who name another" {
     local name
     echo '{}' >"$DOCKER_CONFIG/config.json"
     add_index lone-arm "$(entry "$ARM")"
@@ -145,4 +160,60 @@ asked()
     ask HEAD "/v2/demo/app/manifests/nested?ns=registry.test"
     [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
     stop_daemon kinds
+}
+
+@test "members that are null, in the index, the manifest and the configuration: as if they were left out" {
+    local what filter manifest config name index=0
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    while IFS='|' read -r what where filter; do
+        manifest=$CPU
+        config=$(jq -r .config.digest "$STATE/layout/blobs/sha256/${CPU#*:}")
+        if [ "$what" = config ]; then
+            config=$(edited "$config" "$filter")
+            manifest=$(edited "$CPU" ".config.digest = \"$config\" | .config.size = $(stat -c %s "$STATE/layout/blobs/sha256/${config#*:}")")
+        elif [ "$what" = manifest ]; then
+            manifest=$(edited "$CPU" "$filter")
+        fi
+        name=null-$((index += 1))
+        add_index "$name" "$(entry "$manifest" 'platform: {os: "linux", architecture: "amd64"}')"
+        if [ "$what" = index ]; then
+            tag_index "$name" "$(edited "$(image_of "$name")" "$filter" | cut -d: -f2)"
+        fi
+        run -0 --separate-stderr "$VPULL" --to "oci:$BATS_TEST_TMPDIR/$name" --profile "$PROFILES/h100.json" "$REG:$name"
+        run -0 --separate-stderr "$VPULL" --to "oci:$BATS_TEST_TMPDIR/$name" --profile "$PROFILES/h100.json" "oci:$STATE/layout:$name"
+        run -0 "$VARIANTCTL" derive "$REG:$name"
+        run "$VARIANTCTL" lint "oci:$STATE/layout:$name"
+        if [ "$where" = - ]; then
+            [[ $output != *OCV525* ]]
+        else
+            [[ $output == *"note: "*" has null at $where [OCV525"* ]]
+        fi
+    done <<'CASES'
+index|/manifests/0/annotations|.manifests[0].annotations = null
+index|/annotations|.annotations = null
+index|/subject|.subject = null | .artifactType = null
+index|/manifests/0/urls|.manifests[0] |= (.urls = null | .data = null)
+index|/manifests/0/platform|.manifests[0].platform = null
+index|/manifests/0/platform/variant|.manifests[0].platform.variant = null
+index|/manifests/0/platform/os.version|.manifests[0].platform["os.version"] = null
+index|/manifests/0/platform/os.features|.manifests[0].platform["os.features"] = null
+index|/annotations/org.example~1a~0b|.annotations = {"org.example/a~b": null}
+manifest|/layers|.layers = null
+manifest|-|del(.layers)
+manifest|-|.layers = []
+manifest|/annotations|.annotations = null
+manifest|/layers/0/annotations|.layers[0].annotations = null
+config|/config|.config = null
+config|/history|.history = null
+config|-|.config = {Env: null, Cmd: null, Entrypoint: null, Labels: null}
+CASES
+    # none at all, and null: an index without images
+    tag_index nobody "$(edited "$APP" '.manifests = null' | cut -d: -f2)"
+    run -3 choose "$REG:nobody"
+    tag_index nobody "$(edited "$APP" 'del(.manifests)' | cut -d: -f2)"
+    run -3 choose "$REG:nobody"
+    # a string of that word is none
+    tag_index nobody "$(edited "$APP" '.annotations["org.example.word"] = "null"' | cut -d: -f2)"
+    run "$VARIANTCTL" lint "oci:$STATE/layout:nobody"
+    [[ $output != *OCV525* ]]
 }

@@ -157,6 +157,8 @@ static void change(struct example *e, const char *word, const char *rest)
         json_object_del(annotations, rest);
     else if (!strcmp(word, "set"))
         put_pair(entry, rest);
+    else if (!strcmp(word, "null"))
+        json_object_set_new(entry, rest, json_null());
     else if (!strcmp(word, "platform"))
         put_pair(json_object_get(entry, "platform"), rest);
     else if (!strcmp(word, "config"))
