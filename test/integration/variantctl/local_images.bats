@@ -217,19 +217,25 @@ SH
 }
 
 @test "verify of an index without variants judges the image for this platform, also below another index" {
-    local old='NVIDIA_REQUIRE_CUDA=cuda>=99.0' L=$STATE/judged top
+    local old='NVIDIA_REQUIRE_CUDA=cuda>=99.0' L=$STATE/judged top digest
     mkimage "$L" new --env "$old"
     mkimage "$L" arm --arch arm64
     "$VARIANTCTL" index create --quiet "oci:$L:app" "null=oci:$L:new" "null=oci:$L:arm" >/dev/null 3>&-
     top=$(jq -c '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | del(.annotations)' "$L/index.json")
-    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[%s]}' "$top" >"$STATE/top"
-    cp "$STATE/top" "$L/blobs/sha256/$(sha256sum <"$STATE/top" | cut -d' ' -f1)"
-    jq -c --arg d "sha256:$(sha256sum <"$STATE/top" | cut -d' ' -f1)" --argjson n "$(stat -c %s "$STATE/top")" \
-        '.manifests |= map(select(.annotations["org.opencontainers.image.ref.name"] == "app")) |
-         .manifests += [{mediaType: .manifests[0].mediaType, digest: $d, size: $n, annotations: {"org.opencontainers.image.ref.name": "above"}}]' \
-        "$L/index.json" >"$STATE/new" && cp "$STATE/new" "$L/index.json"
+    jq -c '.manifests |= map(select(.annotations["org.opencontainers.image.ref.name"] == "app"))' "$L/index.json" >"$STATE/new"
+    cp "$STATE/new" "$L/index.json"
+    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[%s]}' "$top" >"$STATE/above"
+    # platforms that stand in the configurations alone, the other one's first
+    jq -c '.manifests |= (reverse | map(del(.platform)))' "$L/blobs/sha256/$(jq -r '.digest[7:]' <<<"$top")" >"$STATE/bare"
+    for top in above bare; do
+        digest=$(sha256sum <"$STATE/$top" | cut -d' ' -f1)
+        cp "$STATE/$top" "$L/blobs/sha256/$digest"
+        jq -c --arg d "sha256:$digest" --argjson n "$(stat -c %s "$STATE/$top")" --arg name "$top" \
+            '.manifests += [{mediaType: .manifests[0].mediaType, digest: $d, size: $n, annotations: {"org.opencontainers.image.ref.name": $name}}]' \
+            "$L/index.json" >"$STATE/new" && cp "$STATE/new" "$L/index.json"
+    done
     run -0 --separate-stderr "$VARIANTCTL" verify --all --profile "$PROFILES/h100.json" --from "oci:$L"
-    [ "$(grep -c '^warning .*built for CUDA 99.0' <<<"$output")" = 2 ]
+    [ "$(grep -c '^warning .*built for CUDA 99.0' <<<"$output")" = 3 ]
     jq '.platform = {os: "linux", architecture: "arm64"}' "$PROFILES/laptop.json" >"$STATE/arm.json"
     run -0 --separate-stderr "$VARIANTCTL" verify --all --profile "$STATE/arm.json" --from "oci:$L"
     [[ $output != *'CUDA 99.0'* ]]
