@@ -217,3 +217,46 @@ CASES
     run "$VARIANTCTL" lint "oci:$STATE/layout:nobody"
     [[ $output != *OCV525* ]]
 }
+
+# mirrored TAG PROFILE: how the daemon of that machine answers for the tag: its status and digest
+mirrored()
+{
+    start_variantd mirrored --registry "${REG%%/*}=http://${REG%%/*}" --profile "$2"
+    ask HEAD "/v2/demo/app/manifests/$1?ns=${REG%%/*}"
+    stop_daemon mirrored
+    echo "$code $([ "$code" != 200 ] || header docker-content-digest)"
+}
+
+@test "variants beside images whose platforms are missing, or have a member missing" {
+    local v3 name config image pad
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    v3=$(digest_of cpu.v3)
+    jq '.platform = {os: "linux", architecture: "arm64"} | .namespaces = []' "$PROFILES/laptop.json" >"$STATE/arm.json"
+    jq '.namespaces |= map(select(.namespace != "x86_64"))' "$PROFILES/laptop.json" >"$STATE/old.json"
+    add_index beside "$(entry "$ARM")" "$(variant "$v3")"
+    add_index beside-part "$(entry "$ARM" 'platform: {os: "linux"}')" "$(entry "$CPU" 'platform: {architecture: "amd64"}')" "$(variant "$v3")"
+    for name in beside beside-part; do
+        for image in "$REG:$name" "oci:$STATE/layout:$name"; do
+            [ "$(choose "$image")" = "${image%:"$name"}@$v3" ]
+            [ "$("$VPULL" --print-ref --profile "$STATE/arm.json" "$image")" = "${image%:"$name"}@$ARM" ]
+        done
+        [ "$(mirrored "$name" "$PROFILES/h100.json")" = "200 $v3" ]
+        [ "$(mirrored "$name" "$STATE/arm.json")" = "200 $ARM" ]
+    done
+    # a machine that the variant does not fit gets no image of another architecture
+    run -3 --separate-stderr "$VPULL" --print-ref --profile "$STATE/old.json" "$REG:beside"
+    [ "$(mirrored beside "$STATE/old.json")" = "404 " ]
+    [ "$("$VPULL" --print-ref --profile "$STATE/old.json" "$REG:beside-part")" = "$REG@$CPU" ]
+    [ "$(mirrored beside-part "$STATE/old.json")" = "200 $CPU" ]
+    # configurations of up to 64 KiB are read by the daemon; a larger one leaves the platform open
+    config=$STATE/layout/blobs/sha256/$(jq -r '.config.digest[7:]' "$STATE/layout/blobs/sha256/${ARM#*:}")
+    pad=$((65536 - $(jq -c '.comment = ""' "$config" | wc -c)))
+    for name in read=404 large=200; do
+        config=$(edited "$(jq -r .config.digest "$STATE/layout/blobs/sha256/${ARM#*:}")" ".comment = \"$(printf "%${pad}s")\"")
+        [ "$(stat -c %s "$STATE/layout/blobs/sha256/${config#*:}")" = $((65536 + (${name#*=} == 200))) ]
+        image=$(edited "$ARM" ".config.digest = \"$config\" | .config.size = $(stat -c %s "$STATE/layout/blobs/sha256/${config#*:}")")
+        add_index "${name%=*}" "$(entry "$image")" "$(variant "$v3")"
+        [ "$(mirrored "${name%=*}" "$STATE/old.json")" = "${name#*=} $([ "${name#*=}" = 404 ] || echo "$image")" ]
+        pad=$((pad + 1))
+    done
+}
