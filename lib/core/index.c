@@ -3,39 +3,13 @@
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/json_document.h"
 #include "lib/core/platform_internal.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WARNINGS_MAX 64u
-
-int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *format, ...)
-{
-    if (!index->warnings) {
-        index->warnings = ocv_arena_alloc(&index->arena, WARNINGS_MAX, sizeof(char *));
-        if (!index->warnings)
-            return ocv_error_nomem(err);
-    }
-    if (index->n_warnings == WARNINGS_MAX)
-        return OCV_OK;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    ocv_text_clean(text);
-    const char *copy = ocv_arena_copy(&index->arena, text, strlen(text));
-    if (!copy)
-        return ocv_error_nomem(err);
-    index->warnings[index->n_warnings++] = copy;
-    return OCV_OK;
-}
 
 static const char *or_empty(const char *s)
 {

@@ -18,6 +18,8 @@ struct flattening {
     json_t *seen;        /* digests of the indexes that were read */
     json_t *images;      /* those that are in the list, by what tells them apart */
     size_t configs;
+    bool deep;                        /* an index is left at the last level */
+    size_t left_indexes, left_images; /* that are not read because there are too many */
 };
 
 static bool is_empty(const char *text)
@@ -91,8 +93,11 @@ static int read_platform(struct flattening *f, const struct ocv_entry *entry, js
     struct ocv_error local = {0};
     ocv_auto_buffer config;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
-    if (!f->source->config || f->configs++ >= NESTED_CONFIGS_MAX)
+    if (!f->source->config || f->configs == NESTED_CONFIGS_MAX) {
+        f->left_images += f->source->config != NULL;
         return OCV_OK;
+    }
+    f->configs++;
     int status = fill_descriptor(entry, &image, &local);
     if (status == OCV_OK)
         status = f->source->config(f->source->data, &image, &config, &local);
@@ -177,9 +182,13 @@ static int walk_nested(struct flattening *f, const struct ocv_entry *entry, json
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     *read = json_object_get(f->seen, entry->digest) != NULL;
-    if (*read || !f->source->get || depth == NESTED_DEPTH_MAX || !ocv_digest_known(entry->digest) ||
-        json_object_size(f->seen) >= NESTED_INDEXES_MAX)
+    if (*read || !f->source->get || !ocv_digest_known(entry->digest))
         return OCV_OK;
+    if (depth == NESTED_DEPTH_MAX || json_object_size(f->seen) >= NESTED_INDEXES_MAX) {
+        f->deep = f->deep || depth == NESTED_DEPTH_MAX;
+        f->left_indexes += depth < NESTED_DEPTH_MAX;
+        return OCV_OK;
+    }
     if (json_object_set_new(f->seen, entry->digest, json_true()) < 0)
         return ocv_error_nomem(err);
     struct ocv_error local = {0};
@@ -230,6 +239,24 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
     return status;
 }
 
+/* What is left out may have been the choice. */
+static int warn_left(const struct flattening *f, struct ocv_index *index, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (f->left_indexes)
+        status = ocv_index_warn(index, err, "indexes in the index: %u are read, %zu left out",
+                                NESTED_INDEXES_MAX, f->left_indexes);
+    if (status == OCV_OK && f->deep)
+        status = ocv_index_warn(index, err, "indexes in the index: more than %u levels, left out",
+                                NESTED_DEPTH_MAX);
+    if (status == OCV_OK && f->left_images)
+        status = ocv_index_warn(index, err,
+                                "images without a platform: the configurations of %u are read, "
+                                "%zu left out",
+                                NESTED_CONFIGS_MAX, f->left_images);
+    return status;
+}
+
 int nested_index_flatten(const struct ocv_index *index, const struct nested_source *source,
                          struct ocv_index **out, struct ocv_error *err)
 {
@@ -251,5 +278,5 @@ int nested_index_flatten(const struct ocv_index *index, const struct nested_sour
         status = ocv_index_parse(text.data, text.len, NULL, out, err);
     if (status == OCV_OK)
         memcpy((*out)->digest, index->digest, sizeof((*out)->digest));
-    return status;
+    return status == OCV_OK ? warn_left(&f, *out, err) : status;
 }

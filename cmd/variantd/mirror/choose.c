@@ -63,15 +63,19 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
                                           config, err);
 }
 
-static int flatten_with(const struct nested_source *source, struct ocv_index **index,
-                        struct ocv_error *err)
+static int flatten_with(const struct nested_source *source, const struct ocv_reference *reference,
+                        struct ocv_index **index, struct ocv_error *err)
 {
     struct ocv_index *flat = NULL;
+    const char *const *warnings;
     if (!nested_index_is(*index, source->lone))
         return OCV_OK;
     int status = nested_index_flatten(*index, source, &flat, err);
     if (status < 0)
         return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
+    size_t known = ocv_index_warnings(*index, &warnings);
+    for (size_t i = known, n = ocv_index_warnings(flat, &warnings); i < n; i++)
+        log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, warnings[i]);
     ocv_index_free(*index);
     *index = flat;
     return OCV_OK;
@@ -86,11 +90,12 @@ static int flatten(const struct source *from, const struct ocv_reference *refere
     struct nested_upstream data = {from, reference};
     const struct nested_source indexes = {.data = &data, .get = get_nested};
     bool nested = nested_index_is(*index, false);
-    int status = flatten_with(&indexes, index, err);
+    int status = flatten_with(&indexes, reference, index, err);
     bool variants = ocv_index_has_variants(*index);
     const struct nested_source platforms = {
         .data = &data, .config = get_config, .lone = variants || nested};
-    return status == OCV_OK && (variants || all) ? flatten_with(&platforms, index, err) : status;
+    return status == OCV_OK && (variants || all) ? flatten_with(&platforms, reference, index, err)
+                                                 : status;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

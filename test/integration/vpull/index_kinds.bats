@@ -260,3 +260,20 @@ mirrored()
         pad=$((pad + 1))
     done
 }
+
+@test "what is left out of an index of many is said" {
+    local nested=() i
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    for i in {1..65}; do nested+=("$(entry "$(edited "$APP" ".annotations[\"org.example.number\"] = \"$i\"")")"); done
+    add_index many "${nested[@]}"
+    run -0 --separate-stderr choose "$REG:many"
+    [ "$output" = "$REG@$CUDA" ]
+    [[ $stderr == *"$REG:many: indexes in the index: 64 are read, 1 left out"* ]]
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "$REG:many"
+    [[ $output == *"64 are read, 1 left out"* ]]
+    start_variantd many --registry registry.test --layout "$STATE/layout" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/demo/app/manifests/many?ns=registry.test"
+    [ "$code $(header docker-content-digest)" = "200 $CUDA" ]
+    grep -q "/demo/app: indexes in the index: 64 are read, 1 left out" "$STATE/log/many"
+    stop_daemon many
+}

@@ -112,6 +112,15 @@ static int flatten(char *entries, struct ocv_index **out, struct ocv_error *err)
     return status;
 }
 
+/* That is all that is said of the index; NULL: nothing is. */
+static void check_warning(const struct ocv_index *flat, const char *wanted)
+{
+    const char *const *warnings;
+    ck_assert_uint_eq(ocv_index_warnings(flat, &warnings), wanted ? 1 : 0);
+    if (wanted)
+        ck_assert_str_eq(warnings[0], wanted);
+}
+
 static void forget_documents(void)
 {
     while (n_documents)
@@ -212,6 +221,7 @@ START_TEST(depth)
         ck_assert_uint_eq(ocv_index_count(flat), 1);
         ck_assert_int_eq(ocv_index_entry(flat, 0)->code,
                          past ? OCV_REJECT_NESTED : OCV_REJECT_NONE);
+        check_warning(flat, past ? "indexes in the index: more than 4 levels, left out" : NULL);
         forget_documents();
     }
 }
@@ -232,6 +242,7 @@ START_TEST(number_of_indexes)
     ck_assert_int_eq(flatten(entries, &flat, &err), 0);
     ck_assert_uint_eq(n_read, NESTED_INDEXES_MAX);
     ck_assert_uint_eq(ocv_index_count(flat), NESTED_INDEXES_MAX + 2);
+    check_warning(flat, "indexes in the index: 64 are read, 1 left out");
 }
 END_TEST
 
@@ -278,6 +289,7 @@ START_TEST(number_of_configurations)
     }
     ck_assert_int_eq(flatten(entries, &flat, &err), 0);
     ck_assert_uint_eq(n_read, NESTED_CONFIGS_MAX);
+    check_warning(flat, "images without a platform: the configurations of 16 are read, 1 left out");
     for (size_t i = 0; i <= NESTED_CONFIGS_MAX; i++) {
         const struct ocv_entry *entry = ocv_index_entry(flat, i);
         ck_assert(entry->has_platform == (i < NESTED_CONFIGS_MAX));
