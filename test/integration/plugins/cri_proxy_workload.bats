@@ -133,6 +133,22 @@ teardown_file()
     [ -z "$(cri images | grep demo || true)" ]
 }
 
+@test "an annotation of ours that does not exist: said once for each pod, and counted" {
+    local log=$STATE/log/proxy
+    for pod in typo-1 typo-1 typo-2; do
+        pull "$pod" "$IMAGE" reqiure=nvidia label=cpu.v3 >/dev/null
+    done
+    pull right "$IMAGE" label=cpu.v3 >/dev/null
+    [ "$(grep -c 'there is no annotation' "$log")" = 2 ]
+    for pod in typo-1 typo-2; do
+        grep -F "pod default/$pod: there is no annotation dev.ocivariant/reqiure, it is ignored; did you mean 'require'?" "$log"
+    done
+    grep -qx 'ocivariant_cri_proxy_unknown_annotations_total 2' "$BATS_TEST_TMPDIR/metrics"
+    # where the pull is refused, too
+    run ! pull refused "$IMAGE" label=cuda99 devces=cpu
+    grep -F "pod default/refused: there is no annotation dev.ocivariant/devces, it is ignored; did you mean 'devices'?" "$log"
+}
+
 @test "annotations of 256 KiB, twice in a message: read, or refused; nobody else's build" {
     local large=$BATS_TEST_TMPDIR/large size
     for size in 262144 1900000; do

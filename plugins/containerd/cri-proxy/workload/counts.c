@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #define NAME "ocivariant_cri_proxy_pods_total"
+#define UNKNOWN "ocivariant_cri_proxy_unknown_annotations_total"
 
-static const char *const words[COUNTS] = {[COUNT_CHOSEN] = "chosen",
-                                          [COUNT_KEPT] = "kept",
-                                          [COUNT_NODE] = "node",
-                                          [COUNT_REFUSED] = "refused"};
+static const char *const words[COUNT_BUILDS] = {[COUNT_CHOSEN] = "chosen",
+                                                [COUNT_KEPT] = "kept",
+                                                [COUNT_NODE] = "node",
+                                                [COUNT_REFUSED] = "refused"};
 
 struct counts {
     char *file;
@@ -33,8 +34,10 @@ static bool write_file(const struct counts *c)
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool ok = file && fputs("# TYPE " NAME " counter\n", file) >= 0;
-    for (size_t i = 0; i < COUNTS && ok; i++)
+    for (size_t i = 0; i < COUNT_BUILDS && ok; i++)
         ok = fprintf(file, NAME "{build=\"%s\"} %llu\n", words[i], c->numbers[i]) > 0;
+    ok = ok && fprintf(file, "# TYPE " UNKNOWN " counter\n" UNKNOWN " %llu\n",
+                       c->numbers[COUNT_UNKNOWN]) > 0;
     if (!file && fd >= 0)
         close(fd);
     return file && fclose(file) == 0 && ok && rename(temporary, c->file) == 0;

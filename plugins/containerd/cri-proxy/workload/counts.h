@@ -6,10 +6,12 @@
 #include "ocivariant/error.h"
 
 enum count {
-    COUNT_CHOSEN,  /* a pull chose a build for a pod */
-    COUNT_KEPT,    /* a pull found the pod's earlier choice */
-    COUNT_NODE,    /* the pod's devices are unknown: the node's build */
-    COUNT_REFUSED, /* a pull or an ImageStatus */
+    COUNT_CHOSEN,                 /* a pull chose a build for a pod */
+    COUNT_KEPT,                   /* a pull found the pod's earlier choice */
+    COUNT_NODE,                   /* the pod's devices are unknown: the node's build */
+    COUNT_REFUSED,                /* a pull or an ImageStatus */
+    COUNT_BUILDS,                 /* those above are values of one label */
+    COUNT_UNKNOWN = COUNT_BUILDS, /* a pod has an annotation of ours that does not exist */
     COUNTS
 };
 

@@ -3,6 +3,7 @@
  * the child with them, so no pod gets an image that it may not read. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
+#include "lib/base/nearest.h"
 #include "lib/records/records.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
@@ -169,12 +170,57 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
     pulling_free(&p);
 }
 
+/* ---- annotations that count for nothing ------------------------------------------------------ */
+
+/* The first time for this key. It takes the place of the oldest one. */
+static bool first_warning(struct workload *w, const char *key)
+{
+    bool first = true;
+    char *copy = strdup(key);
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < WARNED_MAX && first; i++)
+        first = !w->warned[i] || strcmp(w->warned[i], key) != 0;
+    if (first && copy) {
+        char *oldest = w->warned[w->next_warned];
+        w->warned[w->next_warned] = copy;
+        w->next_warned = (w->next_warned + 1) % WARNED_MAX;
+        copy = oldest;
+    }
+    pthread_mutex_unlock(&w->lock);
+    free(copy);
+    return first;
+}
+
+/* A misspelt annotation asks for nothing, and whoever wrote it waits for another build. Once for
+ * each pod, since kubelet pulls again and again. */
+static void warn_unknown(const struct work *work)
+{
+    static const char own[] = WORKLOAD_PREFIX;
+    const struct request_text *unknown = &work->request.unknown;
+    char name[81], key[TABLE_POD_MAX + sizeof(name) + 1], question[OCV_NEAREST_QUESTION_MAX];
+    size_t at = sizeof(own) - 1;
+    if (!unknown->at)
+        return;
+    snprintf(name, sizeof(name), "%.*s", (int)(unknown->len - at < 80 ? unknown->len - at : 80),
+             unknown->at + at);
+    snprintf(key, sizeof(key), "%s\n%s", work->pod.uid, name);
+    if (!first_warning(work->workload, key))
+        return;
+    counts_add(work->workload->counts, COUNT_UNKNOWN);
+    log_line(
+        "warning: pod %s/%s: there is no annotation " WORKLOAD_PREFIX "%s, it is ignored%s",
+        work->pod.name_space, work->pod.name, name,
+        ocv_nearest_question(ocv_nearest(name, workload_wish_names, WORKLOAD_WISHES), question));
+}
+
 void workload_pull(struct workload *workload, const struct workload_call *call,
                    struct wire_auth *auth, struct workload_answer *answer)
 {
     struct work work = {.workload = workload, .call = call};
     *answer = (struct workload_answer){0};
-    if (work_begin(&work, answer) && !find_kept(&work, answer) && work_find_devices(&work, answer))
+    bool begun = work_begin(&work, answer);
+    warn_unknown(&work);
+    if (begun && !find_kept(&work, answer) && work_find_devices(&work, answer))
         pull_anew(&work, auth, answer);
     counts_add(workload->counts, answer->way == WORKLOAD_REFUSE ? COUNT_REFUSED
                                  : *answer->fresh               ? COUNT_CHOSEN

@@ -10,7 +10,6 @@
 #define FIELD_ANNOTATIONS 2u /* of ImageSpec */
 #define FIELD_METADATA 1u    /* of PodSandboxConfig */
 
-#define OWN "dev.ocivariant/"
 #define CONFIG "kubernetes.io/config."
 
 const char *const workload_wish_names[WORKLOAD_WISHES] = {"require", "disable", "label", "devices"};
@@ -48,11 +47,16 @@ static bool is_text(struct request_text text, const char *prefix, const char *na
 static void keep_annotation(struct workload_request *out, struct request_text key,
                             struct request_text value)
 {
+    size_t own = sizeof(WORKLOAD_PREFIX) - 1;
     out->annotated = true;
     for (size_t i = 0; i < WORKLOAD_WISHES; i++)
-        if (is_text(key, OWN, workload_wish_names[i]))
+        if (is_text(key, WORKLOAD_PREFIX, workload_wish_names[i])) {
             out->wishes[i] = value;
-    if (is_text(key, CONFIG, "seen"))
+            return;
+        }
+    if (key.len > own && memcmp(key.at, WORKLOAD_PREFIX, own) == 0 && !out->unknown.at)
+        out->unknown = key;
+    else if (is_text(key, CONFIG, "seen"))
         out->seen = value;
     else if (is_text(key, CONFIG, "hash"))
         out->hash = value;

@@ -9,6 +9,7 @@
 
 #include "plugins/containerd/cri-proxy/pinned/wire.h"
 
+#define WORKLOAD_PREFIX "dev.ocivariant/"
 /** What a pod may say about its image: dev.ocivariant/NAME. */
 enum workload_wish {
     WORKLOAD_REQUIRE,
@@ -29,6 +30,7 @@ struct request_text {
 struct workload_request {
     bool annotated;                                /**< it has any annotation */
     struct request_text wishes[WORKLOAD_WISHES];   /**< borrowed from the message, like all texts */
+    struct request_text unknown;                   /**< first key of ours that is no wish */
     struct request_text seen, hash, source;        /**< kubernetes.io/config.* */
     struct request_text pod_name, uid, name_space; /**< of PullImage's sandbox */
 };

@@ -301,6 +301,8 @@ void workload_free(struct workload *w)
         free(w->given[i].devices);
     for (size_t i = 0; i < REFUSALS_MAX; i++)
         free(w->refusals[i].key);
+    for (size_t i = 0; i < WARNED_MAX; i++)
+        free(w->warned[i]);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

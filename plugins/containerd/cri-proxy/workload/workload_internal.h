@@ -30,6 +30,7 @@ struct pod_devices {
     char *devices; /* in the format of a key */
 };
 #define POD_DEVICES_MAX 1024u
+#define WARNED_MAX 256u /* pods that were told of an unknown annotation */
 
 struct workload {
     struct pod_table *table;
@@ -42,6 +43,8 @@ struct workload {
     size_t next_refusal;
     struct pod_devices given[POD_DEVICES_MAX];
     size_t next_given;
+    char *warned[WARNED_MAX]; /* of warn_unknown */
+    size_t next_warned;
     /* used by workload_tend only */
     char profile[OCV_DIGEST_MAX];
     unsigned generation;
