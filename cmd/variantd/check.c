@@ -8,6 +8,7 @@
 #include "lib/records/daemon.h"
 
 #include "cmd/variantd/upstream/reach.h"
+#include "lib/base/format/json.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -49,7 +50,7 @@ static bool running_user(const struct settings *settings, uid_t *out)
     if (ocv_daemon_get(settings->socket_path, "/v1/healthz", ASK_MS, &http, &text, NULL) < 0 ||
         http != 200)
         return false;
-    json_t *root = json_loadb(text.data, text.len, 0, NULL);
+    json_t *root = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
     const json_t *uid = json_object_get(root, "uid");
     bool told = json_is_integer(uid);
     *out = told ? (uid_t)json_integer_value(uid) : 0;

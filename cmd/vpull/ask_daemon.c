@@ -2,6 +2,7 @@
 #include "cmd/vpull/ask_daemon.h"
 #include "lib/records/daemon.h"
 
+#include "lib/base/format/json.h"
 #include "lib/base/paths.h"
 
 #include <jansson.h>
@@ -63,7 +64,7 @@ char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
     if (!cli_is_plain(cli) || ocv_reference_parse(text, &ref, NULL) < 0 ||
         !write_target(ref, target) || !ask_for_choice(cli, target, &answer))
         return NULL;
-    json_t *decision = json_loadb(answer.data ? answer.data : "", answer.len, 0, NULL);
+    json_t *decision = ocv_json_load_any(answer.data, answer.len, OCV_JSON_VALUES_MAX, 0, NULL);
     const char *digest = text_of(json_object_get(decision, "selected"), "digest");
     if (!strcmp(text_of(decision, "schema"), "dev.ocivariant.decision/v1") &&
         !strcmp(text_of(decision, "source"), "index") && ocv_digest_known(digest)) {

@@ -2,6 +2,7 @@
 /* What the node records of a choice, and checks of a manifest given by digest, for which no index
  * can be asked. */
 #include "cmd/vpull/pull.h"
+#include "lib/base/format/json.h"
 #include "lib/records/records.h"
 
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
 {
     if (child_config(pull->cli, &pull->image, &pull->child, text, NULL) < 0)
         return NULL; /* the pull itself reports the error */
-    return json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
+    return ocv_json_load_any(text->data, text->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES,
+                             NULL);
 }
 
 /* What is known of the image: from the node's record, else from its config's labels. */

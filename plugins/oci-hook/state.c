@@ -5,6 +5,7 @@
 #include "plugins/oci-hook/state.h"
 
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 #include "plugins/oci-hook/container.h"
 
 #include <errno.h>
@@ -40,7 +41,8 @@ json_t *state_parse(int fd)
     ocv_buffer_init(&text, STATE_MAX);
     if (ocv_fd_read(fd, "state", &text, NULL) < 0)
         return NULL;
-    return json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
+    return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_DISABLE_EOF_CHECK,
+                             NULL);
 }
 
 /* podman keeps annotations in the bundle's config.json; the state has only some of them. `*unread`:

@@ -4,6 +4,7 @@
  * one. */
 #include "plugins/oci-hook/storage.h"
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define FILE_MAX (32u * 1024 * 1024) /* tens of thousands of images */
+#define VALUES_MAX (FILE_MAX / 32)   /* of which each has about 40, in more than a kilobyte */
 #define SUFFIX "-containers"
 
 /* `*lost`: the file exists but cannot be read. */
@@ -22,7 +24,7 @@ static json_t *read_list(const char *path, bool *lost)
     ocv_buffer_init(&text, FILE_MAX);
     int status = ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL);
     json_t *list =
-        status == OCV_OK ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+        status == OCV_OK ? ocv_json_load_any(text.data, text.len, VALUES_MAX, 0, NULL) : NULL;
     *lost |= !list && status != OCV_ERR_NOT_FOUND;
     return list;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/lockfile.h"
 
+#include "lib/base/format/json.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +127,8 @@ int lock_read(const char *path, struct lock *out, struct ocv_error *err)
     if (status < 0)
         return status;
     json_error_t where;
-    out->root = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &where);
+    out->root =
+        ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, &where);
     if (!out->root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", path, where.line, where.text);
     status = read_images(path, out, err);

@@ -2,6 +2,7 @@
 /* Differences between two indexes, by label and platform. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/index/index_changes.h"
+#include "lib/base/format/json.h"
 
 #include <string.h>
 
@@ -134,7 +135,7 @@ static void compare_entries(const struct ocv_index *old, const struct ocv_index 
 
 static json_t *annotations_of(const struct ocv_buffer *body)
 {
-    json_t *root = json_loadb(body->data, body->len, 0, NULL);
+    json_t *root = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
     json_t *found = json_incref(json_object_get(root, "annotations"));
     json_decref(root);
     return json_is_object(found) ? found : json_object();

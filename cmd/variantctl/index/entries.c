@@ -5,6 +5,7 @@
 #include "gen/toolkits.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/edit/edit.h"
 
 #include <stdlib.h>
@@ -25,7 +26,11 @@ static int add_entry(struct build *b, const struct item *item, const struct inde
                      struct ocv_error *err)
 {
     const char *features[OS_FEATURES_MAX];
-    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load_counted("the image config", config->data, config->len,
+                                       OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &root, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", item->reference);
     struct ocv_edit_image image = {.label = job->label,
                                    .properties =
                                        job->properties ? job->properties : item->properties,
@@ -46,14 +51,12 @@ static int add_entry(struct build *b, const struct item *item, const struct inde
         image.platform.os_features = listed->platform.os_features;
         image.platform.n_os_features = listed->platform.n_os_features;
     }
-    int status = OCV_OK;
     if (!image.platform.os || !image.platform.architecture)
         status =
             ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
                           item->reference);
     if (status == OCV_OK)
         status = ocv_edit_add(b->document, &image, err);
-    json_decref(root);
     return status;
 }
 
@@ -84,8 +87,8 @@ static int relabel_item(struct index_image *job, const struct item *item,
 static void parse_for_lint(struct index_image *job, const struct ocv_buffer *config)
 {
     const struct ocv_buffer *body = &job->child.body;
-    job->manifest = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
-    job->config_json = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+    job->manifest = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
+    job->config_json = ocv_json_load_any(config->data, config->len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
 /* --derive: the image's properties come from its files. Lint compares properties given by hand with
@@ -187,7 +190,7 @@ int build_add_image(struct build *b, const struct item *item, size_t image,
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
 {
-    json_t *json = json_loads(entry, 0, NULL);
+    json_t *json = ocv_json_load_any(entry, strlen(entry), OCV_JSON_VALUES_MAX, 0, NULL);
     const json_t *annotations = json_object_get(json, "annotations");
     const char *subject =
         json_string_value(json_object_get(annotations, "vnd.docker.reference.digest"));

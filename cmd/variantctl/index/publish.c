@@ -4,6 +4,7 @@
  * notices when it reads back. In a layout the comparison is made under its lock. */
 #include "cmd/variantctl/index/index_changes.h"
 #include "cmd/variantctl/index/index_publish.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,8 @@ static int print_text(const struct publication *p, const struct copier *copier,
 static int print_json(const struct publication *p, const struct copier *copier, json_t *extra,
                       json_t *changes, struct ocv_error *err)
 {
-    json_t *document = json_loadb(p->bytes->data, p->bytes->len, 0, NULL);
+    json_t *document =
+        ocv_json_load_any(p->bytes->data, p->bytes->len, OCV_JSON_VALUES_MAX, 0, NULL);
     json_t *root =
         json_pack("{s:s, s:s, s:s, s:s, s:I, s:s?, s:b, s:b, s:o*}", "schema",
                   "dev.ocivariant.publication/v1", "name", p->to->name, "tag", p->to->tag, "digest",

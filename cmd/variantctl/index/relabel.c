@@ -2,6 +2,7 @@
 /* --relabel: writes label and properties into the image itself, for scanners that read config
  * labels and snapshotters that see layer annotations. This makes a different image. */
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,11 @@ static int load_json(const char *what, const struct ocv_buffer *bytes, json_t **
                      struct ocv_error *err)
 {
     json_error_t e;
-    *out = json_loadb(bytes->data ? bytes->data : "", bytes->len, JSON_REJECT_DUPLICATES, &e);
+    *out =
+        ocv_json_load_any(bytes->data, bytes->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, &e);
+    if (!*out)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
+                             e.text);
     if (json_is_object(*out))
         return OCV_OK;
     json_decref(*out);

@@ -2,6 +2,7 @@
 /* variantctl index show: lists an index without choosing. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/format/json.h"
 #include "lib/core/resolve/default.h"
 
 #include <jansson.h>
@@ -71,7 +72,9 @@ static int format_annotations(const struct image *image, struct ocv_buffer *out,
 {
     char name[256], text[1024];
     const char *key;
-    json_t *value, *root = json_loadb(image->body.data, image->body.len, 0, NULL);
+    json_t *value;
+    ocv_auto_json *root =
+        ocv_json_load_any(image->body.data, image->body.len, OCV_JSON_VALUES_MAX, 0, NULL);
     int status = OCV_OK;
     json_object_foreach(json_object_get(root, "annotations"), key, value)
     {
@@ -80,7 +83,6 @@ static int format_annotations(const struct image *image, struct ocv_buffer *out,
             status = ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
                                        cli_text(json_string_value(value), text, sizeof(text)));
     }
-    json_decref(root);
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* The table: host, then for each namespace its status, what it supports, and its devices. */
 #include "cmd/variantctl/probe/probe_lines.h"
 #include "gen/vocabulary.h"
+#include "lib/base/format/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +128,7 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
                 struct ocv_buffer *out, struct ocv_error *err)
 {
     struct probe_table table = {.options = options, .out = out, .err = err};
-    json_t *json = json_loadb(profile->data, profile->len, 0, NULL);
+    json_t *json = ocv_json_load_any(profile->data, profile->len, OCV_JSON_VALUES_MAX, 0, NULL);
     if (!json)
         return ocv_error_nomem(err);
     int status = put_profile(&table, json);

@@ -3,6 +3,7 @@
  * it. */
 #include "cmd/variantctl/setup/arrays.h"
 #include "cmd/variantctl/setup/document.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +109,8 @@ static int json_element(const char *source, const struct ocv_buffer *text, size_
     *found = ARRAY_SPANS_MAX;
     for (size_t i = 0; status == OCV_OK && i < elements->n && *found == ARRAY_SPANS_MAX; i++) {
         const struct array_span *span = &elements->list[i];
-        setup_auto_json *string =
-            json_loadb(text->data + span->from, span->to - span->from, JSON_DECODE_ANY, NULL);
+        setup_auto_json *string = ocv_json_load_any(text->data + span->from, span->to - span->from,
+                                                    OCV_JSON_VALUES_MAX, JSON_DECODE_ANY, NULL);
         if (string && strcmp(json_string_value(string), value) == 0)
             *found = i;
     }

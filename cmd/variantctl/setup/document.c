@@ -2,6 +2,8 @@
 /* JSON objects: daemon.json and the state. */
 #include "cmd/variantctl/setup/document.h"
 
+#include "lib/base/format/json.h"
+
 #include <string.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors write it */
@@ -18,7 +20,7 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
         return ocv_error_set(err, OCV_ERR_DATA,
                              "%s: starts with a UTF-8 byte order mark (BOM); remove it", source);
     /* Go accepts a duplicate name; do not guess which one counts */
-    json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
+    json_t *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", source, e.line, e.text);
     if (!json_is_object(root)) {

@@ -6,7 +6,8 @@
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
-#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024) /**< bytes that a client may print */
+#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024)      /**< bytes that a client may print */
+#define CLIENT_VALUES_MAX (CLIENT_OUTPUT_MAX / 32) /**< of JSON; 200 images have some 100,000 */
 
 /** Append the command's standard output to `out`, even if it fails. OCV_ERR_NOT_FOUND: the program
  *  is not installed. OCV_ERR_ENGINE: it failed; the message is the last line of its errors. */

@@ -26,7 +26,7 @@ static json_t *capture_json(const char *const argv[])
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
     if (client_capture(argv, &text, NULL) < 0 || !text.len)
         return NULL;
-    return json_loadb(text.data, text.len, 0, NULL);
+    return ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
 }
 
 /* ---- one container ---- */
@@ -71,7 +71,7 @@ static json_t *read_spec(const char *path)
     ocv_buffer_init(&text, SPEC_MAX);
     if (!path || ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
         return NULL;
-    return json_loadb(text.data, text.len, 0, NULL);
+    return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
 /* ---- docker ---- */

@@ -125,7 +125,7 @@ static int ask_about(const struct engine_walk *w, const char *const *ids, size_t
     for (size_t i = 0; i < n; i++)
         argv[3 + i] = ids[i];
     int status = client_capture(argv, &text, err);
-    *list = json_loadb(text.data ? text.data : "", text.len, 0, NULL);
+    *list = ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
     if (status == OCV_OK && !json_is_array(*list))
         status = ocv_error_set(err, OCV_ERR_ENGINE, "%s image inspect prints no JSON", w->engine);
     return status;
@@ -315,7 +315,8 @@ static json_t *blob_json(const struct ocv_layout *layout, const char *digest)
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     if (ocv_layout_read_blob(layout, digest, &text, NULL) < 0)
         return NULL;
-    return json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
+    return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES,
+                             NULL);
 }
 
 /* The image index that the descriptor names, with the images of those in it, or NULL. */

@@ -3,6 +3,7 @@
  * own configuration. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/format/json.h"
 #include "lib/records/records.h"
 
 #include <jansson.h>
@@ -73,8 +74,8 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
                        struct ocv_error *err)
 {
     budget_read_begin(config->len);
-    json_t *root =
-        json_loadb(config->data ? config->data : "", config->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = ocv_json_load_any(config->data, config->len, OCV_JSON_VALUES_MAX,
+                                     JSON_REJECT_DUPLICATES, NULL);
     const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
     const struct ocv_record said = {
         .label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL)),

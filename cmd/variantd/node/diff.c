@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/node/node_diff.h"
+#include "lib/base/format/json.h"
 
 #include "lib/probe/pci/pci.h"
 
@@ -12,7 +13,7 @@
 
 static json_t *load_json(const struct ocv_buffer *text)
 {
-    return json_loadb(text->data ? text->data : "", text->len, 0, NULL);
+    return ocv_json_load_any(text->data, text->len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
 static const char *text_of(const json_t *object, const char *key)

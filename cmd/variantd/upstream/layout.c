@@ -3,6 +3,7 @@
 
 #include "cmd/variantd/common/budget.h"
 #include "lib/base/array.h"
+#include "lib/base/format/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -96,7 +97,8 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
     int status = ocv_document_kind(body->data, body->len, NULL, &kind, err);
     if (status < 0) /* a document over the limit is not parsed */
         return status;
-    json_t *root = json_loadb(body->data, body->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root =
+        ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
     const char *said = json_string_value(json_object_get(root, "mediaType"));
     char own[256] = "";
     bool fits = !said || strlen(said) < sizeof(own);

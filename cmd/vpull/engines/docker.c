@@ -3,6 +3,7 @@
  * result. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
 #include "cmd/vpull/engines/docker_host.h"
 
+#include "lib/base/format/json.h"
 #include "lib/base/format/url.h"
 
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static int64_t bytes_done(const json_t *detail)
 static int stream_line(void *data, const char *text)
 {
     struct docker_stream *s = data;
-    json_t *line = json_loads(text, 0, NULL);
+    json_t *line = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
     const char *status = json_string_value(json_object_get(line, "status"));
     const char *id = json_string_value(json_object_get(line, "id"));
     const char *error = json_string_value(json_object_get(line, "error"));

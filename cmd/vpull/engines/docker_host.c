@@ -30,7 +30,7 @@ static json_t *load_json(const char *path)
     ocv_buffer_init(&text, DOCKER_FILE_MAX);
     if (cli_read_file(path, &text, NULL) < 0 || !text.data)
         return NULL;
-    return json_loadb(text.data, text.len, 0, NULL);
+    return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
 /* The current context; empty: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/docker_plugin.h"
 
+#include "lib/base/format/json.h"
 #include "lib/base/system/unix_socket.h"
 
 #include <jansson.h>
@@ -161,7 +162,8 @@ void plugin_print_metadata(FILE *stream)
 
 void plugin_print_hook(FILE *stream, const char *json)
 {
-    json_t *call = json ? json_loads(json, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    json_t *call = ocv_json_load_any(json, json ? strlen(json) : 0, OCV_JSON_VALUES_MAX,
+                                     JSON_REJECT_DUPLICATES, NULL);
     const char *failure = json_string_value(json_object_get(call, "CommandError"));
 
     if (failure && strstr(failure, "no matching manifest"))

@@ -3,6 +3,7 @@
 
 #include "cmd/vpull/engines/archive.h"
 #include "lib/base/format/base64.h"
+#include "lib/base/format/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +96,7 @@ static int receive_answer(void *data, const char *bytes, size_t len)
 /* {"message": "..."} of both engines; libpod says "cause" too. */
 static void engine_error(const struct receiver *r, long code, struct ocv_error *err)
 {
-    json_t *body = r->head.data ? json_loadb(r->head.data, r->head.len, 0, NULL) : NULL;
+    json_t *body = ocv_json_load_any(r->head.data, r->head.len, OCV_JSON_VALUES_MAX, 0, NULL);
     const char *message = json_string_value(json_object_get(body, "message"));
     ocv_error_set(err, OCV_ERR_ENGINE, "the engine answered %ld: %.600s", code,
                   message ? message : "no message");

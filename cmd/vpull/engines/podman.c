@@ -6,6 +6,7 @@
 #include "cmd/vpull/engines/engine.h"
 #include "cmd/vpull/engines/podman_line.h"
 #include "lib/base/format/base64.h"
+#include "lib/base/format/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     int status = ocv_registry_credentials(pull->cli->registry, host, &json, err);
     if (status < 0 || json.len == 0)
         return status;
-    json_t *found = json_loadb(json.data, json.len, 0, NULL);
+    json_t *found = ocv_json_load_any(json.data, json.len, OCV_JSON_VALUES_MAX, 0, NULL);
     explicit_bzero(json.data, json.len);
     const char *user = json_string_value(json_object_get(found, "username"));
     const char *password = json_string_value(json_object_get(found, "password"));

@@ -6,6 +6,7 @@
 #include "lib/base/cleanup.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of what is not plain. jansson 2.14 reports a failed allocation as a syntax error, or loses the
@@ -123,6 +124,19 @@ int ocv_json_load_counted(const char *what, const void *bytes, size_t len, size_
     if (bytes && len <= max && count_values(bytes, len) > values)
         return ocv_error_set(err, OCV_ERR_DATA, "%s has more than %zu values", what, values);
     return ocv_json_load(what, bytes, len, max, out, err);
+}
+
+json_t *ocv_json_load_any(const void *bytes, size_t len, size_t values, size_t flags,
+                          json_error_t *where)
+{
+    const char *text = bytes ? bytes : "";
+    if (count_values(text, bytes ? len : 0) <= values)
+        return json_loadb(text, bytes ? len : 0, flags, where);
+    if (where) {
+        *where = (json_error_t){.line = 1};
+        snprintf(where->text, sizeof(where->text), "more than %zu values", values);
+    }
+    return NULL;
 }
 
 struct dump {

@@ -25,6 +25,11 @@ void ocv_json_drop_null(json_t *json);
  *  that comes from a registry or from a program is read with one. */
 int ocv_json_load_counted(const char *what, const void *bytes, size_t len, size_t max,
                           size_t values, json_t **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Bytes that come from outside and are another shape than an object, are written again with their
+ *  nulls, or are named with a line: json_loadb with such a limit. NULL with `where` (may be NULL)
+ * if they are malformed or have more values. */
+json_t *ocv_json_load_any(const void *bytes, size_t len, size_t values, size_t flags,
+                          json_error_t *where) OCV_WARN_UNUSED;
 /** A plain object as jansson would read it with JSON_REJECT_DUPLICATES
  * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
  * ran out. */

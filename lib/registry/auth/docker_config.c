@@ -237,7 +237,7 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
         len--;
     if (!len) /* as good as no file */
         return OCV_OK;
-    ocv_auto_json *root = json_loadb(text, len, 0, &where);
+    ocv_auto_json *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, 0, &where);
     if (!json_is_object(root))
         return ocv_error_set(err, OCV_ERR_CONFIG, "line %d: %s", root ? 1 : where.line,
                              root ? "not a JSON object" : where.text);
@@ -253,7 +253,7 @@ int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,
                      struct ocv_error *err)
 {
     *out = (struct ocv_credentials){0};
-    json_t *root = json_loadb(text, len, 0, NULL);
+    json_t *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, 0, NULL);
     const char *user = json_string_value(json_object_get(root, "Username"));
     const char *secret = json_string_value(json_object_get(root, "Secret"));
     int status = OCV_OK;

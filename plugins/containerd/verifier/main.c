@@ -6,6 +6,7 @@
  *   ocivariant-verifier -name REF -digest DIGEST -stdin-media-type TYPE   < descriptor JSON
  *
  * Exit status 0 allows, any other one blocks, and the output is shown to the user as the reason. */
+#include "lib/base/format/json.h"
 #include "plugins/common/output.h"
 #include "plugins/common/verdict.h"
 
@@ -76,7 +77,9 @@ static bool check_descriptor(const char *digest)
     size_t n = isatty(STDIN_FILENO) ? 0 : fread(text, 1, sizeof(text), stdin);
     if (n == 0)
         return true;
-    json_t *root = n <= DESCRIPTOR_MAX ? json_loadb(text, n, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    json_t *root = n <= DESCRIPTOR_MAX ? ocv_json_load_any(text, n, OCV_JSON_VALUES_MAX,
+                                                           JSON_DISABLE_EOF_CHECK, NULL)
+                                       : NULL;
     const char *told = json_string_value(json_object_get(root, "digest"));
     bool same = told && strcmp(told, digest) == 0;
     json_decref(root);

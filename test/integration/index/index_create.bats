@@ -95,6 +95,15 @@ retag()
     [ "$(jq -c '[.manifests[].platform["os.version"]]' <<<"$output")" = '["10.0.20348.2700","10.0.17763.6532"]' ]
 }
 
+@test "a configuration of more values than an index may have never becomes a tree" {
+    mkimage "$L" vast
+    edit_config vast '.history = [range(100000) | {}]'
+    for option in --quiet --relabel; do
+        run -4 "$VARIANTCTL" index create "$option" "oci:$L:much" "null=oci:$L:cpu" "a=oci:$L:vast,x86_64 :: level :: v3"
+        [[ $output == *": a: "*"the image config "*"more than 262144 values" ]]
+    done
+}
+
 @test "two ordinary images of one platform are refused by what they are" {
     mkimage "$L" another7 --arch arm --variant v7 --file x=y
     run -4 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"

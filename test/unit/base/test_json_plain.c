@@ -163,6 +163,27 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* Before there is a tree. An object counts three times, a list and a comma once. */
+START_TEST(test_counted)
+{
+    static const char *const shapes[] = {"[0,1,2,3]", "{\"a\":1,\"b\":2}", "[\"a,[{\",{}]"};
+    json_error_t where;
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        size_t len = strlen(shapes[i]), values = i == 2 ? 6 : 5;
+        ocv_auto_json *json = ocv_json_load_any(shapes[i], len, values, 0, &where);
+        ck_assert_msg(json, "%s: %s", shapes[i], where.text);
+        ck_assert_ptr_null(ocv_json_load_any(shapes[i], len, values - 1, 0, &where));
+        ck_assert_msg(strstr(where.text, "more than") && where.line == 1, "%s", where.text);
+        ck_assert_ptr_null(ocv_json_load_any(shapes[i], len, values - 1, 0, NULL));
+    }
+    ck_assert_ptr_null(ocv_json_load_any("[\n[}", 4, 9, 0, &where));
+    ck_assert_int_eq(where.line, 2);
+    ck_assert_ptr_null(ocv_json_load_any(NULL, 0, 9, 0, &where));
+    ocv_auto_json *text = ocv_json_load_any("\"a\"", 3, 1, JSON_DECODE_ANY, NULL);
+    ck_assert_str_eq(json_string_value(text), "a");
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("json_plain");
@@ -172,6 +193,7 @@ TEST_FILE
     tcase_add_loop_test(tcase, test_cut, 0, sizeof(plain) / sizeof(*plain));
     tcase_add_loop_test(tcase, test_changed, 0, sizeof(plain) / sizeof(*plain));
     tcase_add_test(tcase, test_limits);
+    tcase_add_test(tcase, test_counted);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
