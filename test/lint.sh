@@ -167,20 +167,29 @@ lint_includes()
 # What takes bytes apart is fed by a fuzz target, or test/fuzz/PARSERS says why not.
 lint_fuzzed()
 {
-    local list=test/fuzz/PARSERS function target reason
+    local list name target reason readers
+    readers='\b(ocv_json_(load|load_counted|load_document|load_any|walk)|ocv_yaml_read|grpc_field_next|archive_read_next_header|inflate)\('
     {
-        while read -r function; do
-            grep -q "^$function " "$list" || echo "$function: not in $list"
-        done < <(files 'lib/*.h' | xargs grep -hoE '\bocv_[a-z0-9_]+_(parse|read)\(' | tr -d '(' | sort -u)
-        while read -r function target reason; do
-            case $function in '#'*) continue ;; esac
-            grep -rqE "\b$function\(" lib --include='*.h' || echo "$list: $function is gone"
-            if [ "$target" != - ]; then
-                compgen -G "test/fuzz/*/fuzz_$target.c" >/dev/null || echo "$list: $function: no target $target"
-            elif [ -z "$reason" ]; then
-                echo "$list: $function: no reason"
-            fi
-        done <"$list"
+        while read -r name; do
+            grep -q "^$name " test/fuzz/PARSERS || echo "$name: not in test/fuzz/PARSERS"
+        done < <(files 'lib/*.h' 'cmd/*.h' 'plugins/*.h' | xargs grep -hoE '\b[a-z0-9_]+_(parse|decode|read)\(' | tr -d '(' | sort -u)
+        while read -r name; do
+            grep -q "^$name " test/fuzz/FILES || echo "$name: not in test/fuzz/FILES"
+        done < <(files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | xargs grep -lE "$readers")
+        for list in test/fuzz/PARSERS test/fuzz/FILES; do
+            while read -r name target reason; do
+                case $name in
+                '#'*) continue ;;
+                */*) grep -qE "$readers" "$name" || echo "$list: $name reads nothing" ;;
+                *) grep -rqE "\b$name\(" lib cmd plugins --include='*.[ch]' || echo "$list: $name is gone" ;;
+                esac
+                if [ "$target" != - ]; then
+                    compgen -G "test/fuzz/*/fuzz_$target.c" >/dev/null || echo "$list: $name: no target $target"
+                elif [ -z "$reason" ]; then
+                    echo "$list: $name: no reason"
+                fi
+            done <"$list"
+        done
     } | none "readers of outside bytes without a fuzz target:"
 }
 

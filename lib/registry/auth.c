@@ -136,15 +136,9 @@ static int add_scopes(struct ocv_buffer *out, const char *scopes, struct ocv_err
     return status;
 }
 
-struct token_answer {
-    char *token, *access_token; /* the first of each */
-    int64_t life_s;
-    bool nomem;
-};
-
 static int take_token(void *data, const struct ocv_json_at *at)
 {
-    struct token_answer *answer = data;
+    struct ocv_token_answer *answer = data;
     char **into = ocv_json_is_at(at, "token", NULL, NULL)          ? &answer->token
                   : ocv_json_is_at(at, "access_token", NULL, NULL) ? &answer->access_token
                                                                    : NULL;
@@ -164,36 +158,42 @@ static void forget(char *secret)
     free(secret);
 }
 
-static int keep_answer(const struct token_answer *answer, struct ocv_exchange *x,
-                       struct ocv_error *err)
+int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
+                   struct ocv_error *err)
 {
-    const char *token = answer->token ? answer->token : answer->access_token;
-    int64_t life = answer->life_s;
-    if (answer->nomem)
+    *out = (struct ocv_token_answer){.life_s = TOKEN_LIFE_DEFAULT_S};
+    int status = ocv_json_walk(text, len, take_token, out, NULL);
+    if (out->nomem || status == OCV_ERR_NOMEM)
         return ocv_error_nomem(err);
-    if (life < TOKEN_LIFE_DEFAULT_S)
-        life = TOKEN_LIFE_DEFAULT_S; /* the specification's floor */
-    if (life > TOKEN_LIFE_MAX_S)
-        life = TOKEN_LIFE_MAX_S;
-    if (!token)
+    const char *token = out->token ? out->token : out->access_token;
+    if (status < 0 || !token) /* its text may be a secret */
         return ocv_error_set(err, OCV_ERR_DATA, "the token server's answer holds no token");
     for (const char *c = token; *c; c++) /* it becomes a header */
         if (*c <= 0x20 || *c >= 0x7f)
             return ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
-    return keep_token(x, "Bearer", token, life * 1000 - 5000, 0, err);
+    if (out->life_s < TOKEN_LIFE_DEFAULT_S)
+        out->life_s = TOKEN_LIFE_DEFAULT_S; /* the specification's floor */
+    if (out->life_s > TOKEN_LIFE_MAX_S)
+        out->life_s = TOKEN_LIFE_MAX_S;
+    return OCV_OK;
+}
+
+void ocv_token_forget(struct ocv_token_answer *answer)
+{
+    forget(answer->token);
+    forget(answer->access_token);
+    *answer = (struct ocv_token_answer){0};
 }
 
 static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struct ocv_error *err)
 {
     const struct ocv_buffer *body = &answer->transfer.body;
-    struct token_answer found = {.life_s = TOKEN_LIFE_DEFAULT_S};
-    int status = ocv_json_walk(body->data ? body->data : "", body->len, take_token, &found, NULL);
-    if (status == OCV_ERR_DATA) /* its text may be a secret */
-        status = ocv_error_set(err, OCV_ERR_DATA, "the token server's answer holds no token");
-    else
-        status = status < 0 ? ocv_error_nomem(err) : keep_answer(&found, x, err);
-    forget(found.token);
-    forget(found.access_token);
+    struct ocv_token_answer found;
+    int status = ocv_token_read(body->data ? body->data : "", body->len, &found, err);
+    if (status == OCV_OK)
+        status = keep_token(x, "Bearer", found.token ? found.token : found.access_token,
+                            found.life_s * 1000 - 5000, 0, err);
+    ocv_token_forget(&found);
     return status;
 }
 

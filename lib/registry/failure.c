@@ -53,8 +53,7 @@ static int take_words(void *data, const struct ocv_json_at *at)
     return 0;
 }
 
-/* Text of a distribution or token error body, empty if there is none. */
-static void failure_text(const struct ocv_buffer *body, char *out, size_t size)
+void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size)
 {
     struct server_words words = {0};
     out[0] = '\0';
@@ -216,7 +215,7 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *hos
 {
     long status = x->transfer.response.status;
     char words[SERVER_WORDS_MAX];
-    failure_text(&x->transfer.body, words, sizeof(words));
+    ocv_failure_text(&x->transfer.body, words, sizeof(words));
     const char *colon = *words ? ": " : "";
     const char *at = host->authority;
     char tries[32] = "";

@@ -346,6 +346,13 @@ void ocv_wait_report_retry(const struct ocv_exchange *exchange, int64_t wait_ms,
 int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
 /** The same for an HTTP status other than success. */
 int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
+/** What a body says of an error, as registries and token servers write it; "" where it says
+ * nothing. */
+void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size);
+/** Visit the tags of a page until `visit` returns something else than 0. False: that happened, or
+ *  the page has no list. */
+bool ocv_tag_page_read(const char *bytes, size_t len, int (*visit)(void *data, const char *tag),
+                       void *data);
 
 /* ---- authentication
  * ------------------------------------------------------------------------------- */
@@ -361,6 +368,16 @@ int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, struct oc
 int ocv_ping_challenges(struct ocv_exchange *exchange, const struct ocv_buffer **out,
                         struct ocv_error *err);
 void ocv_auth_free(struct ocv_token *tokens);
+/** Of a token server's answer: the first of each, and the life that the token may have here. */
+struct ocv_token_answer {
+    char *token, *access_token;
+    int64_t life_s;
+    bool nomem;
+};
+/** Read the answer. Forget what was read in any case. */
+int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_token_forget(struct ocv_token_answer *answer);
 /** The header that was sent was refused. Was it made of what a credential provider gave, and may
  *  that have better ones? Then it is forgotten, and the next challenge brings them. */
 bool ocv_auth_renew(struct ocv_exchange *exchange);

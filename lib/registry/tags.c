@@ -74,19 +74,38 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     return 0;
 }
 
-static int take_tag(void *data, const struct ocv_json_at *at)
+struct tag_page {
+    int (*visit)(void *data, const char *tag);
+    void *data;
+    bool listed;
+};
+
+static int take_value(void *data, const struct ocv_json_at *at)
 {
-    struct tag_listing *l = data;
+    struct tag_page *page = data;
     if (ocv_json_is_at(at, "tags", NULL, NULL))
-        l->listed = at->kind == '[' || at->kind == 'n';
+        page->listed = at->kind == '[' || at->kind == 'n';
     if (at->kind != '"' || !ocv_json_is_at(at, "tags", "[]", NULL) ||
         !ocv_reference_tag_valid(at->text))
         return 0; /* what cannot be requested is not a tag */
+    return page->visit(page->data, at->text);
+}
+
+bool ocv_tag_page_read(const char *bytes, size_t len, int (*visit)(void *data, const char *tag),
+                       void *data)
+{
+    struct tag_page page = {.visit = visit, .data = data};
+    return ocv_json_walk(bytes, len, take_value, &page, NULL) == OCV_OK && page.listed;
+}
+
+static int take_tag(void *data, const char *tag)
+{
+    struct tag_listing *l = data;
     if (++l->n > OCV_TAGS_MAX)
         l->status = ocv_error_set(l->err, OCV_ERR_DATA, "%s has more than %u tags",
                                   l->reference->name, OCV_TAGS_MAX);
     else
-        l->status = l->visit(l->data, at->text);
+        l->status = l->visit(l->data, tag);
     return l->status;
 }
 
@@ -101,10 +120,9 @@ static int on_body(void *data, const char *bytes, size_t len)
         l->listed = true;
         return 0;
     }
-    bool good = ocv_json_walk(bytes, len, take_tag, l, NULL) == OCV_OK;
+    l->listed = ocv_tag_page_read(bytes, len, take_tag, l);
     if (l->n > before)
         remember(l->seen, hash);
-    l->listed = l->listed && good;
     return l->status;
 }
 

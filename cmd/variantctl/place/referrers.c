@@ -30,8 +30,8 @@ static int on_body(void *data, const char *bytes, size_t len)
     return ocv_buffer_append(&l->body, bytes, len, NULL) < 0;
 }
 
-static int take_page(const struct ocv_buffer *body, const char *what, json_t *out,
-                     struct ocv_error *err)
+int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
+                   struct ocv_error *err)
 {
     json_t *root = NULL;
     int status = ocv_json_load_counted(what, body->data, body->len, OCV_MANIFEST_MAX,
@@ -74,7 +74,7 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
         ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
         status = ocv_registry_stream(place->cli->registry, &request, err);
         if (status == OCV_OK)
-            status = take_page(&l.body, digest, out, err);
+            status = referrers_read(&l.body, digest, out, err);
         ocv_buffer_free(&l.body);
     }
     return status;
@@ -97,7 +97,7 @@ static int ask_tag(struct place *place, const char *digest, json_t *out, struct 
     int status = place_get(place, tag, &body, &d, err);
     if (status == OCV_ERR_NOT_FOUND)
         return OCV_OK;
-    return status == OCV_OK ? take_page(&body, tag, out, err) : status;
+    return status == OCV_OK ? referrers_read(&body, tag, out, err) : status;
 }
 
 int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
