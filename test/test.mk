@@ -34,6 +34,7 @@ test_obj = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(FUZZ_SRC)))
 # The unit tests of a directory; those of programs are linked with the program's archive, UNIT_A_AREA.
 UNIT_A_variantd   := $(BUILD)/libvariantd.a
 UNIT_A_variantctl := $(BUILD)/cmd/variantctl/verify/known.o
+UNIT_A_content    := $(BUILD)/plugins/content/confine.o
 UNIT_A_cri-proxy  := $(CRI_PROXY_A) $(VERDICT_A)
 UNIT_A_oci-hook   := $(BUILD)/liboci-hook.a $(VERDICT_A)
 UNIT_A_snapshotter := $(SNAP_A) $(VERDICT_A)

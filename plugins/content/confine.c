@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,11 +113,26 @@ static void restrict_calls(bool tree)
 }
 #endif
 
+/* A directory may be readable for root alone: of root's rights, reading stays. */
+static void drop_user(bool tree)
+{
+    struct __user_cap_header_struct self = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2] = {{0}};
+    prctl(PR_SET_KEEPCAPS, tree, 0, 0, 0);
+    (void)!(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+            setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    if (tree)
+        rights[0].effective = rights[0].permitted = 1u << CAP_DAC_READ_SEARCH;
+    if (syscall(SYS_capset, &self, rights) == 0)
+        return;
+    memset(rights, 0, sizeof(rights)); /* root did not have that one */
+    (void)!syscall(SYS_capset, &self, rights);
+}
+
 void scan_confine(bool tree)
 {
-    if (geteuid() == 0 && !tree) /* a directory may be readable for root alone */
-        (void)!(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-                setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    if (geteuid() == 0)
+        drop_user(tree);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of user has cleared it */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return;

@@ -63,7 +63,7 @@ static uint64_t cpu_seconds(int64_t size)
 int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
                   struct ocv_error *err)
 {
-    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    static const char *const environment[] = {NULL};
     char program[4096];
     int pair[2] = {-1, -1};
     *out = (struct scanner){.in = -1,

@@ -163,4 +163,49 @@ layout()
     # nothing is opened, sent or started behind it
     run ! grep -E '^[0-9]+ +(open|openat|socket|connect|execve|clone|fork)' < <(sed '1,/SECCOMP_SET_MODE_FILTER/d' "$BATS_TEST_TMPDIR/calls")
     [ "$(id -u)" != 0 ] || grep -q 'setresuid(65534, 65534, 65534) *= 0' "$BATS_TEST_TMPDIR/calls"
+    # Landlock as well, where the kernel has it
+    if ! grep -qE 'landlock_create_ruleset.* = -1 E(NOSYS|OPNOTSUPP)' "$BATS_TEST_TMPDIR/calls"; then
+        grep -qE 'landlock_restrict_self\([0-9]+, 0\) *= 0' "$BATS_TEST_TMPDIR/calls"
+    fi
+}
+
+@test "content-scan of a directory that is its owner's alone" {
+    install -d -m 0700 "$BATS_TEST_TMPDIR/tree/inner"
+    install -m 0600 "$SAMPLES/sm_86.cubin" "$BATS_TEST_TMPDIR/tree/inner/kernel.cubin"
+    chmod 0700 "$BATS_TEST_TMPDIR/tree"
+    run -0 "$VARIANTCTL" derive --format json "$BATS_TEST_TMPDIR/tree"
+    [ "$(jq -c '.images[0] | [.files, .targets[].target, .not_looked_at]' <<<"$output")" = '[1,"sm_86",[]]' ]
+}
+
+@test "content-scan is started without an environment, and with limits by the layer's size" {
+    local helpers=$BATS_TEST_TMPDIR/helpers mib
+    mkdir "$helpers"
+    # says how it was started, and is then the real one
+    {
+        printf '#!/bin/bash\nOUT=%q SCAN=%q\n' "$BATS_TEST_TMPDIR" "$SCAN"
+        # shellcheck disable=SC2016 # the script's
+        printf 'cat /proc/$$/environ >"$OUT/environ"\ncat /proc/$$/limits >"$OUT/limits"\nexec -c "$SCAN" "$@"\n'
+    } >"$helpers/content-scan"
+    chmod +x "$helpers/content-scan"
+    limit() # NAME: soft and hard
+    {
+        sed -n "s/^Max $1  *\([^ ]*\)  *\([^ ]*\) .*/\1 \2/p" "$BATS_TEST_TMPDIR/limits"
+    }
+    derived() # CPU_SECONDS ARGUMENT
+    {
+        rm -f "$BATS_TEST_TMPDIR"/{environ,limits}
+        OCV_LIBEXECDIR=$helpers run -0 "$VARIANTCTL" derive "$2"
+        [ -e "$BATS_TEST_TMPDIR/environ" ] && [ ! -s "$BATS_TEST_TMPDIR/environ" ]
+        [ "$(limit "cpu time")" = "$1 $1" ]
+        [ "$(limit "core file size")" = "0 0" ]
+        [ "$(limit "address space")" = "4294967296 4294967296" ]
+    }
+    for mib in 1 40; do
+        head -c "${mib}M" /dev/zero >"$BATS_TEST_TMPDIR/$mib.bin"
+        tar -C "$BATS_TEST_TMPDIR" -cf "$BATS_TEST_TMPDIR/$mib.tar" "$mib.bin"
+        layout "$BATS_TEST_TMPDIR/oci$mib" "$BATS_TEST_TMPDIR/$mib.tar"
+    done
+    derived 60 "oci:$BATS_TEST_TMPDIR/oci1:app"
+    derived 70 "oci:$BATS_TEST_TMPDIR/oci40:app" # a second more for each 4 MiB
+    derived 3600 "$BATS_TEST_TMPDIR/oci1"
 }
