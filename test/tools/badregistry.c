@@ -85,6 +85,10 @@ static const struct {
     {"farrealm", mode_farrealm},
     {"badtoken", mode_badtoken},
     {"fattoken", mode_fattoken},
+    {"fulltoken", mode_fulltoken},
+    {"overtoken", mode_overtoken},
+    {"fulluntold", mode_fulluntold},
+    {"overuntold", mode_overuntold},
     {"faterror", mode_faterror},
     {"fattags", mode_fattags},
 };
@@ -145,6 +149,8 @@ static bool answer(struct request *r)
         return mode_mute(r);
     if (!strncmp(r->path, "/fattoken", 9))
         return fat(r, 200, "x", 250000);
+    if (!strncmp(r->path, "/sized/", 7) || !strncmp(r->path, "/untold/", 8))
+        return sized_token(r, r->path[1] == 's');
     if (!strncmp(r->path, "/badtoken", 9))
         return say(r->fd,
                    "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"token\":\"a\\r\\nb:c\"}");

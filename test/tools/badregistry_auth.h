@@ -77,6 +77,36 @@ static bool mode_fattoken(const struct request *r)
 {
     return challenge(r, "fattoken");
 }
+/* A token in an answer of so many bytes, which it announces or does not. */
+static bool mode_fulltoken(const struct request *r)
+{
+    return has_token(r, "sized") ? good(r) : challenge(r, "sized/32768");
+}
+static bool mode_overtoken(const struct request *r)
+{
+    return has_token(r, "sized") ? good(r) : challenge(r, "sized/32769");
+}
+static bool mode_fulluntold(const struct request *r)
+{
+    return has_token(r, "sized") ? good(r) : challenge(r, "untold/32768");
+}
+static bool mode_overuntold(const struct request *r)
+{
+    return has_token(r, "sized") ? good(r) : challenge(r, "untold/32769");
+}
+static bool sized_token(const struct request *r, bool told)
+{
+    char body[40000], length[64] = "Connection: close\r\n";
+    size_t len = strtoul(strrchr(r->path, '/') + 1, NULL, 10);
+    int n = snprintf(body, sizeof(body), "{\"token\":\"sized-1\",\"x\":\"");
+    if (len > sizeof(body))
+        return false;
+    memset(body + n, 'x', len - (size_t)n);
+    memcpy(body + len - 2, "\"}", 2);
+    if (told)
+        snprintf(length, sizeof(length), "Content-Length: %zu\r\n", len);
+    return say(r->fd, "HTTP/1.1 200 OK\r\n%s\r\n", length) && put(r->fd, body, len) && told;
+}
 static bool mode_badtoken(const struct request *r)
 {
     return challenge(r, "badtoken");

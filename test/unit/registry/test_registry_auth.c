@@ -47,6 +47,18 @@ START_TEST(tokens_are_bounded)
 }
 END_TEST
 
+/* 32 KiB, announced or not; one byte more is refused. */
+START_TEST(answers_with_tokens_are_bounded)
+{
+    struct ocv_descriptor d;
+    ck_assert_uint_eq(OCV_TOKEN_BODY_MAX, 32768);
+    ck_assert_msg(head("fulltoken:v1", &d) == 0, "%s", err.message);
+    ck_assert_msg(head("fulluntold:v1", &d) == 0, "%s", err.message);
+    expect_error(head("overtoken:v1", &d), OCV_ERR_DATA, "token larger than 32 KiB");
+    expect_error(head("overuntold:v1", &d), OCV_ERR_DATA, "token larger than 32 KiB");
+}
+END_TEST
+
 START_TEST(token_with_credentials)
 {
     struct ocv_descriptor d;
@@ -376,6 +388,7 @@ TEST_FILE
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, anonymous_token_is_kept);
     tcase_add_test(c, tokens_are_bounded);
+    tcase_add_test(c, answers_with_tokens_are_bounded);
     tcase_add_test(c, token_with_credentials);
     tcase_add_test(c, token_by_post_where_get_is_refused);
     tcase_add_test(c, expired_token_is_renewed);
