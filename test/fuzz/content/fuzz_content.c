@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files with device code: the same facts are found however the file is split into pieces, and with
- * parts skipped. */
+ * parts skipped; and a file takes no more time than its bytes are worth. */
 #include "lib/content/content.h"
+#include "test/fuzz/content/cpu_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static void read_in(const uint8_t *data, size_t size, size_t chunk, bool leave_o
     static struct ocv_content_reader *reader; /* shared: a file must leave no state */
     if (!reader && !(reader = ocv_content_reader_new()))
         abort();
-    ocv_content_allow(reader, INT64_MAX); /* the layer's budget is not what is looked for */
+    ocv_content_allow(reader, INT64_MAX); /* the budget is what read_within_budget looks at */
     for (size_t at = 0; at < size;) {
         size_t n = size - at < chunk ? size - at : chunk;
         if (ocv_content_feed(reader, data + at, n, NULL) < 0)
@@ -29,6 +30,22 @@ static void read_in(const uint8_t *data, size_t size, size_t chunk, bool leave_o
     }
     if (ocv_content_end(reader, facts, NULL) < 0)
         abort();
+}
+
+/* As in a layer of nothing else: either it is read, or there is too much to read. */
+static void read_within_budget(const uint8_t *data, size_t size)
+{
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_content_facts facts = {0};
+    if (!reader)
+        abort();
+    double began = cpu_time();
+    ocv_content_allow(reader, (int64_t)size);
+    (void)!ocv_content_feed(reader, data, size, NULL);
+    (void)!ocv_content_end(reader, &facts, NULL);
+    cpu_check(began);
+    ocv_content_facts_free(&facts);
+    ocv_content_reader_free(reader);
 }
 
 static void same(const struct ocv_content_facts *a, const struct ocv_content_facts *b)
@@ -50,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_in(data, size, size ? size : 1, false, &whole);
     read_in(data, size, size ? data[0] % 61 + 1 : 1, true, &pieces);
     same(&whole, &pieces);
+    read_within_budget(data, size);
     if (path && ocv_content_path(&whole, path, 1, NULL) < 0)
         abort();
     ocv_content_facts_free(&whole);
