@@ -37,7 +37,7 @@ static int read_side(const struct coverage_request *r, const char *datadir, stru
     int status = check_datadir(datadir, err);
     side->datadir = r->cli->datadir = datadir;
     if (status == OCV_OK)
-        status = coverage_read_hosts(r->cli, r->profiles, r->n_profiles, &side->fleet, err);
+        status = coverage_read_hosts(r, &side->fleet, err);
     side->choices = calloc(side->fleet.n + 1, sizeof(*side->choices));
     return status == OCV_OK && !side->choices ? ocv_error_nomem(err) : status;
 }

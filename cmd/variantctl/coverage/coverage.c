@@ -72,6 +72,10 @@ static const struct ocv_option options[] = {
      .help = "exit 5 if that is true of a machine\n"
              "(both: with a comma between)",
      OCV_OPTION_CALL(take_gates)},
+    {.name = "strict",
+     .help = "a profile that cannot be read is an error, not left out",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct coverage_request, strict)},
     CLI_INDEX(struct coverage_request, index_file),
     CLI_FORMAT(struct coverage_request, json, "what is printed (text)"),
     OCV_OPTIONS_END};
@@ -99,7 +103,7 @@ static int decide_and_print(const struct coverage_request *r, struct image *imag
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
     int status = cli_load(r->cli, err);
     if (status == OCV_OK)
-        status = coverage_read_hosts(r->cli, r->profiles, r->n_profiles, c, err);
+        status = coverage_read_hosts(r, c, err);
     if (status == OCV_OK)
         status = image_open_either(r->cli, r->index_file, *r->images, image, true, err);
     if (status == OCV_OK)

@@ -19,6 +19,7 @@ struct coverage_request {
     const char *profiles[COVERAGE_SOURCES_MAX];
     size_t n_profiles;
     bool json;
+    bool strict; /**< a profile that cannot be read is an error, not left out */
     bool fail_on_nothing, fail_on_default; /**< exit 5 if a host gets no more than that */
 };
 
@@ -36,8 +37,9 @@ struct coverage {
     size_t n;
 };
 
-/** Read the fleet: profiles, directories of profiles, and recorded machines, which are probed. */
-int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
+/** Read the request's fleet: profiles, directories of profiles, and recorded machines, which are
+ *  probed. Malformed profiles are left out, counted and warned of, unless the request is strict. */
+int coverage_read_hosts(const struct coverage_request *request, struct coverage *c,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** Resolve an image for all hosts. A tag rule may replace its index. */
 int coverage_decide(struct cli *cli, struct image *image, struct coverage *c,

@@ -2,6 +2,7 @@
 /* The hosts of a fleet: profiles, and recorded machines that are probed. */
 #include "cmd/common/names.h"
 #include "cmd/variantctl/coverage/coverage.h"
+#include "cmd/variantctl/fleet/fleet_source.h"
 #include "lib/base/array.h"
 #include "ocivariant-probe.h"
 
@@ -146,32 +147,55 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
-/* Errors of all profiles are printed, so that they can be fixed together; the last one is returned.
- */
-static int read_profiles(struct cli *cli, struct coverage *c, struct ocv_error *err)
+static void free_host(struct coverage_host *host)
+{
+    ocv_profile_free(host->profile);
+    free(host->path);
+    free(host->name);
+}
+
+/* Malformed profiles are left out. Other errors (with --strict, all) are printed, so that they can
+ * be fixed together; the last one is returned. */
+static int read_profiles(const struct coverage_request *r, struct coverage *c,
+                         struct ocv_error *err)
 {
     struct ocv_error bad = {0};
-    for (size_t i = 0; i < c->n; i++) {
-        int status = read_profile(cli, &c->hosts[i], err);
-        if (status < 0)
-            cli_keep_failure(cli, &bad, err);
+    struct fleet_skipped skipped = {0};
+    size_t kept = 0, i = 0;
+    for (; i < c->n; i++) {
+        struct coverage_host host = c->hosts[i];
+        int status = read_profile(r->cli, &host, err);
+        bool left_out = status == OCV_ERR_DATA && !r->strict;
+        if (left_out) {
+            fleet_skip(&skipped, 1, err->message);
+            free_host(&host);
+        } else {
+            c->hosts[kept++] = host;
+        }
+        if (status < 0 && !left_out)
+            cli_keep_failure(r->cli, &bad, err);
         if (status == OCV_ERR_NOMEM || status == OCV_ERR_INTERRUPTED)
             break;
     }
+    for (i++; i < c->n; i++) /* not read any more */
+        c->hosts[kept++] = c->hosts[i];
+    c->n = kept;
+    fleet_warn_skipped(r->cli, &skipped);
+    if (!bad.status && !c->n)
+        ocv_error_set(&bad, OCV_ERR_DATA, "%s: no node with a profile", r->profiles[0]);
     if (bad.status)
         *err = bad;
     return bad.status;
 }
 
-int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
-                        struct ocv_error *err)
+int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = add_source(c, paths[i], err);
+    for (size_t i = 0; i < r->n_profiles && status == OCV_OK; i++)
+        status = add_source(c, r->profiles[i], err);
     if (status == OCV_OK)
         status = separate_names(c, err);
-    return status == OCV_OK ? read_profiles(cli, c, err) : status;
+    return status == OCV_OK ? read_profiles(r, c, err) : status;
 }
 
 /* A name is correct if any of the hosts knows it. */
@@ -238,10 +262,7 @@ void coverage_forget(struct coverage *c)
 void coverage_free(struct coverage *c)
 {
     coverage_forget(c);
-    for (size_t i = 0; i < c->n; i++) {
-        ocv_profile_free(c->hosts[i].profile);
-        free(c->hosts[i].path);
-        free(c->hosts[i].name);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        free_host(&c->hosts[i]);
     free(c->hosts);
 }

@@ -10,9 +10,23 @@ struct fleet_source {
     struct cli *cli;
     struct ocv_fleet *fleet;
     struct ocv_fleet_reading how;
-    size_t skipped, bare; /* nodes without profile */
-    char first[OCV_ERROR_MESSAGE_MAX];
+    struct fleet_skipped skipped;
+    size_t bare; /* nodes without profile */
 };
+
+void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why)
+{
+    if (n && !skipped->n)
+        snprintf(skipped->first, sizeof(skipped->first), "%.1000s", why);
+    skipped->n += n;
+}
+
+void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped)
+{
+    if (skipped->n)
+        cli_warn(cli, "%zu bad node%s left out, the first: %s", skipped->n,
+                 skipped->n > 1 ? "s" : "", skipped->first);
+}
 
 static int apply_overrides(void *data, const struct ocv_profile *profile, struct ocv_profile **out,
                            struct ocv_error *err)
@@ -32,9 +46,9 @@ static int read_file(struct fleet_source *s, const char *path, const char *name,
     s->how.source = strcmp(path, "-") != 0 ? path : "standard input";
     s->how.name = name;
     status = ocv_fleet_read(s->fleet, text.data ? text.data : "", text.len, &s->how, err);
-    if (s->how.skipped && !s->skipped)
-        snprintf(s->first, sizeof(s->first), "%.200s: %.800s", s->how.source, s->how.first.message);
-    s->skipped += s->how.skipped;
+    char why[OCV_ERROR_MESSAGE_MAX];
+    snprintf(why, sizeof(why), "%.200s: %.800s", s->how.source, s->how.first.message);
+    fleet_skip(&s->skipped, s->how.skipped, why);
     s->bare += s->how.without_profile;
     return status;
 }
@@ -80,11 +94,8 @@ static int read_directory(struct fleet_source *s, const char *dir, struct ocv_er
     return status;
 }
 
-static void warn_skipped(const struct fleet_source *s, const char *path)
+static void warn_bare(const struct fleet_source *s, const char *path)
 {
-    if (s->skipped)
-        cli_warn(s->cli, "%zu bad node%s left out, the first: %s", s->skipped,
-                 s->skipped > 1 ? "s" : "", s->first);
     if (s->bare)
         cli_warn(s->cli, "%s: %zu node%s without the annotation dev.ocivariant/profile left out",
                  path, s->bare, s->bare > 1 ? "s" : "");
@@ -103,8 +114,9 @@ int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet 
     int status = directory ? read_directory(&s, path, err) : read_file(&s, path, NULL, err);
     if (status < 0)
         return status;
-    warn_skipped(&s, path);
-    *skipped = s.skipped;
+    fleet_warn_skipped(cli, &s.skipped);
+    warn_bare(&s, path);
+    *skipped = s.skipped.n;
     return ocv_fleet_count(fleet) ? OCV_OK
                                   : ocv_error_set(err, OCV_ERR_DATA, "%s: no node with a profile",
                                                   strcmp(path, "-") != 0 ? path : "standard input");

@@ -5,6 +5,16 @@
 
 #include "cmd/common/cli.h"
 
+/** Nodes whose profile could not be read, and why the first of them could not. */
+struct fleet_skipped {
+    size_t n;
+    char first[OCV_ERROR_MESSAGE_MAX];
+};
+/** Count `n` nodes; `why` names the first. */
+void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why);
+/** Warn of them, if there are any. */
+void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped);
+
 /** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
  *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is
  *  applied. Invalid nodes are skipped, counted in `*skipped` and warned of;
