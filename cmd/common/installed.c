@@ -70,18 +70,22 @@ static int no_profile(const char *name, struct ocv_error *err)
                          list.len ? "; known: " : "", list.len ? list.data : "");
 }
 
-int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err)
+bool cli_profile_installed(const char *name, char out[PATH_MAX])
 {
     char dir[PATH_MAX];
+    return *name && *name != '.' && !strchr(name, '/') &&
+           (size_t)snprintf(out, PATH_MAX, "%s/%s" SUFFIX, profiles_directory(dir), name) <
+               PATH_MAX &&
+           access(out, F_OK) == 0;
+}
+
+int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err)
+{
     struct stat st;
     snprintf(out, PATH_MAX, "%s", text);
     if (strchr(text, '/') || !strcmp(text, "-") || (stat(text, &st) == 0 && !S_ISDIR(st.st_mode)))
         return OCV_OK;
-    if (*text && *text != '.' &&
-        (size_t)snprintf(out, PATH_MAX, "%s/%s" SUFFIX, profiles_directory(dir), text) < PATH_MAX &&
-        access(out, F_OK) == 0)
-        return OCV_OK;
-    return no_profile(text, err);
+    return cli_profile_installed(text, out) ? OCV_OK : no_profile(text, err);
 }
 
 int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error *err)

@@ -32,7 +32,8 @@ static int read_choices(const char *path, const json_t *entry, struct lock_image
     json_object_foreach(profiles, key, value)
     {
         struct lock_choice *c = &out->choices[out->n_choices++];
-        *c = (struct lock_choice){key, text_of(value, "digest"), text_of(value, "label")};
+        *c = (struct lock_choice){key, text_of(value, "digest"), text_of(value, "label"),
+                                  text_of(value, "source")};
         if (!c->digest || !ocv_digest_known(c->digest))
             return set_error(err, path, out->reference, "a profile without a usable digest");
     }

@@ -8,6 +8,7 @@
 #include "lib/tags/tags.h"
 
 #define LOCK_SCHEMA "dev.ocivariant.lock/v1"
+#define LOCK_SOURCE_THIS "this machine"
 #define LOCK_MAX (16u * 1024 * 1024) /**< bytes of a lock */
 #define LOCK_IMAGES_MAX 10000u
 #define LOCK_PROFILES_MAX 1000u              /**< of an image */
@@ -17,6 +18,9 @@ struct lock_choice {
     const char *profile; /**< its name in the lock */
     const char *digest;  /**< of the manifest */
     const char *label;   /**< NULL for a non-variant */
+    /** where its profile came from: LOCK_SOURCE_THIS, or the name of a shipped profile; NULL: a
+     * file of the user's */
+    const char *source;
 };
 /** A tag of a set made by tag rules, and the digest it had. */
 struct lock_tag {

@@ -11,12 +11,16 @@
 #include <string.h>
 
 #define THIS_MACHINE "this"
+#define DIRECTORIES_MAX 64u
 
 struct lock_options {
     struct cli *cli;
     const char *output;
     const char *check, *update; /* locks that are there already */
     struct named_profiles machines;
+    const char *directories[DIRECTORIES_MAX];
+    size_t n_directories;
+    bool strict;
 };
 
 static int take_profile(const struct ocv_option_given *given, struct ocv_error *err)
@@ -26,7 +30,11 @@ static int take_profile(const struct ocv_option_given *given, struct ocv_error *
 
 static int take_profiles(const struct ocv_option_given *given, struct ocv_error *err)
 {
-    return named_profiles_take_directory(given->into, given->value, err);
+    struct lock_options *r = given->into; /* read when all options are known */
+    if (r->n_directories == DIRECTORIES_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u --profiles", DIRECTORIES_MAX);
+    r->directories[r->n_directories++] = given->value;
+    return OCV_OK;
 }
 
 static const struct ocv_option options[] = {
@@ -51,7 +59,11 @@ static const struct ocv_option options[] = {
      .value = "DIR",
      .help = "every *.json of a directory, named by its file\n"
              "(neither: this machine, as \"" THIS_MACHINE "\")",
-     OCV_OPTION_MEMBER(take_profiles, struct lock_options, machines)},
+     OCV_OPTION_CALL(take_profiles)},
+    {.name = "strict",
+     .help = "a profile that cannot be read is an error, not left out",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct lock_options, strict)},
     {.name = "namespace-priority",
      .value = "A,B",
      .names = "--namespace-priority, --disable, --require, --device-policy, --override",
@@ -114,6 +126,8 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
                   "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
                   matched_json(image, decision, entry));
     if (!choice || json_object_set_new(profiles, machine->name, choice) < 0)
+        return ocv_error_nomem(err);
+    if (machine->source && json_object_set_new(choice, "source", json_string(machine->source)) < 0)
         return ocv_error_nomem(err);
     const char *tag = image_tag(image, entry);
     return tag && json_object_set_new(choice, "tag", json_string(tag)) < 0 ? ocv_error_nomem(err)
@@ -211,23 +225,25 @@ static int add_this_machine(struct cli *cli, struct lock_options *r, struct ocv_
     int status = cli_profile(cli, err);
     struct ocv_profile *own = cli->plain;
     cli->plain = NULL;
-    return status < 0
-               ? status
-               : named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
+    return status < 0 ? status
+                      : named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own,
+                                           LOCK_SOURCE_THIS, err);
 }
 
-/* A machine of the lock that is updated: given again, this one, or a common one by its name. */
-static int add_machine(struct cli *cli, struct lock_options *r, const char *name,
+/* A machine of the lock that is updated: given again, or where the lock says that it was this one
+ * or a common one. A name alone says nothing: any file may have been called h100. */
+static int add_machine(struct cli *cli, struct lock_options *r, const struct lock_choice *was,
                        struct ocv_error *err)
 {
+    const char *name = was->profile;
     char path[PATH_MAX];
     for (size_t i = 0; i < r->machines.n; i++)
         if (!strcmp(r->machines.list[i].name, name))
             return OCV_OK;
-    if (!strcmp(name, THIS_MACHINE))
+    if (was->source && !strcmp(was->source, LOCK_SOURCE_THIS))
         return add_this_machine(cli, r, err);
-    if (!strchr(name, '/') && cli_profile_path(name, path, NULL) == OCV_OK)
-        return named_profiles_take(&r->machines, name, err);
+    if (was->source && cli_profile_installed(was->source, path))
+        return named_profiles_take_common(&r->machines, name, was->source, err);
     ocv_error_set(err, OCV_ERR_INVALID, "%s is locked for '%s', whose profile is not given",
                   r->update, name);
     ocv_error_hint(err, "--profile %s=FILE, or --profiles, as when it was written", name);
@@ -238,11 +254,14 @@ static int lock_images(struct cli *cli, struct lock_options *r, char **texts, st
 {
     struct lock before = {0};
     int status = cli_load(cli, err);
+    for (size_t i = 0; i < r->n_directories && status == OCV_OK; i++)
+        status =
+            named_profiles_take_directory(&r->machines, cli, r->directories[i], r->strict, err);
     if (status == OCV_OK && r->update)
         status = lock_read(r->update, &before, err);
     for (size_t i = 0; i < before.n_images && status == OCV_OK; i++)
         for (size_t k = 0; k < before.images[i].n_choices && status == OCV_OK; k++)
-            status = add_machine(cli, r, before.images[i].choices[k].profile, err);
+            status = add_machine(cli, r, &before.images[i].choices[k], err);
     if (status == OCV_OK && r->machines.n == 0)
         status = add_this_machine(cli, r, err);
     json_t *images = json_array();
@@ -262,7 +281,8 @@ static int lock_images(struct cli *cli, struct lock_options *r, char **texts, st
 
 static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)
 {
-    if (r->check && (r->update || r->output || r->machines.n || cli->n_arguments))
+    if (r->check &&
+        (r->update || r->output || r->machines.n || r->n_directories || cli->n_arguments))
         return ocv_error_set(err, OCV_ERR_INVALID, "lock: --check takes a lock, and nothing else");
     if (!r->check && !r->update && !cli->n_arguments)
         return ocv_error_set(err, OCV_ERR_INVALID, "lock: no image named");

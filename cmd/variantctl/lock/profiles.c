@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/fleet/fleet_source.h"
 #include "cmd/variantctl/lock/lock_profiles.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -8,21 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies `name`, takes over `profile`. */
 int named_profiles_add(struct named_profiles *p, const char *name, size_t len,
-                       struct ocv_profile *profile, struct ocv_error *err)
+                       struct ocv_profile *profile, const char *source, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) given = profile;
     ocv_auto_free char *copy = strndup(name, len);
+    ocv_auto_free char *from = source ? strdup(source) : NULL;
     if (p->n == LOCK_PROFILES_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles", LOCK_PROFILES_MAX);
-    struct named_profile *added = copy ? ocv_array_grow(&p->list, p->n) : NULL;
+    bool copied = copy && (from || !source);
+    struct named_profile *added = copied ? ocv_array_grow(&p->list, p->n) : NULL;
     if (!added)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < p->n; i++)
         if (!strcmp(p->list[i].name, copy))
             return ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
-    *added = (struct named_profile){ocv_steal(&copy), ocv_steal(&given)};
+    *added = (struct named_profile){ocv_steal(&copy), ocv_steal(&given), ocv_steal(&from)};
     p->n++;
     return OCV_OK;
 }
@@ -42,13 +44,29 @@ static int read_profile(const char *path, struct ocv_profile **out, struct ocv_e
 int named_profiles_take(struct named_profiles *p, const char *text, struct ocv_error *err)
 {
     struct ocv_profile *profile = NULL;
+    char file[PATH_MAX];
     const char *cut = strchr(text, '='), *path = cut ? cut + 1 : text;
     const char *slash = strrchr(text, '/'), *name = cut || !slash ? text : slash + 1;
     size_t len = cut ? (size_t)(cut - text) : strcspn(name, ".");
     if (len == 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "--profile '%.100s' is not NAME=FILE", text);
     int status = read_profile(path, &profile, err);
-    return status < 0 ? status : named_profiles_add(p, name, len, profile, err);
+    /* a file of that name comes first */
+    bool shipped =
+        status == OCV_OK && cli_profile_path(path, file, NULL) == OCV_OK && strcmp(file, path) != 0;
+    return status < 0 ? status
+                      : named_profiles_add(p, name, len, profile, shipped ? path : NULL, err);
+}
+
+int named_profiles_take_common(struct named_profiles *p, const char *name, const char *common,
+                               struct ocv_error *err)
+{
+    struct ocv_profile *profile = NULL;
+    char path[PATH_MAX];
+    if (!cli_profile_installed(common, path))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "no profile '%.100s' is installed", common);
+    int status = read_profile(path, &profile, err);
+    return status < 0 ? status : named_profiles_add(p, name, strlen(name), profile, common, err);
 }
 
 static int is_json(const struct dirent *entry)
@@ -74,13 +92,17 @@ static int take_file(struct named_profiles *p, const char *dir, const char *name
     struct ocv_profile *profile = NULL;
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     int status = read_profile(path, &profile, err);
-    return status < 0 ? status
-                      : named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, err);
+    return status < 0
+               ? status
+               : named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, NULL, err);
 }
 
-int named_profiles_take_directory(struct named_profiles *p, const char *dir, struct ocv_error *err)
+int named_profiles_take_directory(struct named_profiles *p, const struct cli *cli, const char *dir,
+                                  bool strict, struct ocv_error *err)
 {
     struct dirent **names = NULL;
+    struct fleet_skipped skipped = {0};
+    size_t before = p->n;
     struct ocv_error all = {0}, one = {0};
     int n = scandir(dir, &names, is_json, alphasort);
     if (n < 0)
@@ -88,11 +110,17 @@ int named_profiles_take_directory(struct named_profiles *p, const char *dir, str
     if (n == 0)
         ocv_error_set(&all, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
     for (int i = 0; i < n; i++) {
-        if (take_file(p, dir, names[i]->d_name, &one) < 0)
+        int status = take_file(p, dir, names[i]->d_name, &one);
+        if (status == OCV_ERR_DATA && !strict)
+            fleet_skip(&skipped, 1, one.message);
+        else if (status < 0)
             join_errors(&all, &one);
         free(names[i]);
     }
     free(names);
+    fleet_warn_skipped(cli, &skipped);
+    if (!all.status && p->n == before)
+        ocv_error_set(&all, OCV_ERR_DATA, "%s: no node with a profile", dir);
     if (all.status && err)
         *err = all;
     return all.status;
@@ -102,6 +130,7 @@ void named_profiles_free(struct named_profiles *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         free(p->list[i].name);
+        free(p->list[i].source);
         ocv_profile_free(p->list[i].profile);
     }
     free(p->list);

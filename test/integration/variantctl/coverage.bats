@@ -139,17 +139,29 @@ compare()
     [[ $output == *"--fail-on takes one image and no --before" ]]
 }
 
-@test "of several profiles that cannot be read all are named, by coverage and lock" {
+@test "malformed profiles are left out, counted and named; --strict: all are named, exit 4; by coverage and lock" {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir fleet
     cp "$PROFILES/h100.json" fleet/good.json
     printf '{}' >fleet/empty.json
     printf 'no JSON' >fleet/text.json
-    run -4 "$VARIANTCTL" coverage --profiles fleet "$REGISTRY/app:1"
+    local verb warning="variantctl: warning: 2 bad nodes left out, the first: fleet/empty.json: "
+    for verb in coverage lock; do
+        run -0 --separate-stderr "$VARIANTCTL" $verb --profiles fleet "$REGISTRY/app:1"
+        [[ ${#stderr_lines[@]} -eq 1 && ${stderr_lines[0]} == "$warning"* ]]
+        [[ $output == *good* && $output != *text* ]]
+    done
+    mkdir bad
+    cp fleet/empty.json bad
+    for verb in coverage lock; do
+        run -4 --separate-stderr "$VARIANTCTL" $verb --profiles bad "$REGISTRY/app:1"
+        [[ $stderr == *"variantctl: bad: no node with a profile" ]]
+    done
+    run -4 "$VARIANTCTL" coverage --strict --profiles fleet "$REGISTRY/app:1"
     [ "${#lines[@]}" -eq 2 ]
     [[ ${lines[0]} == "variantctl: fleet/empty.json: "* ]]
     [[ ${lines[1]} == "variantctl: fleet/text.json: "* ]]
-    run -4 "$VARIANTCTL" lock --profiles fleet "$REGISTRY/app:1"
+    run -4 "$VARIANTCTL" lock --profiles fleet --strict "$REGISTRY/app:1"
     [[ ${lines[0]} == "variantctl: fleet/empty.json: "*"; fleet/text.json: "* ]]
     rm fleet/empty.json fleet/text.json
     run -0 "$VARIANTCTL" lock --profiles fleet "$REGISTRY/app:1"

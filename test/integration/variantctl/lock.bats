@@ -70,6 +70,32 @@ lock()
     run -1 lock --check "$BATS_TEST_TMPDIR/none"
 }
 
+@test "--update takes a shipped profile only where the lock says that it was one" {
+    export OCV_DATADIR=$OCV_TOP/plugins
+    local file=$BATS_TEST_TMPDIR/names.lock name
+    # a machine of one's own whose name looks like a common one, and one that looks like this one
+    for name in h100 this; do
+        lock --profile "$name=$PROFILES/mi300x.json" -o "$file" "$REGISTRY/app:1"
+        [ "$(jq -c ".images[0].profiles.\"$name\" | [.label, .source]" "$file")" = '["rocm7.1",null]' ]
+        run -2 --separate-stderr lock --update "$file"
+        [[ $stderr == "variantctl: $file is locked for '$name', whose profile is not given"* ]]
+    done
+    # a common one under another name
+    lock --profile mine=h100 -o "$file" "$REGISTRY/app:1"
+    [ "$(jq -c '.images[0].profiles.mine | [.label, .source]' "$file")" = '["cuda12.8","h100"]' ]
+    # and a file that is called so now is not it
+    mkdir "$BATS_TEST_TMPDIR/here"
+    cp "$PROFILES/mi300x.json" "$BATS_TEST_TMPDIR/here/h100"
+    cd "$BATS_TEST_TMPDIR/here"
+    run -0 lock --update "$file"
+    [ "$(jq -c '.images[0].profiles.mine | [.label, .source]' "$file")" = '["cuda12.8","h100"]' ]
+    lock --profile h100 -o "$file" "$REGISTRY/app:1"
+    [ "$(jq -c '.images[0].profiles.h100 | [.label, .source]' "$file")" = '["rocm7.1",null]' ]
+    lock -o "$file" "$REGISTRY/app:1"
+    [ "$(jq -r '.images[0].profiles.this.source' "$file")" = "this machine" ]
+    run -0 lock --update "$file"
+}
+
 @test "a lock has the properties that matched, not all that would have" {
     "$VARIANTCTL" index create --quiet "oci:$STATE/choice:app" "null=oci:$STATE/images:cpu" \
         "cuda=oci:$STATE/images:cuda,nvidia :: sm_arch :: 75_real,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 120_real" >/dev/null
