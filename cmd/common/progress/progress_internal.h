@@ -60,8 +60,8 @@ static inline void progress_unlock(struct progress_display **display)
     pthread_mutex_unlock(&(*display)->lock);
 }
 /** Locks the display of `progress` for the rest of the scope. */
-#define PROGRESS_LOCK(progress)                                               \
-    __attribute__((cleanup(progress_unlock))) struct progress_display *held = \
+#define PROGRESS_LOCK(progress)                                                       \
+    __attribute__((cleanup(progress_unlock), unused)) struct progress_display *held = \
         progress_locked(progress)
 struct progress_display *progress_locked(const struct progress *progress);
 /** "IMAGE: " where several are pulled, else "". */
