@@ -80,7 +80,7 @@ VARIANTD_A   := $(BUILD)/libvariantd.a
 $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 
 # of the CRI proxy without its main
-$(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request workload_request workload_row workload_pods pod_resources): $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
+$(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request cri_map workload_request workload_row workload_pods pod_resources): $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 
 # content-scan without its main

@@ -2,8 +2,8 @@
 /* --to docker: the engine pulls by digest itself (Engine API images/create), then vpull tags the
  * result. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
 #include "cmd/vpull/engines/docker_host.h"
+#include "cmd/vpull/engines/engine_stream.h"
 
-#include "lib/base/format/json.h"
 #include "lib/base/format/url.h"
 
 #include <stdlib.h>
@@ -46,59 +46,22 @@ static bool is_available(struct cli *cli, const struct pull_options *options)
 
 struct docker_stream {
     struct pull *pull;
-    char failure[600];
+    char failure[sizeof(((struct docker_line *)NULL)->failure)];
     bool fetched;
 };
-
-static enum layer_state state_of(const char *status)
-{
-    static const struct {
-        const char *text;
-        enum layer_state state;
-    } states[] = {{"Downloading", LAYER_DOWNLOADING},
-                  {"Extracting", LAYER_EXTRACTING},
-                  {"Pull complete", LAYER_DONE},
-                  {"Already exists", LAYER_CACHED},
-                  {"Verifying Checksum", LAYER_DOWNLOADED},
-                  {"Download complete", LAYER_DOWNLOADED},
-                  {"Loading layer", LAYER_LOADING}};
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
-        if (!strcmp(status, states[i].text))
-            return states[i].state;
-    return LAYER_WAITING;
-}
-
-static bool layer_id(const char *id)
-{
-    return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
-}
-
-/* Bytes. Engines with containerd's store report the seconds of an extraction instead. */
-static int64_t bytes_done(const json_t *detail)
-{
-    return json_object_get(detail, "units")
-               ? -1
-               : json_integer_value(json_object_get(detail, "current"));
-}
 
 static int stream_line(void *data, const char *text)
 {
     struct docker_stream *s = data;
-    json_t *line = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *status = json_string_value(json_object_get(line, "status"));
-    const char *id = json_string_value(json_object_get(line, "id"));
-    const char *error = json_string_value(json_object_get(line, "error"));
-    if (error)
-        snprintf(s->failure, sizeof(s->failure), "%s", error);
-    if (status && id && layer_id(id)) {
-        const json_t *detail = json_object_get(line, "progressDetail");
-        const json_t *total = json_object_get(detail, "total");
-        enum layer_state state = state_of(status);
-        s->fetched = s->fetched || state == LAYER_DOWNLOADING || state == LAYER_DONE;
-        progress_set(s->pull->progress, progress_add(s->pull->progress, id, -1), state,
-                     bytes_done(detail), json_is_integer(total) ? json_integer_value(total) : -1);
-    }
-    json_decref(line);
+    struct docker_line line;
+    docker_line_parse(text, &line);
+    if (line.failure[0])
+        memcpy(s->failure, line.failure, sizeof(s->failure));
+    if (!line.id[0])
+        return 0;
+    s->fetched = s->fetched || line.state == LAYER_DOWNLOADING || line.state == LAYER_DONE;
+    progress_set(s->pull->progress, progress_add(s->pull->progress, line.id, -1), line.state,
+                 line.done, line.total);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/vpull/engines/engine.h"
 
 #include "cmd/vpull/engines/archive.h"
+#include "cmd/vpull/engines/engine_stream.h"
 #include "lib/base/format/base64.h"
 #include "lib/base/format/json.h"
 
@@ -58,22 +59,12 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
 
 struct receiver {
     const struct engine_call *call;
-    char *text; /* the line so far */
-    size_t len;
+    struct engine_lines lines;
     struct ocv_buffer head; /* first bytes, for error messages */
     bool failed;
 };
 
-#define LINE_BYTES_MAX (256u * 1024)
 #define HEAD_BYTES_MAX (64u * 1024)
-
-static int take_line(struct receiver *r)
-{
-    r->text[r->len] = '\0';
-    size_t n = r->len;
-    r->len = 0;
-    return n && r->call->line ? r->call->line(r->call->data, r->text) : 0;
-}
 
 static int receive_answer(void *data, const char *bytes, size_t len)
 {
@@ -84,12 +75,8 @@ static int receive_answer(void *data, const char *bytes, size_t len)
     if (!r->call->line && r->call->answer &&
         ocv_buffer_append(r->call->answer, bytes, len, NULL) < 0)
         r->failed = true;
-    for (size_t i = 0; i < len && r->call->line && !r->failed; i++) {
-        if (bytes[i] == '\n' || bytes[i] == '\r')
-            r->failed = take_line(r) != 0;
-        else if (r->len < LINE_BYTES_MAX - 1)
-            r->text[r->len++] = bytes[i];
-    }
+    if (r->call->line && !r->failed)
+        r->failed = engine_lines_take(&r->lines, bytes, len) != 0;
     return r->failed ? 1 : 0;
 }
 
@@ -110,11 +97,13 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
 {
     ocv_auto_buffer url;
     ocv_buffer_init(&url, 64u * 1024);
-    struct receiver r = {.call = call, .text = malloc(LINE_BYTES_MAX)};
+    struct receiver r = {
+        .call = call,
+        .lines = {.text = malloc(ENGINE_LINE_MAX), .line = call->line, .data = call->data}};
     ocv_buffer_init(&r.head, HEAD_BYTES_MAX);
     long code = 0;
-    int status = r.text ? ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path)
-                        : ocv_error_nomem(err);
+    int status = r.lines.text ? ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path)
+                              : ocv_error_nomem(err);
     struct ocv_engine_request request = {
         .socket = endpoint->socket[0] ? endpoint->socket : NULL,
         .method = call->method,
@@ -135,13 +124,13 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
     };
     if (status == OCV_OK)
         status = ocv_engine_http(&request, &code, err);
-    if (r.len && status == OCV_OK)
-        r.failed = take_line(&r) != 0;
+    if (call->line && status == OCV_OK)
+        r.failed = engine_lines_end(&r.lines) != 0;
     if (status == OCV_OK && code >= 400) {
         engine_error(&r, code, err);
         status = OCV_ERR_ENGINE;
     }
-    free(r.text);
+    free(r.lines.text);
     ocv_buffer_free(&r.head);
     return status;
 }

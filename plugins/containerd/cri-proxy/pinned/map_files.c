@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define NAME_MAX_BYTES 192
+#define NAME_MAX_BYTES MAP_NAME_MAX
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -132,29 +132,42 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
 
 /* ---- reading at the start -------------------------------------------------------------------- */
 
+int map_entry_parse(const char *bytes, size_t len, struct map_parsed *out, struct ocv_error *err)
+{
+    json_t *json = NULL;
+    *out = (struct map_parsed){0};
+    int status = ocv_json_load("entry", bytes, len, MAP_ENTRY_MAX, &json, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(json, "entry", "reference", &out->key, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(json, "entry", "child", &out->child, err);
+    if (status == OCV_OK && (!out->key || !out->child || !valid_key(out->key) ||
+                             !ocv_digest_known(out->child) || entry_name(out->key, out->name, err)))
+        status = ocv_error_set(err, OCV_ERR_DATA, "not an entry of this map");
+    if (status < 0) {
+        json_decref(json);
+        return status;
+    }
+    out->when = json_integer_value(json_object_get(json, "time"));
+    out->owner = json;
+    return OCV_OK;
+}
+
 static int read_entry(struct map *map, const char *name, struct ocv_error *err)
 {
-    char expected[NAME_MAX_BYTES], *gone = NULL;
-    const char *key = NULL, *child = NULL;
+    char *gone = NULL;
+    struct map_parsed entry;
     ocv_auto_buffer text;
-    json_t *parsed = NULL;
     ocv_buffer_init(&text, MAP_ENTRY_MAX);
     int status = ocv_file_read_at(map->fd, map->dir, name, &text, err);
     if (status == OCV_OK)
-        status = ocv_json_load("entry", text.data ? text.data : "", text.len, MAP_ENTRY_MAX,
-                               &parsed, err);
-    ocv_auto_json *json = parsed;
-    if (status == OCV_OK)
-        status = ocv_json_string(json, "entry", "reference", &key, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(json, "entry", "child", &child, err);
+        status = map_entry_parse(text.data ? text.data : "", text.len, &entry, err);
     if (status < 0)
         return status;
-    if (!key || !child || !valid_key(key) || !ocv_digest_known(child) ||
-        entry_name(key, expected, NULL) < 0 || strcmp(expected, name) != 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "not an entry of this map");
-    int64_t when = json_integer_value(json_object_get(json, "time"));
-    status = map_keep(map, key, child, when, &gone, err);
+    status = strcmp(entry.name, name) == 0
+                 ? map_keep(map, entry.key, entry.child, entry.when, &gone, err)
+                 : ocv_error_set(err, OCV_ERR_DATA, "not an entry of this map");
+    json_decref(entry.owner);
     if (gone)
         drop_files(map, gone);
     free(gone);

@@ -5,6 +5,7 @@
 
 #include "plugins/containerd/cri-proxy/pinned/map.h"
 
+#include <jansson.h>
 #include <pthread.h>
 
 struct map_entry {
@@ -25,6 +26,18 @@ struct map {
     size_t next_plain;
 };
 
+#define MAP_NAME_MAX 192 /* of a file's name */
+
+/** An entry as its file has it. */
+struct map_parsed {
+    json_t *owner; /* of the texts */
+    const char *key, *child;
+    int64_t when;
+    char name[MAP_NAME_MAX]; /* that its file must have */
+};
+/** OCV_ERR_DATA: not an entry. The caller gives `owner` back. */
+int map_entry_parse(const char *bytes, size_t len, struct map_parsed *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add or replace. `*gone`: the key that was dropped for it, or NULL; owned by the caller. Call
  *  with the lock held, or before threads start. */
 int map_keep(struct map *map, const char *key, const char *child, int64_t when, char **gone,
