@@ -150,7 +150,11 @@ const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
 {
     const char *variable = find_variable(url), *host;
     const char *value = variable ? getenv(variable) : NULL;
-    if (!value || is_excepted(url))
+    char authority[300];
+    size_t len = find_host(url, &host);
+    snprintf(authority, sizeof(authority), "%.*s", (int)len, host);
+    /* this machine is never asked through another one, as for the engines */
+    if (!value || ocv_reference_host_is_loopback(authority) || is_excepted(url))
         return NULL;
     /* a password with a slash of its own would otherwise look like the host */
     const char *at = strrchr(value, '@');

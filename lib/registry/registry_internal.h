@@ -191,7 +191,7 @@ struct ocv_transfer {
  */
 
 /** The variable of the environment that names a proxy for the URL; NULL: none does, or no_proxy
- *  excepts its host. `proxy` becomes HOST[:PORT], without a password. */
+ *  excepts its host, or that is on loopback. `proxy` becomes HOST[:PORT], without a password. */
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size);
 
 /* ---- one request with redirects, authentication and retries -------------------------------------

@@ -250,8 +250,7 @@ static void set_method(CURL *easy, struct ocv_exchange *exchange)
         curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 }
 
-static void set_basics(struct ocv_exchange *exchange, const char *url,
-                       const struct ocv_registry_host *host)
+static void set_basics(struct ocv_exchange *exchange, const char *url)
 {
     struct ocv_transfer *t = &exchange->transfer;
     CURL *easy = t->easy;
@@ -272,7 +271,7 @@ static void set_basics(struct ocv_exchange *exchange, const char *url,
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
-    t->proxy_variable = host->loopback ? NULL : ocv_proxy_find(url, t->proxy, sizeof(t->proxy));
+    t->proxy_variable = ocv_proxy_find(url, t->proxy, sizeof(t->proxy));
     curl_easy_setopt(easy, CURLOPT_PROXY, t->proxy_variable ? getenv(t->proxy_variable) : "");
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     if (exchange->fresh)
@@ -295,7 +294,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     t->done = t->began = t->budgeted = t->refused = false;
     t->abort_status = 0;
     t->error[0] = '\0';
-    set_basics(exchange, url, host);
+    set_basics(exchange, url);
     set_limits(t->easy, exchange);
     set_method(t->easy, exchange);
     set_tls(t->easy, host);

@@ -85,6 +85,14 @@ static const struct {
     {"https://[fd00::1]:5000/v2/", {"https_proxy=p", "no_proxy=fd00::/8"}, NULL, NULL},
     {"https://[fe00::1]:5000/v2/", {"https_proxy=p", "no_proxy=fd00::/8"}, "p", "https_proxy"},
     {"https://[fd00::1]/v2/", {"https_proxy=p", "no_proxy=10.0.0.0/8"}, "p", "https_proxy"},
+    {"https://localhost:5000/v2/", {"https_proxy=p"}, NULL, NULL},
+    {"http://LocalHost/v2/", {"http_proxy=p"}, NULL, NULL},
+    {"https://127.1.2.3/v2/", {"all_proxy=p"}, NULL, NULL},
+    {"https://[::1]:5000/v2/", {"https_proxy=p"}, NULL, NULL},
+    {"https://user@127.0.0.1/v2/", {"https_proxy=p"}, NULL, NULL},
+    {"https://128.0.0.1/v2/", {"https_proxy=p"}, "p", "https_proxy"},
+    {"https://localhost.example/v2/", {"https_proxy=p"}, "p", "https_proxy"},
+    {"https://[::2]/v2/", {"https_proxy=p"}, "p", "https_proxy"},
 };
 
 START_TEST(test_find)
