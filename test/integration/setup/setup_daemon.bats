@@ -162,3 +162,42 @@ daemon()
     run -2 --separate-stderr in_tree podman --registry quay.io
     [ "${stderr_lines[0]}" = "variantctl: quay.io is not in variantd's registries" ]
 }
+
+@test "containerd itself says which host files it reads, and others' in them are seen" {
+    require containerd
+    local certs=$WORK/certs.d calls=$WORK/calls
+    # own_containerd ARGUMENT...: with the containerd that PATH has
+    own_containerd()
+    {
+        OCV_STATE_DIR=$WORK/state OCV_SOCKET=$VARIANTD_SOCKET "$VARIANTCTL" setup containerd --config "$CONFIG" \
+            --engine-config "$WORK/config.toml" "$@"
+    }
+    echo 'registries: {docker.io: , quay.io: }' >"$CONFIG"
+    daemon
+    mkdir "$certs" "$WORK/bin" "$WORK/elsewhere"
+    printf 'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "%s"\n' "$certs" >"$WORK/config.toml"
+    # the real one, in a shell that writes down what it is asked
+    printf '#!/bin/sh\necho "$@" >>%s\nexec %s "$@"\n' "$calls" "$(command -v containerd)" >"$WORK/bin/containerd"
+    chmod +x "$WORK/bin/containerd"
+    local PATH=$WORK/bin:$PATH
+    run -0 own_containerd
+    : >"$calls"
+    run -0 own_containerd --status
+    [[ $output != *WARNING* ]]
+    grep -qx -- "--config $WORK/config.toml config dump" "$calls"
+    mkdir "$certs/quay.io"
+    printf 'server = "https://quay.io"\n' >"$certs/quay.io/hosts.toml"
+    run -5 own_containerd --status
+    [[ $output == *"WARNING: $certs/quay.io/hosts.toml does not ask variantd first: pulls of quay.io go past it"* ]]
+    rm -r "$certs/quay.io"
+    # one that reads other files than its configuration seems to say
+    sed -i "s/^exec \(.*\)/\1 | sed s,$(basename "$certs"),elsewhere,/" "$WORK/bin/containerd"
+    run -5 own_containerd --status
+    [[ $output == *"WARNING: $WORK/elsewhere/_default/hosts.toml does not ask variantd first: pulls of all other registries go past it"* ]]
+    # one that prints nothing, or no configuration: the files count
+    printf '#!/bin/sh\nexit 1\n' >"$WORK/bin/containerd"
+    run -0 own_containerd --status
+    printf '#!/bin/sh\necho "no [ TOML"\n' >"$WORK/bin/containerd"
+    run -0 own_containerd --status
+    run -0 own_containerd --uninstall
+}

@@ -396,17 +396,24 @@ int setup_hosts_passed_by(struct setup *setup, char *const *roots, size_t n_root
                           const struct setup_state *state, const char *url, json_t *list,
                           struct ocv_error *err)
 {
+    bool has_default = false;
     for (size_t i = 0; i < state->n_registries; i++)
         OCV_TRY(check_registry(setup, roots, n_roots, state->registries[i], url, list, err));
     for (size_t i = 0; i < n_roots && state->n_registries == 0; i++) {
         char **names = NULL;
         size_t n = 0;
         int status = setup_list(setup, roots[i], &names, &n, err);
-        for (size_t k = 0; k < n && status == OCV_OK; k++)
-            if (strcmp(names[k], "_default") == 0 || !strchr("_.", names[k][0]))
+        for (size_t k = 0; k < n && status == OCV_OK; k++) {
+            bool all = strcmp(names[k], "_default") == 0;
+            has_default = has_default || all;
+            if (all || !strchr("_.", names[k][0]))
                 status = check_registry(setup, roots, n_roots, names[k], url, list, err);
+        }
         setup_names_free(names, n);
         OCV_TRY(status);
     }
-    return OCV_OK;
+    /* the set-up's own is somewhere else, or gone */
+    return n_roots && state->n_registries == 0 && !has_default
+               ? check_registry(setup, roots, n_roots, "_default", url, list, err)
+               : OCV_OK;
 }
