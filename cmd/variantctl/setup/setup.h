@@ -236,6 +236,10 @@ int setup_containerd_passed_by(struct setup *setup, const struct setup_state *st
 int setup_docker(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_containers(struct setup *setup,
                      struct ocv_error *err) OCV_WARN_UNUSED; /**< podman, crio */
+/** The same as for containerd: drop-ins that are read after the set-up's and replace its registry.
+ */
+int setup_containers_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Edit hosts.toml files under the directories `roots` for the requested registries, or for all. */
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,

@@ -201,3 +201,26 @@ daemon()
     run -0 own_containerd --status
     run -0 own_containerd --uninstall
 }
+
+@test "podman and CRI-O: a later drop-in that replaces the registry is seen" {
+    local engine dir=$WORK/etc/registries.conf.d
+    echo 'registries: {docker.io: , quay.io: }' >"$CONFIG"
+    daemon
+    for engine in podman crio; do
+        run -0 own "$engine" --registry docker.io --registry quay.io
+        # before ours, another registry, a namespace of its own
+        printf '[[registry]]\nprefix = "quay.io"\nlocation = "early.example"\n' >"$dir/10-early.conf"
+        printf '[[registry]]\nlocation = "other.example"\n[[registry]]\nprefix = "quay.io/ns"\nlocation = "other.example/ns"\n' >"$dir/90-other.conf"
+        printf '[[registry]]\nlocation = "quay.io"\n' >"$dir/99-note.txt"
+        run -0 own "$engine" --status
+        [[ $output != *WARNING* ]]
+        printf '[[registry]]\nlocation = "quay.io"\n[[registry.mirror]]\nlocation = "cache.example"\n' >"$dir/95-cache.conf"
+        run -5 own "$engine" --status
+        [[ $output == *"WARNING: $dir/95-cache.conf does not ask variantd first: pulls of quay.io go past it"* ]]
+        [[ $output != *"pulls of docker.io"* ]]
+        run -5 own "$engine" --status --format json
+        [ "$(jq -c --arg name "$engine" '.engines[] | select(.engine == $name).passedBy | map(.registry)' <<<"$output")" = '["quay.io"]' ]
+        rm "$dir"/*-{early,other,cache}.conf "$dir/99-note.txt"
+        run -0 own "$engine" --uninstall
+    done
+}

@@ -6,6 +6,7 @@
  * appends /v2/ directly to HOST:PORT, so a mirror's path names the registry, and can contain
  * neither /proxy nor a colon. */
 #include "cmd/variantctl/setup/setup.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct registry_entry {
     struct ocv_buffer keys;    /* lines of its [[registry]] except prefix and location */
     struct ocv_buffer mirrors; /* its [[registry.mirror]] blocks */
     char *location;            /* raw, or NULL */
+    json_t *replacing;         /* gets later files that replace ours; NULL: they are refused */
 };
 
 static void entry_free(struct registry_entry *entry)
@@ -69,7 +71,7 @@ static int copy_entry(const char *source, const struct toml *toml, size_t header
         return OCV_ERR_CONFIG;
     }
     entry_free(entry);
-    *entry = (struct registry_entry){0};
+    *entry = (struct registry_entry){.replacing = entry->replacing};
     ocv_buffer_init(&entry->keys, SETUP_FILE_MAX);
     ocv_buffer_init(&entry->mirrors, SETUP_FILE_MAX);
     int status = copy_keys(toml, header, &entry->keys, true, entry, err);
@@ -111,7 +113,12 @@ static int scan_entry(struct setup *setup, const char *source, const struct toml
     int status = OCV_OK;
     if (!prefix)
         return OCV_OK;
-    if (strcmp(prefix, host) == 0 && later)
+    if (entry->replacing) {
+        if (strcmp(prefix, host) == 0 && later &&
+            json_array_append_new(entry->replacing,
+                                  json_pack("{s:s, s:s}", "registry", host, "file", source)) < 0)
+            status = ocv_error_nomem(err);
+    } else if (strcmp(prefix, host) == 0 && later)
         status =
             ocv_error_set(err, OCV_ERR_CONFIG,
                           "%s: has a [[registry]] for %s, which would replace ours", source, host);
@@ -178,7 +185,8 @@ static int scan_drop_ins(struct setup *setup, const char *directory, const char 
         if (status == OCV_OK)
             status = setup_open(setup, path.data, &file, err);
         if (status == OCV_OK && file->want.there)
-            status = scan_file(setup, file, host, own_name && strcmp(names[i], own_name) >= 0,
+            status = scan_file(setup, file, host,
+                               own_name && strcmp(names[i], own_name) >= (entry->replacing != NULL),
                                entry, err);
     }
     setup_names_free(names, n);
@@ -336,4 +344,19 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
                       : setup_note(setup, err,
                                    "note: podman, CRI-O, skopeo and buildah all read this file: in "
                                    "FROM of a build, too, a tag means this machine's variant then");
+}
+
+int setup_containers_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                               struct ocv_error *err)
+{
+    static const char drop_ins[] = "/registries.conf.d/";
+    struct registry_entry entry = {.replacing = list};
+    for (size_t i = 0; i < state->n_records; i++) {
+        const char *path = state->records[i].path, *at = strstr(path, drop_ins);
+        ocv_auto_free char *directory = at ? strndup(path, (size_t)(at - path)) : NULL;
+        for (size_t k = 0; directory && k < state->n_registries; k++)
+            OCV_TRY(scan_drop_ins(setup, directory, at + strlen(drop_ins), state->registries[k],
+                                  &entry, err));
+    }
+    return OCV_OK;
 }
