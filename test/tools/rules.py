@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rules.py RULES LOG [LAYOUT]: a registry that answers as a JSON list of rules says. Prints its port.
 
-The first rule that fits answers: "method" (GET|HEAD), "path" (searched in path and query), "auth" (in the
+The first rule that fits answers: "method" (a pattern; GET|HEAD), "path" (searched in path and query), "auth" (in the
 Authorization header, "^$" is none), "accept"; "times": only so often. Answers: "status" (200), "headers" (an
 object, or a list of pairs), "body" (text, or any JSON), or what the OCI layout has ("layout": true), of any
 repository, after "wait" seconds. @HOST@ is HOST:PORT, @COUNT@ in a header is another number each time. Every request is a
@@ -53,6 +53,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return all(re.search(rule[key], text) for key, text in tests.items() if key in rule)
 
     def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
         rule = next((rule for rule in rules if self.fits(rule)), {"status": 404})
         if "times" in rule:
             rule["times"] -= 1
@@ -80,7 +81,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    do_GET = do_HEAD = do_POST = do_PUT = answer
+    do_GET = do_HEAD = do_PATCH = do_POST = do_PUT = answer
 
     def version_string(self):
         return "rules"

@@ -78,6 +78,44 @@ everyone_gets()
     run -1 grep -E '/token|Basic' "$log"
 }
 
+@test "a registry that lets anybody read and refuses writers with 403 or 404 gets the login, too" {
+    local refusal
+    # another index, until it is written over
+    jq -c '.manifests += [.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") |
+        .annotations["org.opencontainers.image.ref.name"] = "new"]' "$STATE/layout/index.json" >"$STATE/new"
+    mkdir -p "$STATE/writing"
+    cp -r "$STATE/layout/." "$STATE/writing"
+    cp "$STATE/new" "$STATE/writing/index.json"
+    for refusal in 401 403 404; do
+        start_rules "write-$refusal" "$STATE/writing" <<<'[
+            {"path": "/v2/$", "auth": "^$", "status": 401, "headers": {"WWW-Authenticate": "Basic realm=\"here\""}},
+            {"path": "/manifests/new$", "times": 4, "body": {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []},
+                "headers": {"Content-Type": "application/vnd.oci.image.index.v1+json"}},
+            {"path": "", "layout": true},
+            {"method": "PUT", "path": "/manifests/new$", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "status": 201},
+            {"method": "PUT|PATCH|POST", "path": "", "status": '"$refusal"'}]'
+        logged_in user:secret
+        run -0 "$VARIANTCTL" index copy "$RULES/demo/app:app" "$RULES/demo/app:new"
+        grep -q "^PUT /v2/demo/app/manifests/new - $refusal" "$RULES_LOG"
+        grep -q "^PUT /v2/demo/app/manifests/new Basic .* 201" "$RULES_LOG"
+        start_rules "upload-$refusal" "$STATE/layout" <<<'[
+            {"path": "/v2/$", "auth": "^$", "status": 401, "headers": {"WWW-Authenticate": "Basic realm=\"here\""}},
+            {"path": "/demo/other/blobs/", "status": 404},
+            {"path": "/demo/other/manifests/", "auth": "^$", "status": '"$refusal"'},
+            {"path": "/demo/other/manifests/app$", "times": 4, "status": 404},
+            {"path": "/demo/other/manifests/sha256", "status": 404},
+            {"path": "", "layout": true},
+            {"method": "POST", "path": "/uploads/", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "status": 202,
+                "headers": {"Location": "/v2/demo/other/blobs/uploads/1"}},
+            {"method": "PUT|PATCH", "path": "/uploads/1|/manifests/", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "status": 201},
+            {"method": "PUT|PATCH|POST", "path": "", "status": '"$refusal"'}]'
+        logged_in user:secret
+        run -0 "$VARIANTCTL" index copy "oci:$STATE/layout:app" "$RULES/demo/other:app"
+        grep -q "^POST /v2/demo/other/blobs/uploads/.* Basic .* 202" "$RULES_LOG"
+        grep -q "^PUT /v2/demo/other/manifests/app Basic .* 201" "$RULES_LOG"
+    done
+}
+
 @test "/v2/ is asked once, and by nobody who has no login" {
     start_rules open "$STATE/layout" <<<'[{"path": "/v2/$", "body": {}}, {"path": "/tags/list|-", "status": 404}, {"path": "", "layout": true}]'
     echo '{}' >"$DOCKER_CONFIG/config.json"
@@ -153,8 +191,29 @@ everyone_gets()
     local name
     local -A wrong=([type]='"Content-Type": "text/html; charset=utf-8"' [no-type]='"Content-Type": null' [no-digest]='"Docker-Content-Digest": null')
     for name in "${!wrong[@]}"; do
-        start_rules "get-$name" "$STATE/layout" <<<'[{"path": "", "layout": true, "headers": {'"${wrong[$name]}"'}}]'
+        start_rules "both-$name" "$STATE/layout" <<<'[{"path": "", "layout": true, "headers": {'"${wrong[$name]}"'}}]'
         everyone_gets
+        start_rules "get-$name" "$STATE/layout" <<<'[{"method": "GET", "path": "", "layout": true, "headers": {'"${wrong[$name]}"'}}, {"path": "", "layout": true}]'
+        everyone_gets
+    done
+}
+
+@test "other bytes than GET itself says are refused by everybody, whatever HEAD says" {
+    local method zeros='"Docker-Content-Digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000"'
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    for method in GET 'GET|HEAD'; do
+        start_rules "other-${method%|*}-${#method}" "$STATE/layout" <<<'[{"method": "'"$method"'", "path": "/manifests/app$", "layout": true, "headers": {'"$zeros"'}}, {"path": "", "layout": true}]'
+        for _ in first second; do
+            run -4 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" "$RULES/demo/app:app"
+            [[ $stderr == *"$RULES/demo/app:app: "*"sha256:0000000000000000000000000000000000000000000000000000000000000000"* ]]
+        done
+        run -4 "$VARIANTCTL" index show "$RULES/demo/app:app"
+        start_variantd "other-${#method}" --registry "$RULES=http://$RULES" --profile "$PROFILES/h100.json"
+        ask HEAD "/v2/demo/app/manifests/app?ns=$RULES"
+        [ "$code" = 502 ]
+        ask HEAD "/proxy/v2/demo/app/manifests/app?ns=$RULES"
+        [ "$code" = 502 ]
+        stop_daemon "other-${#method}"
     done
 }
 
