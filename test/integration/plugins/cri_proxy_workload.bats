@@ -149,6 +149,44 @@ teardown_file()
     grep -F "pod default/refused: there is no annotation dev.ocivariant/devces, it is ignored; did you mean 'devices'?" "$log"
 }
 
+# hung_asked N: so many pulls of the registry that hangs are being decided, or have been
+hung_asked()
+{
+    curl --silent "http://$BAD/log" >>"$BATS_TEST_TMPDIR/asked" # tells each request once
+    [ "$(grep -c ' /v2/mute/' "$BATS_TEST_TMPDIR/asked")" -ge "$1" ]
+}
+
+# Each of them would be given up after 10 seconds, and their registry not asked again: both is said in the
+# log. What happens before that has not waited for them.
+@test "100 pulls that hang: others' pinned ones and pods' go on; who cancels gives a place back" {
+    local pulls=() i app pinned none log=$STATE/log/proxy
+    none=$(printf 'a%.0s' {1..64})
+    start_badregistry
+    push_layout "$STATE/layout:app" "$REGISTRY/other/app:1"
+    for i in {1..100}; do
+        "$OCV_BUILD/test/tools/cri" "$STATE/proxy.sock" pull "$BAD/mute/app$i@sha256:$none" >/dev/null 2>&1 3>&- &
+        pulls[i]=$! # the client itself, not a shell
+    done
+    await proxy hung_asked 4
+    pinned=$(proxied pull "$REGISTRY/other/app@$(index_digest)")
+    [ "$(says "$pinned")" = "this is cuda12.8" ]
+    [ "$(says "$(pull a "$IMAGE" label=cpu.v3)")" = "this is cpu.v3" ]
+    hung_asked 4 # and no more of them than that
+    [ "$(grep -c ' /v2/mute/' "$BATS_TEST_TMPDIR/asked")" = 4 ]
+    run ! grep -F "$BAD" "$log"
+    for i in {1..100}; do
+        kill -0 "${pulls[i]}"
+    done
+    # those that were being decided are cancelled: the next ones are asked about
+    while read -r app; do
+        kill -KILL "${pulls[app]}"
+    done < <(sed -n 's,.* /v2/mute/app\([0-9]*\)/.*,\1,p' "$BATS_TEST_TMPDIR/asked")
+    await proxy hung_asked 8
+    run ! grep -F "was silent" "$log"
+    kill -KILL "${pulls[@]}" 2>/dev/null || true
+    stop_daemon bad
+}
+
 @test "annotations of 256 KiB, twice in a message: read, or refused; nobody else's build" {
     local large=$BATS_TEST_TMPDIR/large size
     for size in 262144 1900000; do
