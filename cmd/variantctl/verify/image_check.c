@@ -27,7 +27,7 @@ int image_checker_begin(struct image_checker *j, struct cli *cli, struct ocv_err
 static bool can_be_pulled(const char *name)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    return name && strpbrk(name, "/:") && !strchr(name, '@') && !ocv_digest_wellformed(name) &&
+    return name && strpbrk(name, "/:") && !strchr(name, '@') && !ocv_digest_known(name) &&
            ocv_reference_parse(name, &reference, NULL) == OCV_OK;
 }
 
@@ -37,24 +37,6 @@ static bool is_plain_word(const char *text)
 {
     return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                              "._-/:@+=,%")] == '\0';
-}
-
-static bool is_same_name(const char *a, const char *b)
-{
-    ocv_auto(ocv_reference) x = NULL;
-    ocv_auto(ocv_reference) y = NULL;
-    return ocv_reference_parse(a, &x, NULL) == OCV_OK &&
-           ocv_reference_parse(b, &y, NULL) == OCV_OK && strcmp(x->name, y->name) == 0 && x->tag &&
-           y->tag && strcmp(x->tag, y->tag) == 0;
-}
-
-/* An image of a set may have its own name besides the set's. */
-static const char *name_of(const struct local_image *image, const struct known_image *k)
-{
-    for (size_t i = 0; k->said.reference && i < image->n_names; i++)
-        if (is_same_name(image->names[i], k->said.reference))
-            return image->names[i];
-    return image->name;
 }
 
 /* The name under which this machine's build can be pulled: the reference resolved here, since the
@@ -67,14 +49,18 @@ static const char *source_of(const struct known_image *k, const char *name)
         ocv_reference_parse(reference, &asked, NULL) == OCV_OK &&
         strcmp(asked->name, k->repository) == 0)
         return reference;
-    return can_be_pulled(name) ? name : NULL;
+    ocv_auto(ocv_reference) own = NULL;
+    if (!can_be_pulled(name) || ocv_reference_parse(name, &own, NULL) < 0)
+        return NULL;
+    return !k->repository || strcmp(own->name, k->repository) == 0 ? name : NULL;
 }
 
 /* The command that fixes an image that does not fit, or is not the best; NULL: none, or no memory.
  * Images in a layout may have only tags; the reference recorded for the choice has the name. */
 static char *remedy_of(const struct local_image *image, const struct known_image *k,
-                       const char *verdict, const char *name)
+                       const char *verdict)
 {
+    const char *name = image->name;
     char *line = NULL;
     const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
     bool layout = strncmp(image->where, "oci:", 4) == 0;
@@ -137,7 +123,7 @@ static const char *compare_to_best(struct image_checker *j, const struct local_i
     bool fits = strcmp(verdict, "fits") == 0;
     bool on = ocv_config_choose(config) == OCV_CHOOSE_ON &&
               ocv_config_workload(config) == OCV_WORKLOAD_OFF;
-    if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
+    if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_known(image->name))
         return verdict; /* the name now belongs to another image */
     if (fits && on && known_lesser(j->records, k, j->cli->profile, choose, reason))
         verdict = "lesser";
@@ -196,7 +182,6 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
         explain_none(known, &out->text);
     else if (by_config)
         known->by = "config";
-    out->name = name_of(image, known);
     bool hopeless = !by_config && strcmp(out->verdict, "misfit") == 0 &&
                     known_hopeless(j->records, known, j->cli->profile, &choose);
     ocv_workload_input_free(&input);
@@ -205,7 +190,7 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
                           known->said.reference ? known->said.reference : known->repository) < 0)
         hopeless = false;
     out->reason = out->err.message[0] ? out->err.message : out->text.data;
-    out->remedy = hopeless || by_config ? NULL : remedy_of(image, known, out->verdict, out->name);
+    out->remedy = hopeless || by_config ? NULL : remedy_of(image, known, out->verdict);
 }
 
 void image_result_free(struct image_result *checked)

@@ -18,7 +18,6 @@ int image_checker_begin(struct image_checker *checker, struct cli *cli,
 
 struct image_result {
     struct known_image known;
-    const char *name;    /**< its name under which it was chosen, or the first; or NULL */
     const char *verdict; /**< "fits", "lesser", "misfit", "warning" (by its labels or configuration
                             alone), "none", "unknown"; static */
     const char *reason;  /**< or NULL */

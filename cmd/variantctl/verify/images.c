@@ -32,9 +32,10 @@ static const struct cli_command command = {
              "\n"
              "List the images of docker, podman, containerd and vpull's own layout that have\n"
              "variants: name, label, whether it fits this machine now (fits; lesser: another\n"
-             "one of its index fits better; misfit; warning: a misfit only by its own labels;\n"
-             "unknown), why, and what to do. An engine that does not answer is named once on\n"
-             "standard error. Exit 0 whatever is found: see 'verify' for a check.\n",
+             "one of its index fits better; misfit; warning: a misfit by its labels; unknown),\n"
+             "why, and what to do. An image with several names has a line for each.\n"
+             "An engine that does not answer is named once on standard error. Exit 0 whatever\n"
+             "is found: see 'verify' for a check.\n",
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
@@ -67,7 +68,7 @@ static int add_image(void *data, const struct local_image *image)
     if (strcmp(checked.verdict, "none") != 0 &&
         json_array_append_new(
             l->images, json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?}", "where", image->where,
-                                 "image", checked.name, "digest", checked.known.digest, "label",
+                                 "image", image->name, "digest", checked.known.digest, "label",
                                  checked.known.said.label, "verdict", checked.verdict, "why",
                                  why_of(&checked), "do", checked.remedy)) < 0)
         status = OCV_ERR_NOMEM;

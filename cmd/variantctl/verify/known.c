@@ -78,8 +78,8 @@ static bool look_up(const char *records, const char *repository, const char *dig
 static char *repository_of(const char *name)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    bool named = name && !ocv_digest_wellformed(name) &&
-                 ocv_reference_parse(name, &reference, NULL) == OCV_OK;
+    bool named =
+        name && !ocv_digest_known(name) && ocv_reference_parse(name, &reference, NULL) == OCV_OK;
     return named ? strdup(reference->name) : NULL;
 }
 
@@ -89,11 +89,13 @@ void known_find(const char *records, const struct local_image *image, struct kno
     bool full = image->name && strpbrk(image->name, "/:");
     char *named = full ? repository_of(image->name) : NULL;
     *k = (struct known_image){0};
-    for (size_t i = 0; i < 2 * image->n_digests; i++) {
-        bool record = i < image->n_digests;
-        size_t at = record ? i : i - image->n_digests;
+    /* records before kept indexes; of each, the name's own repository before others */
+    for (size_t i = 0; i < 4 * image->n_digests; i++) {
+        bool record = i < 2 * image->n_digests, others = i / image->n_digests % 2 == 1;
+        size_t at = i % image->n_digests;
         char *of = image->repositories ? repository_of(image->repositories[at]) : NULL;
-        if (look_up(records, of ? of : named, image->digests[at], record, k)) {
+        bool other = of && named && strcmp(of, named) != 0;
+        if (other == others && look_up(records, of ? of : named, image->digests[at], record, k)) {
             k->by = record ? "record" : "index";
             k->repository = of ? of : named;
             if (of)

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define IDS_AT_ONCE 200u
-#define NAMES_MAX 32u
 #define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
 /* ---- docker and podman: ids, then everything about them -------------------------------------- */
@@ -74,46 +73,43 @@ static void free_known_by(struct known_by *k)
         free(k->owned[i]);
 }
 
-static int visit_inspected(const char *engine, const json_t *image, local_image_visit visit,
-                           void *data)
-{
-    const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
-    const json_t *tags = json_object_get(image, "RepoTags");
-    const char *name = json_string_value(json_array_get(tags, 0)), *names[NAMES_MAX];
-    size_t n_names = 0;
-    struct known_by by;
-    while (n_names < NAMES_MAX && json_is_string(json_array_get(tags, n_names))) {
-        names[n_names] = json_string_value(json_array_get(tags, n_names));
-        n_names++;
-    }
-    if (!json_is_object(labels))
-        labels = json_object_get(image, "Labels");
-    digests_of(image, &by);
-    json_t *environment = json_object_get(json_object_get(image, "Config"), "Env");
-    ocv_auto_json *config = json_pack("{s:{s:O?}}", "config", "Env", environment);
-    const struct local_image found = {.where = engine,
-                                      .name = name ? name : text_of(image, "Id"),
-                                      .names = names,
-                                      .n_names = n_names,
-                                      .digests = by.digests,
-                                      .repositories = by.repositories,
-                                      .n_digests = by.n,
-                                      .label = text_of(labels, OCV_ANNOTATION_LABEL),
-                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
-                                      .config = config};
-    int status = visit(data, &found);
-    free_known_by(&by);
-    return status;
-}
-
 /* A query to one engine. */
 struct engine_walk {
     const char *engine;
     local_image_visit visit;
     void *data;
+    bool once;     /* not for each name of an image */
     size_t unread; /* images on which it did not report */
     struct ocv_error why;
 };
+
+static int visit_inspected(const struct engine_walk *w, const json_t *image)
+{
+    const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
+    const json_t *tags = json_object_get(image, "RepoTags");
+    size_t n = w->once || json_array_size(tags) == 0 ? 1 : json_array_size(tags);
+    struct known_by by;
+    if (!json_is_object(labels))
+        labels = json_object_get(image, "Labels");
+    digests_of(image, &by);
+    json_t *environment = json_object_get(json_object_get(image, "Config"), "Env");
+    ocv_auto_json *config = json_pack("{s:{s:O?}}", "config", "Env", environment);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        const char *name = json_string_value(json_array_get(tags, i));
+        const struct local_image found = {.where = w->engine,
+                                          .name = name ? name : text_of(image, "Id"),
+                                          .digests = by.digests,
+                                          .repositories = by.repositories,
+                                          .n_digests = by.n,
+                                          .label = text_of(labels, OCV_ANNOTATION_LABEL),
+                                          .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                          .config = config};
+        status = w->visit(w->data, &found);
+    }
+    free_known_by(&by);
+    return status;
+}
 
 /* Collect the engine's JSON about some images, even if the command fails in the end. */
 static int ask_about(const struct engine_walk *w, const char *const *ids, size_t n, json_t **list,
@@ -139,7 +135,7 @@ static int visit_list(const struct engine_walk *w, const json_t *list)
     json_array_foreach(list, i, image)
     {
         if (status == OCV_OK)
-            status = visit_inspected(w->engine, image, w->visit, w->data);
+            status = visit_inspected(w, image);
     }
     return status;
 }
@@ -284,7 +280,7 @@ int local_images_named(const char *where, const char *name, local_image_visit vi
                        struct ocv_error *err)
 {
     if (strncmp(where, "containerd:", 11) != 0) {
-        struct engine_walk w = {.engine = where, .visit = visit, .data = data};
+        struct engine_walk w = {.engine = where, .visit = visit, .data = data, .once = true};
         return inspect_one(&w, name, err);
     }
     char ns[300];

@@ -44,7 +44,7 @@ static const struct cli_command command = {
              "command that pulls the right one. Exit 5 if one does not fit any more.\n",
     .details = "Images are checked by the node's records of what was resolved, else by config\n"
                "labels (which containerd's client does not show). Images inherit labels, so a\n"
-               "misfit that rests only on labels is a warning. An image without variants is\n"
+               "misfit that rests only on labels is a warning. An image without variants gets\n"
                "checked by the NVIDIA_REQUIRE_* of its own configuration, as `config_policy`\n"
                "says. An image that fits is lesser if another one of its index fits better.\n"
                "variantd is asked about what is not known here, unless --profile names another\n"
@@ -71,7 +71,7 @@ static int add_result(struct verify *v, const struct local_image *image,
 {
     const struct known_image *k = &checked->known;
     json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where",
-                              image->where, "image", checked->name, "digest", k->digest, "label",
+                              image->where, "image", image->name, "digest", k->digest, "label",
                               k->said.label, "verdict", checked->verdict, "by", k->by, "reason",
                               checked->reason, "remedy", checked->remedy);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;

@@ -7,12 +7,10 @@
 
 #include <jansson.h>
 
-/** One image. Borrowed during the call. */
+/** One image under one of its names. Borrowed during the call. */
 struct local_image {
-    const char *where;        /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
-    const char *name;         /**< as the engine shows it, or NULL */
-    const char *const *names; /**< all its names, including that one; may be NULL */
-    size_t n_names;
+    const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
+    const char *name;  /**< as the engine shows it; its id where it has no name; or NULL */
     /** All digests by which the engine knows it, its manifest's first; none if unknown. Each has
      *  the repository from which it came, or NULL if only the image's name shows that. */
     const char *const *digests;
@@ -28,16 +26,16 @@ struct local_image {
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 
-/** Visit the images of one place: "docker", "podman", "containerd" (all its namespaces), "oci:DIR",
- *  where of an index without variants the image for the profile's platform is meant.
- *  OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer. OCV_ERR_ENGINE:
- *  some images could not be read, the others have been visited. Messages quote the client. A
- *  non-zero return of `visit` stops the iteration and is returned. */
+/** Visit the images of one place, once for each of their names: "docker", "podman", "containerd"
+ *  (all its namespaces), "oci:DIR", where of an index without variants the image for the profile's
+ * platform is meant. OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer.
+ * OCV_ERR_ENGINE: some images could not be read, the others have been visited. Messages quote the
+ * client. A non-zero return of `visit` stops the iteration and is returned. */
 int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
                  void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Visit the named images of one engine ("docker", "podman": ids, one per line; "containerd:NS", a
- *  namespace of ctr: one name). */
+/** Visit one image of an engine once, under one of its names. `name` is its id in docker and
+ *  podman, and a name in "containerd:NS", a namespace of ctr. */
 int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Visit the images of running containers at the same places, each with the container's devices;

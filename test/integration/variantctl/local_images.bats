@@ -104,6 +104,11 @@ images()
     [ "$(jq -r '.images[] | "\(.label) \(.verdict)"' <<<"$output")" = "cuda12.8 fits" ]
     run -0 --separate-stderr images mi300x --from docker
     [[ $output == *"docker "*" $REGISTRY/app:1  cuda12.8  misfit "* ]]
+    # a name given here is shown too; what fits comes from where the image came from
+    docker tag "$REGISTRY/app:1" mine:1
+    run -0 --separate-stderr images mi300x --from docker --format json
+    [ "$(jq -r '.images[] | "\(.image) \(.verdict) \(.do)"' <<<"$output" | sort)" = \
+        "$(printf '%s\n' "$REGISTRY/app:1 misfit vpull --to docker $REGISTRY/app:1" "mine:1 misfit vpull --to docker $REGISTRY/app:1" | sort)" ]
     stop_daemon variantd
     stop_daemon dockerd
     unset DOCKER_HOST
@@ -168,7 +173,13 @@ fake_podman()
     [[ $output == *"misfit   podman: $REGISTRY/app:1-cuda12.8 (cuda12.8)"*"; vpull --to podman $REGISTRY/app:1"$'\n'* ]]
     podman tag "$REGISTRY/app:1-cuda12.8" "$REGISTRY/app:1"
     run -0 --separate-stderr images mi300x --from podman
+    # each name has its line, and is counted
     [[ $output == *"podman  $REGISTRY/app:1  "*misfit*$'\n'*"vpull --to podman $REGISTRY/app:1"$'\n'* ]]
+    [[ $output == *"podman  $REGISTRY/app:1-cuda12.8  "*misfit*$'\n'*"vpull --to podman $REGISTRY/app:1"$'\n'* ]]
+    [ "${lines[-1]}" = "2 of 2 images here have variants" ]
+    run -5 --separate-stderr "$VARIANTCTL" verify --config "$STATE/config.yaml" --profile "$PROFILES/mi300x.json" --from podman
+    [ "$(grep -c "^misfit   podman: $REGISTRY/app:1.*; vpull --to podman $REGISTRY/app:1\$" <<<"$output")" = 2 ]
+    [ "${lines[-1]}" = "2 images: 2 do not fit" ]
     # what it says brings what fits
     "$VPULL" --config "$STATE/config.yaml" --quiet --profile "$PROFILES/mi300x.json" --to podman "$REGISTRY/app:1" 3>&-
     podman rmi --force "$(podman image inspect --format '{{.Id}}' "$REGISTRY/app:1-cuda12.8")" >/dev/null 3>&-
