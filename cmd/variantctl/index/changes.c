@@ -40,12 +40,24 @@ static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
            same_features(&a->platform, &b->platform) && !strcmp(plain_variant(a), plain_variant(b));
 }
 
-static const struct ocv_entry *find_entry(const struct ocv_index *index,
-                                          const struct ocv_entry *wanted)
+/* An image that stands for itself: its manifest names no platform. */
+static bool is_lone(const struct ocv_index *index)
 {
-    for (size_t i = 0; i < ocv_index_count(index); i++)
-        if (same_entry(ocv_index_entry(index, i), wanted))
-            return ocv_index_entry(index, i);
+    return ocv_index_count(index) == 1 &&
+           !strcmp(ocv_index_entry(index, 0)->digest, ocv_index_digest(index));
+}
+
+/* `lone`: one of the two is such an image, so an entry without annotations of the same digest is
+ * the same. */
+static const struct ocv_entry *find_entry(const struct ocv_index *index,
+                                          const struct ocv_entry *wanted, bool lone)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        if (same_entry(e, wanted) ||
+            (lone && !e->label && !wanted->label && !strcmp(e->digest, wanted->digest)))
+            return e;
+    }
     return NULL;
 }
 
@@ -95,14 +107,14 @@ static json_t *missing_from(const json_t *list, const json_t *other)
 
 /* NULL if nothing changed. */
 static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
-                         const struct ocv_index *new, const struct ocv_entry *b)
+                         const struct ocv_index *new, const struct ocv_entry *b, bool lone)
 {
     json_t *before = property_list(old, a), *after = property_list(new, b);
     json_t *gone = missing_from(before, after), *added = missing_from(after, before);
     char platform[128], was[128];
     ocv_platform_format(&a->platform, was, sizeof(was));
     ocv_platform_format(&b->platform, platform, sizeof(platform));
-    bool digest = strcmp(a->digest, b->digest) != 0, place = strcmp(was, platform) != 0;
+    bool digest = strcmp(a->digest, b->digest) != 0, place = !lone && strcmp(was, platform) != 0;
     json_t *out = NULL;
     if (digest || place || json_array_size(gone) || json_array_size(added)) {
         out = entry_json(new, b, "changed");
@@ -122,14 +134,15 @@ static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
 
 static void compare_entries(const struct ocv_index *old, const struct ocv_index *new, json_t *out)
 {
+    bool lone = is_lone(old) || is_lone(new);
     for (size_t i = 0; i < ocv_index_count(old); i++) {
-        const struct ocv_entry *a = ocv_index_entry(old, i), *b = find_entry(new, a);
-        json_t *change = b ? change_of(old, a, new, b) : entry_json(old, a, "removed");
+        const struct ocv_entry *a = ocv_index_entry(old, i), *b = find_entry(new, a, lone);
+        json_t *change = b ? change_of(old, a, new, b, lone) : entry_json(old, a, "removed");
         if (change)
             json_array_append_new(out, change);
     }
     for (size_t i = 0; i < ocv_index_count(new); i++)
-        if (!find_entry(old, ocv_index_entry(new, i)))
+        if (!find_entry(old, ocv_index_entry(new, i), lone))
             json_array_append_new(out, entry_json(new, ocv_index_entry(new, i), "added"));
 }
 
@@ -169,7 +182,7 @@ static bool is_reordered(const struct ocv_index *old, const struct ocv_index *ne
 {
     size_t last = 0;
     for (size_t i = 0; i < ocv_index_count(old); i++) {
-        const struct ocv_entry *b = find_entry(new, ocv_index_entry(old, i));
+        const struct ocv_entry *b = find_entry(new, ocv_index_entry(old, i), false);
         if (b && b->position < last)
             return true;
         last = b ? b->position : last;

@@ -110,6 +110,14 @@ tag_digest()
 }
 
 @test "a plan names the image that each label was given, one image under two labels, too" {
+@test "diff: an image and the index that has it as its default hold the same" {
+    run -5 "$VARIANTCTL" index diff --exit-code "oci:$L:cpu" "oci:$L:app"
+    [[ $output != *"$(digest_of null)"* && $output != *unknown* ]]
+    [[ $output == *"+ cuda12.8  linux/amd64/x-cuda12-8  $(digest_of cuda12.8)"* ]]
+    run -5 "$VARIANTCTL" index diff --exit-code "oci:$L:app" "oci:$L:cpu"
+    [[ $output != *"$(digest_of null)"* && $output == *"- cuda12.8  linux/amd64/x-cuda12-8  "* ]]
+}
+
     "$VARIANTCTL" index copy --quiet "oci:$L:cuda" "oci:$L:cuda-again"
     run -0 "$VARIANTCTL" index create --dry-run "oci:$L:twice" "null=oci:$L:cpu" \
         "a=oci:$L:cuda,nvidia :: sm_arch :: 80_real" "b=oci:$L:cuda-again,nvidia :: sm_arch :: 90_real"
