@@ -51,7 +51,9 @@ static int format_text(const struct ocv_lint_report *report, size_t n_failures,
            warnings = report->counts[OCV_LINT_WARNING];
     size_t notes = report->counts[OCV_LINT_NOTE];
     char unread[48] = "";
-    if (n_failures) /* silence would pass for a clean bill */
+    if (errors == 1 && n_failures) /* silence would pass for a clean bill */
+        snprintf(unread, sizeof(unread), " (unreadable)");
+    else if (n_failures)
         snprintf(unread, sizeof(unread), " (%zu unreadable)", n_failures);
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, "%zu error%s%s, %zu warning%s, %zu note%s", errors,
