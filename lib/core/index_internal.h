@@ -10,6 +10,11 @@
 #include "ocivariant/index.h"
 #include "ocivariant/property.h"
 
+/** Why an entry cannot be told from others that are not here. */
+struct ocv_index_doubt {
+    const char *message, *hint; /**< message NULL: it can */
+};
+
 struct ocv_index {
     struct ocv_arena arena;
     json_t *root; /* keeps the strings that entries borrow */
@@ -27,7 +32,22 @@ struct ocv_index {
     const char **warnings;
     size_t n_warnings;
     const char *rule, *group; /* made of a group's tags by this family's rules, or NULL */
+    const struct ocv_index_doubt *doubts; /* one for each entry of such an index, or NULL */
 };
+
+/** OCV_ERR_DATA if the entry (or NULL) is one of several among which nothing decides. Inline: the
+ *  library of tag rules, which is not part of the core's, asks it, too. */
+static inline int ocv_index_check_doubt(const struct ocv_index *index,
+                                        const struct ocv_entry *entry, struct ocv_error *err)
+{
+    const struct ocv_index_doubt *doubt =
+        index->doubts && entry ? &index->doubts[entry->position] : NULL;
+    if (!doubt || !doubt->message)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_DATA, "%s", doubt->message);
+    ocv_error_hint(err, "%s", doubt->hint);
+    return OCV_ERR_DATA;
+}
 
 /** Read entry `i` from its JSON. `*set` stays NULL for a non-variant or a malformed list. */
 int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object,

@@ -78,7 +78,9 @@ static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_referen
                                   tags.n, out, err);
     if (status == OCV_OK) {
         ocv_tag_plan_trim(*out);
-        size_t members = ocv_tag_plan_sets(*out) ? ocv_tag_plan_members(*out, 0) : 0;
+        size_t members = ocv_tag_plan_sets(*out)
+                             ? ocv_tag_plan_members(*out, 0) + ocv_tag_plan_doubts(*out, 0, NULL)
+                             : 0;
         status = source->pay ? source->pay(source->data, members * PARSED, err) : OCV_OK;
     }
     if (source->parse)
@@ -89,34 +91,58 @@ static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_referen
     return status;
 }
 
-static int check_doubts(const struct ocv_tag_plan *plan, const struct ocv_reference *reference,
-                        struct ocv_error *err)
+/* The candidate stands for tags between which the rules do not decide: it stops the choice where it
+ * would win. */
+static int note_doubt(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                      size_t doubt, const char *const *names, size_t n, struct ocv_index_doubt *out,
+                      struct ocv_error *err)
 {
     const char *const *doubts;
-    struct ocv_buffer text;
-    size_t n = ocv_tag_plan_doubts(plan, 0, &doubts);
-    if (n == 0)
-        return OCV_OK;
-    ocv_buffer_init(&text, NAMES_SHOWN * OCV_TAG_TEXT_MAX);
+    struct ocv_buffer list;
+    ocv_buffer_init(&list, NAMES_SHOWN * OCV_ERROR_HINT_MAX);
     int status = OCV_OK;
+    ocv_tag_plan_doubts(choice->plan, 0, &doubts);
     for (size_t i = 0; i < n && i < NAMES_SHOWN && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&text, err, "%s%s", i ? "; " : "", doubts[i]);
-    if (status == OCV_OK)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s:%s: the tag rules cannot decide: %s",
-                               reference->familiar, reference->tag, text.data);
-    ocv_error_hint(err, "name a full tag, or switch the rules off (--tag-rules off)");
-    ocv_buffer_free(&text);
+        status =
+            ocv_buffer_printf(&list, err, "%s%s:%s", i ? ", " : "", reference->familiar, names[i]);
+    if (status == OCV_OK) {
+        out->message = ocv_arena_printf(&choice->arena, "%s:%s: the tag rules cannot decide: %s",
+                                        reference->familiar, reference->tag, doubts[doubt]);
+        out->hint = ocv_arena_printf(&choice->arena, "name one of them: %s", list.data);
+        if (!out->message || !out->hint)
+            status = ocv_error_nomem(err);
+    }
+    ocv_buffer_free(&list);
     return status;
 }
 
 /* ---- their digests -----------------------------------------------------------------------------
  */
 
-/* A tag that was deleted since it was listed is not a candidate. */
-static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
-                       struct ocv_error *err)
+/* The plan's members, then the first tag of each doubt. */
+static int nth_candidate(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                         size_t i, struct ocv_tag_fixed *out, struct ocv_error *err)
 {
-    size_t members = ocv_tag_plan_members(choice->plan, 0), bodies = 0; /* they share a limit */
+    size_t members = ocv_tag_plan_members(choice->plan, 0), n;
+    const char *const *names;
+    out->candidate = (struct ocv_tag_candidate){0};
+    out->doubt = (struct ocv_index_doubt){0};
+    if (i < members) {
+        out->candidate.tag = ocv_tag_plan_member(choice->plan, 0, i, &out->candidate.label);
+        return OCV_OK;
+    }
+    out->candidate.tag =
+        ocv_tag_plan_doubt(choice->plan, 0, i - members, &out->candidate.label, &names, &n);
+    return note_doubt(choice, reference, i - members, names, n, &out->doubt, err);
+}
+
+/* A tag that was deleted since it was listed is not a candidate. */
+static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                       const struct ocv_tag_source *source, struct ocv_error *err)
+{
+    size_t members =
+        ocv_tag_plan_members(choice->plan, 0) + ocv_tag_plan_doubts(choice->plan, 0, NULL);
+    size_t bodies = 0; /* they share a limit */
     if (members > OCV_TAG_CANDIDATES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u tags stand for it",
                              ocv_tag_plan_name(choice->plan, 0), OCV_TAG_CANDIDATES_MAX);
@@ -127,10 +153,11 @@ static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_sourc
         struct ocv_tag_fixed *f = &choice->fixed[choice->n];
         struct ocv_error failure = {0};
         ocv_buffer_init(&f->body, OCV_MANIFEST_MAX);
-        f->candidate = (struct ocv_tag_candidate){0};
-        f->candidate.tag = ocv_tag_plan_member(choice->plan, 0, i, &f->candidate.label);
-        int status = source->head(source->data, ocv_tag_text(f->candidate.tag),
-                                  &f->candidate.descriptor, &failure);
+        int status = nth_candidate(choice, reference, i, f, err);
+        if (status < 0)
+            return status;
+        status = source->head(source->data, ocv_tag_text(f->candidate.tag),
+                              &f->candidate.descriptor, &failure);
         if (status == OCV_ERR_NOT_FOUND)
             continue;
         choice->n++;
@@ -149,14 +176,55 @@ static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_tag_sourc
     return OCV_OK;
 }
 
+/* The candidate of an entry. */
+static struct ocv_tag_fixed *fixed_in(const struct ocv_tag_choice *choice,
+                                      const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
+    const char *tag = json_string_value(
+        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
+    for (size_t i = 0; tag && i < choice->n; i++)
+        if (strcmp(ocv_tag_text(choice->fixed[i].candidate.tag), tag) == 0)
+            return &choice->fixed[i];
+    return NULL;
+}
+
+static const char *copy_to(struct ocv_index *index, const char *text)
+{
+    return ocv_arena_copy(&index->arena, text, strlen(text));
+}
+
+/* Which entries stand for several tags. */
+static int mark_doubts(const struct ocv_tag_choice *choice, struct ocv_index *index,
+                       struct ocv_error *err)
+{
+    size_t n = ocv_index_count(index);
+    if (ocv_tag_plan_doubts(choice->plan, 0, NULL) == 0)
+        return OCV_OK;
+    struct ocv_index_doubt *doubts = ocv_arena_alloc(&index->arena, n + 1, sizeof(*doubts));
+    if (!doubts)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_tag_fixed *f = fixed_in(choice, index, ocv_index_entry(index, i));
+        doubts[i] = (struct ocv_index_doubt){0};
+        if (!f || !f->doubt.message)
+            continue;
+        doubts[i].message = copy_to(index, f->doubt.message);
+        doubts[i].hint = copy_to(index, f->doubt.hint);
+        if (!doubts[i].message || !doubts[i].hint)
+            return ocv_error_nomem(err);
+    }
+    index->doubts = doubts;
+    return OCV_OK;
+}
+
 /* The index outlives the choice where it is taken. */
 static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *index,
                      struct ocv_error *err)
 {
-    const char *rule = ocv_tag_choice_family(choice), *group = ocv_tag_choice_group(choice);
-    index->rule = ocv_arena_copy(&index->arena, rule, strlen(rule));
-    index->group = ocv_arena_copy(&index->arena, group, strlen(group));
-    return index->rule && index->group ? OCV_OK : ocv_error_nomem(err);
+    index->rule = copy_to(index, ocv_tag_choice_family(choice));
+    index->group = copy_to(index, ocv_tag_choice_group(choice));
+    return index->rule && index->group ? mark_doubts(choice, index, err) : ocv_error_nomem(err);
 }
 
 /* The previous one is kept until there is another. */
@@ -219,9 +287,7 @@ static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_refere
     if (status < 0 || ocv_tag_plan_sets(choice->plan) == 0)
         return status;
     bool as_it_is = false;
-    status = check_doubts(choice->plan, reference, err);
-    if (status == OCV_OK)
-        status = fix_digests(choice, source, err);
+    status = fix_digests(choice, reference, source, err);
     if (status == OCV_OK)
         status = is_silent(choice, reference, source, &as_it_is, err);
     return status == OCV_OK && choice->n && !as_it_is
@@ -284,30 +350,30 @@ void ocv_tag_choice_free(struct ocv_tag_choice *choice)
         ocv_tag_fixed_clear(&choice->fixed[i]);
     free(choice->fixed);
     ocv_tag_plan_free(choice->plan);
+    ocv_arena_free(&choice->arena);
     free(choice);
 }
 
 static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
                                       const struct ocv_entry *entry)
 {
-    const json_t *one =
-        json_array_get(json_object_get(choice->index->root, "manifests"), entry->position);
-    const char *tag = json_string_value(
-        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
-    for (size_t i = 0; tag && i < choice->n; i++)
-        if (strcmp(ocv_tag_text(choice->fixed[i].candidate.tag), tag) == 0)
-            return &choice->fixed[i];
-    return NULL;
+    return fixed_in(choice, choice->index, entry);
 }
 
-/* Choose, as far as the configurations that were read tell. */
+/* Choose, as far as the configurations that were read tell: a doubt counts only in the end. */
 static int choose_once(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
                        const struct ocv_profile *profile, const struct ocv_resolve_options *options,
                        struct ocv_decision **out, struct ocv_error *err)
 {
     int status = choice->stale ? make_index(choice, unread, profile, err) : OCV_OK;
     choice->stale = false;
-    return status < 0 ? status : ocv_resolve(choice->index, profile, options, out, err);
+    if (status < 0)
+        return status;
+    const struct ocv_index_doubt *doubts = choice->index->doubts;
+    choice->index->doubts = NULL;
+    status = ocv_resolve(choice->index, profile, options, out, err);
+    choice->index->doubts = doubts;
+    return status;
 }
 
 /* The candidate whose configuration has to be read before its victory counts, or NULL. */
@@ -348,8 +414,10 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
         struct ocv_tag_fixed *f = to_read(choice, winner, unread);
         bool asks = f && f->candidate.tag->n_asks;
         if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
-            *out = ocv_steal(&decision);
-            return OCV_OK;
+            status = ocv_index_check_doubt(choice->index, winner, err);
+            if (status == OCV_OK)
+                *out = ocv_steal(&decision);
+            return status;
         }
         if (!f || (asks && asked == OCV_TAG_CONFIGS_MAX)) {
             unread = OCV_TAG_UNREAD_OUT; /* none of the rest would win, or may be asked */

@@ -4,6 +4,7 @@
 #define OCV_TAGS_CHOICE_H
 
 #include "lib/content/image_config.h"
+#include "lib/core/index_internal.h"
 #include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
 
@@ -13,9 +14,11 @@ struct ocv_tag_fixed {
     char platform[128];                /* of a manifest, once its configuration was read */
     struct ocv_tag_answered *answered; /* by image; owned with their tags */
     size_t n_answered;
+    struct ocv_index_doubt doubt; /* the candidate stands for several; owned by the choice */
 };
 
 struct ocv_tag_choice {
+    struct ocv_arena arena; /* of the doubts */
     struct ocv_tag_plan *plan;
     struct ocv_tag_fixed *fixed;
     size_t n;

@@ -15,7 +15,8 @@ struct ocv_tag_plan;
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Keep the members of sets alone: what is left out is no longer told. */
+/** Keep the members of sets and the first tag of each doubt alone: what is left out is no longer
+ *  told. */
 void ocv_tag_plan_trim(struct ocv_tag_plan *plan);
 void ocv_tag_plan_free(struct ocv_tag_plan *plan);
 /** Number of sets; each has a name, the tag that stands for it, and members. */
@@ -49,6 +50,10 @@ int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set, struct ocv_b
 bool ocv_tag_plan_is_ordered(const struct ocv_tag_plan *plan, size_t set);
 /** Texts that name tags between which the rules do not decide. */
 size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set, const char *const **out);
+/** The first tag of doubt `i`, its label, and all tags between which the rules do not decide there.
+ */
+const struct ocv_tag *ocv_tag_plan_doubt(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                         const char **label, const char *const **names, size_t *n);
 /** Tags that are in no set and in no doubt, each with the reason; how many there are. */
 size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan);
 const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,

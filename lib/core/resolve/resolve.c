@@ -251,6 +251,9 @@ int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *pr
         return status;
     if (d->n_candidates > 1)
         qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
+    status = ocv_index_check_doubt(index, ocv_decision_selected(d), err);
+    if (status < 0)
+        return status;
     *out = ocv_steal(&d);
     return OCV_OK;
 }

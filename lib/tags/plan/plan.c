@@ -132,10 +132,14 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
 
 static bool is_member(const struct ocv_tag_plan *plan, const struct ocv_tag *tag)
 {
-    for (size_t i = 0; i < plan->n_sets; i++)
+    for (size_t i = 0; i < plan->n_sets; i++) {
         for (size_t k = 0; k < plan->sets[i].n; k++)
             if (plan->sets[i].members[k].tag == tag)
                 return true;
+        for (size_t k = 0; k < plan->sets[i].n_doubts; k++)
+            if (plan->sets[i].doubtful[k].member.tag == tag)
+                return true;
+    }
     return false;
 }
 
@@ -234,6 +238,16 @@ size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set, const ch
     if (out)
         *out = (const char *const *)plan->sets[set].doubts;
     return plan->sets[set].n_doubts;
+}
+
+const struct ocv_tag *ocv_tag_plan_doubt(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                         const char **label, const char *const **names, size_t *n)
+{
+    const struct ocv_tag_doubt *doubt = &plan->sets[set].doubtful[i];
+    *label = doubt->member.label;
+    *names = (const char *const *)doubt->names;
+    *n = doubt->n;
+    return doubt->member.tag;
 }
 
 size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan)

@@ -12,12 +12,20 @@ struct ocv_tag_member {
     char label[OCV_TAG_LABEL_MAX + 1];
 };
 
+/* Tags between which the rules do not decide. */
+struct ocv_tag_doubt {
+    struct ocv_tag_member member; /* the first of them, in a choice in place of all */
+    char **names;
+    size_t n;
+};
+
 struct ocv_tag_set {
     char *name;
     const char *format; /* the group_tags entry that makes the name */
     struct ocv_tag_member *members;
     size_t n;
-    char **doubts; /* why some tags are not among them */
+    char **doubts;                  /* why some tags are not among them */
+    struct ocv_tag_doubt *doubtful; /* the same doubts, with their tags */
     size_t n_doubts;
 };
 

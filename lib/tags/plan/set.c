@@ -155,15 +155,25 @@ static int compare_preference(const struct ocv_tag *a, const struct ocv_tag *b)
     return 0;
 }
 
-static int add_doubt(struct ocv_tag_plan *plan, struct ocv_tag_set *set, const struct ocv_tag *a,
-                     const struct ocv_tag *b, struct ocv_error *err)
+/* `n` members that say the same, none of which is preferred. */
+static int add_doubt(struct ocv_tag_plan *plan, struct ocv_tag_set *set,
+                     const struct ocv_tag_member *members, size_t n, struct ocv_error *err)
 {
     char **text = ocv_array_grow(&set->doubts, set->n_doubts);
-    if (!text ||
-        !(*text = ocv_arena_printf(&plan->arena, "%s and %s say the same", a->tag, b->tag)))
+    struct ocv_tag_doubt *doubt = ocv_array_grow(&set->doubtful, set->n_doubts);
+    if (!text || !doubt)
         return ocv_error_nomem(err);
+    *text = ocv_arena_printf(&plan->arena, "%s and %s say the same", members[0].tag->tag,
+                             members[1].tag->tag);
+    *doubt = (struct ocv_tag_doubt){.member = members[0], .n = n};
+    doubt->names = ocv_arena_alloc(&plan->arena, n, sizeof(*doubt->names));
+    for (size_t i = 0; doubt->names && i < n; i++) {
+        const char *tag = members[i].tag->tag;
+        if (!(doubt->names[i] = ocv_arena_copy(&plan->arena, tag, strlen(tag))))
+            return ocv_error_nomem(err);
+    }
     set->n_doubts++;
-    return OCV_OK;
+    return *text && doubt->names ? OCV_OK : ocv_error_nomem(err);
 }
 
 static int by_identity(const void *a, const void *b)
@@ -208,16 +218,18 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
     qsort(set->members, set->n, sizeof(*set->members), by_identity);
     for (size_t i = 0, next; status == OCV_OK && i < set->n; i = next) {
         const struct ocv_tag_member *best = &set->members[i];
-        bool named = is_name(set, best), tie = false;
+        bool named = is_name(set, best);
+        size_t tied = 1;
         for (next = i + 1;
              next < set->n && strcmp(set->members[next].identity, best->identity) == 0; next++)
             if (!named && (named = is_name(set, &set->members[next])))
                 best = &set->members[next];
-        if (next > i + 1 && !named)
-            tie = compare_preference(best->tag, set->members[i + 1].tag) == 0;
-        if (tie) {
+        while (!named && i + tied < next &&
+               compare_preference(best->tag, set->members[i + tied].tag) == 0)
+            tied++;
+        if (tied > 1) {
             note_doubt(set, i, next);
-            status = add_doubt(plan, set, best->tag, set->members[i + 1].tag, err);
+            status = add_doubt(plan, set, best, tied, err);
         } else {
             note_better(set, i, next, best);
             set->members[kept++] = *best;
@@ -240,19 +252,25 @@ static bool same_build(const struct ocv_tag *a, const struct ocv_tag *b)
     return same;
 }
 
-static int label_members(struct ocv_tag_set *set, struct ocv_error *err)
+/* A doubt is labelled like a member, after all of them. */
+static struct ocv_tag_member *nth_member(const struct ocv_tag_set *set, size_t i)
+{
+    return i < set->n ? &set->members[i] : &set->doubtful[i - set->n].member;
+}
+
+static int label_members(const struct ocv_tag_set *set, struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; i < set->n && status == OCV_OK; i++) {
-        struct ocv_tag_member *m = &set->members[i];
+    for (size_t i = 0; i < set->n + set->n_doubts && status == OCV_OK; i++) {
+        struct ocv_tag_member *m = nth_member(set, i);
         if (ocv_properties_count(m->tag->properties) == 0 && !m->tag->open) {
             memcpy(m->label, "null", 5);
             continue;
         }
         status = make_label(m->tag, true, m->label, err);
         for (size_t k = 0; k < i && status == OCV_OK; k++)
-            if (strcmp(set->members[k].label, m->label) == 0 &&
-                !same_build(set->members[k].tag, m->tag))
+            if (strcmp(nth_member(set, k)->label, m->label) == 0 &&
+                !same_build(nth_member(set, k)->tag, m->tag))
                 status = make_label(m->tag, false, m->label, err);
     }
     return status;
@@ -286,6 +304,7 @@ void ocv_tag_set_clear(struct ocv_tag_set *set)
 {
     free(set->members);
     free(set->doubts);
+    free(set->doubtful);
 }
 
 int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err)

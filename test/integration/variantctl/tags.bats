@@ -362,7 +362,12 @@ YAML
     put demo/app:1.0-big
     put demo/app:1.0-large
     run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0
-    [[ $stderr == *"1.0-big and 1.0-large say the same"* ]]
+    [[ $stderr == *"1.0-big and 1.0-large say the same"*"hint: name one of them: demo/app:1.0-big, demo/app:1.0-large" ]]
+    # they stop no machine that would get neither, nor whoever asks for the default
+    run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/cpu.json" demo/app:1.0
+    [ "${output#*@}" = "$(digest_of demo/app:1.0)" ]
+    run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --cpu --profile "$STATE/h100.json" demo/app:1.0
+    [ "${output#*@}" = "$(digest_of demo/app:1.0)" ]
     run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VARIANTCTL" tags plan --config "$CONFIG" --format text demo/app
     [[ $output == *"not told apart: 1.0-big and 1.0-large say the same"* ]]
     run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0-big
