@@ -8,7 +8,8 @@
 #define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 
-/* Bytes that a client without variants would fetch; -1 if they are the same or unknown. */
+/* Bytes that a client that knows nothing of variants would fetch; -1 if they are the same or
+ * unknown. */
 static int64_t default_bytes(struct pull *pull)
 {
     const struct ocv_entry *other = ocv_decision_default(pull->decision);

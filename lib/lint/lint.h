@@ -151,9 +151,9 @@ int ocv_lint_null_member(const void *bytes, size_t len, unsigned levels, char **
 /** Correct what is mechanical. `*changes`: how many; with none, `out` stays empty. `said` (may be
  *  NULL) gets a line for each, "OCV502 default-not-first: moved the default to the front". The
  * result reads as an index and is formatted as the input is. `moved` (initialised by the caller)
- * gets a line for each platform on which clients without variants would get another image,
- * "linux/amd64: DIGEST instead of DIGEST"; unless `change_default` is true, platforms and order
- * then stay as they are. A platform x-... is never made plain: it was meant as a variant. */
+ * gets a line for each platform on which clients that know nothing of variants would get another
+ * image, "linux/amd64: DIGEST instead of DIGEST"; unless `change_default` is true, platforms and
+ * order then stay as they are. A platform x-... is never made plain: it was meant as a variant. */
 int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
                  size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
                  struct ocv_error *err) OCV_WARN_UNUSED;

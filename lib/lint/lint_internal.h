@@ -134,8 +134,8 @@ void ocv_lint_check_platforms(struct ocv_lint *lint);
 void ocv_lint_check_source_default(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
 
-/** Append a line for each platform on which clients without variants get another image by the
- *  corrected index: "linux/amd64: DIGEST instead of DIGEST". */
+/** Append a line for each platform on which clients that know nothing of variants get another image
+ * by the corrected index: "linux/amd64: DIGEST instead of DIGEST". */
 int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
                        struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 

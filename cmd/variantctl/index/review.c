@@ -29,8 +29,8 @@ static bool has_default(const struct ocv_index *index, const struct ocv_entry *e
     return false;
 }
 
-/* The first entry for the platform of `e` that clients without variants see, though it is a
- * variant; NULL: they see none. */
+/* The first entry for the platform of `e` that clients that know nothing of variants see, though it
+ * is a variant; NULL: they see none. */
 static const struct ocv_entry *first_seen(const struct ocv_index *index, const struct ocv_entry *e)
 {
     for (size_t k = 0; k < ocv_index_count(index); k++) {
@@ -53,11 +53,12 @@ static int refuse_loss(const struct build *b, const struct ocv_index *index,
         snprintf(get, sizeof(get), "pull %.100s on every machine", seen->label);
     else
         snprintf(get, sizeof(get), "find no image");
-    ocv_error_set(err, OCV_ERR_DATA,
-                  "%s:%s would have no default for %s: docker, podman and other clients "
-                  "without variants would %s there, and hosts that no variant fits would get none: "
-                  "nothing was written",
-                  b->to.name, b->to.tag, machine, get);
+    ocv_error_set(
+        err, OCV_ERR_DATA,
+        "%s:%s would have no default for %s: docker, podman and other clients "
+        "that know nothing of variants would %s there, and hosts that no variant fits would "
+        "get none: nothing was written",
+        b->to.name, b->to.tag, machine, get);
     ocv_error_hint(err,
                    "'index add --replace %s:%s null=REF' replaces it by another build; --no-lint "
                    "does it anyway",

@@ -102,7 +102,7 @@ static void report_moves(const struct lint_request *r, const struct lint_source 
     const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
     for (const char *line = moved->data; line && *line;) {
         size_t n = strcspn(line, "\n"), cut = (size_t)(strstr(line, ": ") - line);
-        fprintf(stderr, "%s: %sclients without variants on %.*s %s%.*s\n", s->name,
+        fprintf(stderr, "%s: %sclients that know nothing of variants on %.*s %s%.*s\n", s->name,
                 r->change_default ? "" : "not corrected: ", (int)cut, line, verb,
                 (int)(n - cut - 1), line + cut + 1);
         line += n + (line[n] == '\n');

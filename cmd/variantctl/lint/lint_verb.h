@@ -90,7 +90,8 @@ bool lint_complete_rule(struct ocv_completion *c, const char *kind);
 
 /** Make mechanical corrections, and write the index where the input came from, or to `output` (a
  *  file or "-"), which then is the input. `dry_run`: only print what would be written. Prints the
- *  corrections, and those left out because clients without variants would get another image. */
+ *  corrections, and those left out because clients that know nothing of variants would get another
+ * image. */
 int lint_fix(const struct lint_request *request, struct lint_source *source,
              struct ocv_error *err) OCV_WARN_UNUSED;
 

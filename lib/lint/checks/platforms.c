@@ -273,7 +273,8 @@ void ocv_lint_check_source_default(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index); i++)
         if (ocv_entry_is_default(entry_at(lint, i)))
             return;
-    ocv_lint_index_at(lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
-                      "no build has the label null: clients without variants, and hosts that no "
-                      "variant fits, find nothing");
+    ocv_lint_index_at(
+        lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
+        "no build has the label null: clients that know nothing of variants, and hosts that no "
+        "variant fits, find nothing");
 }

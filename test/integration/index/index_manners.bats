@@ -62,7 +62,7 @@ tag_digest()
     old=$(tag_digest kept)
     for how in null --default; do
         run -4 --separate-stderr "$VARIANTCTL" index remove "oci:$L:kept" $how
-        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would have no default for linux/amd64: docker, podman and other clients without variants would find no image there, and hosts that no variant fits would get none: nothing was written" ]
+        [ "${stderr_lines[0]}" = "variantctl: oci:$L:kept would have no default for linux/amd64: docker, podman and other clients that know nothing of variants would find no image there, and hosts that no variant fits would get none: nothing was written" ]
         [ "${stderr_lines[1]}" = "hint: 'index add --replace oci:$L:kept null=REF' replaces it by another build; --no-lint does it anyway" ]
         [ "$(tag_digest kept)" = "$old" ]
     done

@@ -209,14 +209,14 @@ TAGS
     cpu=$(jq -r '.manifests[] | select(.annotations == null and .platform.architecture == "amd64").digest' index.json)
     rocm=$(jq -r '.manifests[0].digest' index.json)
     run -5 lint --fix index.json
-    [[ $output == *"index.json: not corrected: clients without variants on linux/amd64 would get $cpu instead of $rocm"$'\n'"hint: --change-default "* ]]
+    [[ $output == *"index.json: not corrected: clients that know nothing of variants on linux/amd64 would get $cpu instead of $rocm"$'\n'"hint: --change-default "* ]]
     [ "$(jq -c '[.manifests[].digest]' index.json)" = "$(jq -c '[.manifests[].digest]' before.json)" ]
     [ "$(jq '[.manifests[].platform.variant | values] | length' index.json)" = 0 ]
     [[ $output == *OCV502* && $output != *"[OCV101"* ]]
     run -2 lint --change-default index.json
     cp before.json index.json
     run -0 lint --fix --change-default index.json
-    [[ $output == *"index.json: clients without variants on linux/amd64 get $cpu instead of $rocm"* ]]
+    [[ $output == *"index.json: clients that know nothing of variants on linux/amd64 get $cpu instead of $rocm"* ]]
     # each thing that was done has a line, and nothing else is left
     [[ $output == *"index.json: fixed OCV103 namespaces-missing: dev.ocivariant.namespaces is now "* ]]
     [[ $output == *"index.json: fixed OCV202 property-not-canonical: cuda12.8: dev.ocivariant.properties is now nvidia :: "* ]]

@@ -176,7 +176,7 @@ START_TEST(fix_takes_a_docker_list)
 }
 END_TEST
 
-/* What clients without variants get; whether it stays so unless it is asked for. */
+/* What clients that know nothing of variants get; whether it stays so unless it is asked for. */
 static const struct {
     const char *before, *moved;   /* "": nothing */
     const char *platforms, *told; /* of the entries afterwards: by itself, and when told to */
