@@ -14,14 +14,16 @@ int ocv_edit_check_label(const char *label, struct ocv_error *err)
     return OCV_ERR_DATA;
 }
 
-static int check_set(const char *label, size_t n_properties, struct ocv_error *err)
+static int check_set(const struct ocv_edit *edit, const char *label, size_t n_properties,
+                     struct ocv_error *err)
 {
     bool is_null = !strcmp(label, "null");
     if (is_null && n_properties)
         return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
     if (!is_null && !n_properties) {
         ocv_error_set(err, OCV_ERR_DATA, "it has no property");
-        ocv_error_hint(err, "a build that needs nothing is labelled null");
+        ocv_error_hint(err, "a build that needs nothing is labelled null%s",
+                       edit->original ? "" : ", or --derive reads them from its files");
         return OCV_ERR_DATA;
     }
     return OCV_OK;
@@ -161,14 +163,16 @@ static void hint_replace(const struct ocv_edit_entry *e, const struct ocv_edit_e
         ocv_error_hint(err, "to replace that one: index add --replace");
 }
 
-static int refuse_default(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
-                          struct ocv_error *err)
+static int refuse_default(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                          const struct ocv_edit_entry *other, struct ocv_error *err)
 {
     bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
     ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
                   "the second default for %s/%s%s%s%s%s%s", e->os, e->architecture,
                   *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "", e->os_version,
-                  both_ways ? ": null= and --default are the same" : "");
+                  !both_ways   ? ""
+                  : edit->yaml ? ": a build labelled null and 'defaults' are the same"
+                               : ": null= and --default are the same");
     hint_replace(e, other, err);
     return both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA;
 }
@@ -238,11 +242,11 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
         if (other == e || other->class == OCV_EDIT_OTHER)
             continue;
         if (null_twice(e, other))
-            return refuse_default(e, other, err);
+            return refuse_default(edit, e, other, err);
         if (!other->label != !e->label || (e->label && strcmp(e->label, other->label) != 0))
             continue;
         if (!e->label && ocv_edit_same_platform(e, other))
-            return refuse_default(e, other, err);
+            return refuse_default(edit, e, other, err);
         if (e->label && ocv_edit_same_place(edit, e, other))
             return refuse_label(e, other, err);
         int status = e->label ? check_properties(e, other, err) : OCV_OK;
@@ -266,7 +270,7 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
     if (status == OCV_OK && image->label)
         status = ocv_edit_check_label(image->label, err);
     if (status == OCV_OK && image->label)
-        status = check_set(image->label, count_properties(image->properties), err);
+        status = check_set(edit, image->label, count_properties(image->properties), err);
     if (status == OCV_OK)
         status = make_entry(image, &entry, err);
     entry.added = true;

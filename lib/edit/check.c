@@ -14,6 +14,11 @@ const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key)
     return json_string_value(json_object_get(edit->annotations, key));
 }
 
+void ocv_edit_from_yaml(struct ocv_edit *edit)
+{
+    edit->yaml = true;
+}
+
 bool ocv_edit_namespaces_derived(const struct ocv_edit *edit)
 {
     return edit->changed && edit->namespaces_derived;
@@ -131,20 +136,20 @@ static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
                            struct ocv_error *err)
 {
     const char *now = ocv_edit_annotation(edit, OCV_ANNOTATION_NAMESPACES);
-    const char *comma = now && *now ? ", " : "";
-    char meant[OCV_WORD_MAX] = "";
-    bool wrong = ocv_vocabulary_check(p.ns, p.feature, p.value, meant) == OCV_WORD_NAMESPACE;
+    char meant[OCV_WORD_MAX] = "", list[400];
+    bool wrong =
+        ocv_vocabulary_check(p.ns, p.feature, p.value, meant) == OCV_WORD_NAMESPACE && *meant;
+    snprintf(list, sizeof(list),
+             edit->yaml ? "'namespaces: [%.300s%s%s]'" : "--namespaces '%.300s%s%s'",
+             now ? now : "", now && *now ? ", " : "", wrong ? meant : p.ns);
     ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", p.ns);
-    if (wrong && *meant && in_list(now, meant))
+    if (wrong && in_list(now, meant))
         ocv_error_hint(err, "did you mean %s :: %s :: %s?", meant, p.feature, p.value);
-    else if (wrong && *meant)
-        ocv_error_hint(err,
-                       "did you mean %s :: %s :: %s? Then --namespaces '%.200s%s%s', too, most "
-                       "important first",
-                       meant, p.feature, p.value, now ? now : "", comma, meant);
+    else if (wrong)
+        ocv_error_hint(err, "did you mean %s :: %s :: %s? Then %s, too, most important first",
+                       meant, p.feature, p.value, list);
     else
-        ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
-                       comma, p.ns);
+        ocv_error_hint(err, "%s, most important first", list);
     return OCV_ERR_DATA;
 }
 

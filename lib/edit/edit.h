@@ -43,6 +43,8 @@ int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out,
 int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
                   enum ocv_edit_layout layout, struct ocv_edit **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The document is made from a YAML file: hints are in its terms, not in those of options. */
+void ocv_edit_from_yaml(struct ocv_edit *edit);
 void ocv_edit_free(struct ocv_edit *edit);
 /** Number of entries. */
 size_t ocv_edit_count(const struct ocv_edit *edit);

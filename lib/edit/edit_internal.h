@@ -37,6 +37,7 @@ struct ocv_edit {
     enum ocv_edit_layout layout;
     char *original; /**< the bytes that were opened; NULL for a new document */
     size_t original_len;
+    bool yaml; /**< hints are in the terms of a YAML file */
     bool changed;
     struct ocv_edit_member *members;
     size_t n_members;

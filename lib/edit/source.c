@@ -59,7 +59,8 @@ static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml 
         return ocv_yaml_fail(r, node, "the label null cannot have properties");
     if (!is_null && !n && !derive)
         return ocv_yaml_fail(r, node,
-                             "%s has no property: a build that needs nothing is labelled null",
+                             "%s has no property: a build that needs nothing is labelled null, or "
+                             "'derive: true' reads them from its files",
                              image->label);
     return OCV_OK;
 }

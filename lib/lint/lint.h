@@ -64,13 +64,16 @@ struct ocv_lint_tag {
 };
 
 struct ocv_lint_input {
-    const char *name;    /**< as given: a file, a reference, oci:DIR:TAG */
-    bool file;           /**< the name is a file: findings have lines */
-    bool draft;          /**< not written yet: entries go by their labels, and no hint names a
-                            command that changes what is not there */
-    const size_t *lines; /**< of a source file: one for each entry, and only what needs no image
-                            is checked; else NULL */
-    const struct ocv_edit_source *source; /**< that file, for the lines of properties, or NULL */
+    const char *name; /**< as given: a file, a reference, oci:DIR:TAG */
+    bool file;        /**< the name is a file: findings have lines */
+    bool draft;       /**< not written yet: entries go by their labels, and no hint names a
+                         command that changes what is not there */
+    bool yaml;        /**< the draft is made from a YAML file: hints are in its terms */
+    bool partial;     /**< builds get more properties from their files: nothing is said of what
+                         they lack, nor of one beside another */
+    const struct ocv_edit_source *source; /**< of a source file, for its lines: only what needs no
+                                             image is checked; else NULL */
+    const size_t *images;                 /**< of each entry the image in that file, or NULL */
     const void *bytes;                    /**< of the index; NULL: tags only */
     size_t len;             /**< may be more than is in `bytes` when the body was not read */
     const char *media_type; /**< Content-Type, or NULL */
@@ -138,6 +141,11 @@ struct ocv_lint_options {
  *  an error (OCV_ERR_DATA) and no finding, except for its size. */
 int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_options *options,
                  struct ocv_lint_report *report, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same for a file that an index is to be made from, with the rules that need no image.
+ *  Findings have its lines. `name` is the file's. */
+int ocv_lint_run_source(const char *name, const struct ocv_edit_source *source,
+                        const struct ocv_lint_options *options, struct ocv_lint_report *report,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Line and column (from 1) of the member that a JSON pointer names, of valid JSON; the innermost
  * one that is there. */

@@ -81,6 +81,13 @@ bool ocv_lint_misspelt(const char *ns, char meant[OCV_WORD_MAX]);
 /** "ns :: feature" in one text. */
 bool ocv_lint_is_feature(struct ocv_property p, const char *text);
 bool ocv_lint_known_namespace(const char *ns);
+/** Append "nvidia, amd": the namespaces of the index, with `more` (or NULL) at the end unless it is
+ *  one of them. False: too long. */
+bool ocv_lint_list_namespaces(const struct ocv_lint *lint, const char *more,
+                              struct ocv_buffer *out);
+/** True if every host that fits entry A fits B, too. */
+bool ocv_lint_fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a,
+                            const struct ocv_entry *b);
 /** Fill `statics`. OCV_ERR_NOMEM only. */
 int ocv_lint_read_statics(struct ocv_lint *lint);
 

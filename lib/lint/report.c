@@ -50,9 +50,10 @@ static void locate_finding(const struct ocv_lint *lint, const char *pointer,
     const struct ocv_lint_input *input = lint->input;
     const char *text = input->bytes;
     struct ocv_lint_place from = {0, 1, 1};
-    if (input->lines) {
+    if (input->source) {
         bool entry = !strncmp(pointer, entries, sizeof(entries) - 1);
-        out->line = entry ? input->lines[strtoul(pointer + sizeof(entries) - 1, NULL, 10)] : 1;
+        size_t i = entry ? strtoul(pointer + sizeof(entries) - 1, NULL, 10) : 0;
+        out->line = entry ? ocv_edit_source_image(input->source, input->images[i]).line : 1;
         out->column = 1;
         return;
     }
@@ -94,7 +95,7 @@ static void add_finding(struct ocv_lint *lint, enum ocv_lint_id id, const char *
                                          .message = keep_text(lint, message),
                                          .line = tag ? tag->line : 0,
                                          .column = tag && tag->line ? 1 : 0};
-    if (pointer && !lint->input->lines)
+    if (pointer && !lint->input->source)
         finding->pointer = keep_text(lint, pointer);
     if (label && !tag)
         finding->label = keep_text(lint, label);
@@ -143,7 +144,8 @@ void ocv_lint_property(struct ocv_lint *lint, size_t entry, struct ocv_property 
     snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
     lint->last->property = keep_text(lint, text);
     if (lint->input->source)
-        lint->last->line = ocv_edit_source_line(lint->input->source, entry, text);
+        lint->last->line =
+            ocv_edit_source_line(lint->input->source, lint->input->images[entry], text);
 }
 
 void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,

@@ -92,6 +92,21 @@ bool ocv_lint_known_namespace(const char *ns)
     return false;
 }
 
+bool ocv_lint_list_namespaces(const struct ocv_lint *lint, const char *more, struct ocv_buffer *out)
+{
+    const char *const *names;
+    size_t n = ocv_index_namespaces(lint->index, &names, NULL);
+    int status = OCV_OK;
+    bool named = !more;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        named = named || strcmp(names[i], more) == 0;
+        status = ocv_buffer_printf(out, NULL, "%s%s", i ? ", " : "", names[i]);
+    }
+    if (!named && status == OCV_OK)
+        status = ocv_buffer_printf(out, NULL, "%s%s", n ? ", " : "", more);
+    return status == OCV_OK;
+}
+
 static int read_index(struct ocv_lint *lint)
 {
     const struct ocv_lint_input *input = lint->input;
@@ -103,7 +118,7 @@ static int read_index(struct ocv_lint *lint)
     if (status < 0)
         return ocv_error_prefix(lint->err, "%s", input->name);
     size_t n = ocv_index_count(lint->index);
-    if (input->file && !input->lines && !(lint->places = calloc(n + 1, sizeof(*lint->places))))
+    if (input->file && !input->source && !(lint->places = calloc(n + 1, sizeof(*lint->places))))
         return ocv_error_nomem(lint->err);
     if (lint->places)
         ocv_lint_locate_entries(input->bytes, input->len, lint->places, n);
@@ -136,8 +151,8 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
         lint.status = read_index(&lint);
     index = lint.index;
     root = lint.root;
-    void (*const *checks)(struct ocv_lint *) = input->lines ? source_checks : index_checks;
-    size_t n = input->lines ? OCV_LINT_COUNT(source_checks) : OCV_LINT_COUNT(index_checks);
+    void (*const *checks)(struct ocv_lint *) = input->source ? source_checks : index_checks;
+    size_t n = input->source ? OCV_LINT_COUNT(source_checks) : OCV_LINT_COUNT(index_checks);
     for (size_t i = 0; lint.status == OCV_OK && root && i < n; i++)
         checks[i](&lint);
     if (lint.status == OCV_OK)

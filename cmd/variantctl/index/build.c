@@ -101,6 +101,7 @@ void build_free(struct build *b)
     free(b->jobs);
     free(b->images);
     free(b->items);
+    ocv_lint_report_free(&b->told);
     ocv_edit_free(b->document);
     place_close(&b->to);
 }
@@ -240,7 +241,10 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
 static int name_item(const struct build *b, const struct item *item, int status,
                      struct ocv_error *err)
 {
-    ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
+    ocv_error_prefix(err, "%s",
+                     item->label    ? item->label
+                     : item->source ? "defaults"
+                                    : "--default");
     if (item->source && status != OCV_ERR_DATA) { /* about the image, not its properties */
         ocv_error_prefix(err, "%s:%zu", b->from,
                          ocv_edit_source_image(item->source, item->source_image).image_line);

@@ -50,7 +50,7 @@ static const struct cli_command command = {
     .end = "\n"
            "Examples:\n"
            "  variantctl index create oci:images:two null=oci:images:cpu \\\n"
-           "      'cuda12.8=oci:images:cuda,nvidia :: sm_arch :: 90_real'\n"
+           "      'cuda12.8=oci:images:cuda,nvidia :: cuda_version_lower_bound :: 12.8'\n"
            "  variantctl index create --from app.yaml\n"
            "  variantctl index create --dry-run --from-tags '1.0-*' registry.example/app:2.0\n"};
 
@@ -65,6 +65,12 @@ static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
     return status;
 }
 
+/* True if the file describes the whole index: options and arguments may add what it lacks. */
+static bool is_whole(const struct edit *e, char **arguments)
+{
+    return !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !e->build.derive;
+}
+
 static int create_index(struct edit *e, const char *target, char **arguments,
                         const struct ocv_edit_source *source, struct ocv_error *err)
 {
@@ -73,6 +79,8 @@ static int create_index(struct edit *e, const char *target, char **arguments,
     int status = add_items(e, arguments, err); /* check usage before any request */
     if (status == OCV_OK)
         status = cli_load(b->cli, err);
+    if (status == OCV_OK && source && is_whole(e, arguments))
+        status = build_review_source(b, source, err);
     if (source && !b->options.has_layout)
         b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
     b->derive = b->derive || (source && ocv_edit_source_derives(source));

@@ -7,6 +7,7 @@
 #include "cmd/variantctl/index/index_publish.h"
 #include "lib/content/derived.h"
 #include "lib/edit/edit.h"
+#include "lib/lint/lint.h"
 
 /** Something to add, and where it was requested. */
 struct item {
@@ -53,6 +54,7 @@ struct build {
     size_t n_images;
     struct index_image *jobs;
     size_t n_jobs;
+    struct ocv_lint_report told; /* what was said of that file already */
 };
 
 /** Read the target tag and begin a new document; with `edit`, begin with the tag's bytes. */
@@ -106,6 +108,9 @@ void build_warn_left_out(const struct build *build);
 
 /* ---- review.c -------------------------------------------------------------------------------- */
 
+/** Print what `lint` finds in the file of --from. OCV_ERR_DATA for errors, unless --no-lint. */
+int build_review_source(struct build *build, const struct ocv_edit_source *source,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** OCV_ERR_DATA if accelerators have no order, unless --no-lint. Checked for a new index before any
  *  image is requested. */
 int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;

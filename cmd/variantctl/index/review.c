@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- warnings -------------------------------------------------------------------------------- */
+/* ---- the default ----------------------------------------------------------------------------- */
 
 static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
 {
@@ -69,38 +69,13 @@ static int refuse_loss(const struct build *b, const struct ocv_index *index,
 static int check_defaults(const struct build *b, const struct ocv_index *index,
                           struct ocv_error *err)
 {
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
+    for (size_t i = 0; b->edited && !b->options.no_lint && i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        bool first = true;
-        for (size_t k = 0; k < i; k++) {
-            const struct ocv_entry *other = ocv_index_entry(index, k);
-            first = first && (other->code != OCV_REJECT_NONE || !same_machine(e, other));
-        }
-        if (e->code != OCV_REJECT_NONE || !e->has_platform || !first || has_default(index, e))
-            continue;
-        if (b->edited && !b->options.no_lint && has_default(b->edited, e))
+        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default(index, e) &&
+            has_default(b->edited, e))
             return refuse_loss(b, index, e, err);
-        cli_warn(b->cli,
-                 "no default for %s/%s: clients without variants, and hosts that no variant "
-                 "fits, find nothing (add --default REF)",
-                 e->platform.os, e->platform.architecture);
     }
     return OCV_OK;
-}
-
-static void warn_namespaces(const struct build *b, const struct ocv_index *index)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(index, &names, NULL);
-    for (size_t i = 0; i < n; i++) {
-        char key[160];
-        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
-        if (!ocv_vocabulary_owns(names[i]) && !ocv_edit_annotation(b->document, key))
-            cli_warn(b->cli,
-                     "no provider of this program has the namespace '%s': only "
-                     "hosts with a provider for it can use its variants",
-                     names[i]);
-    }
 }
 
 /* ---- the order of accelerators --------------------------------------------------------------- */
@@ -221,6 +196,11 @@ static int check_order(const struct build *b, const struct ocv_index *index, str
 
 /* ---- lint ------------------------------------------------------------------------------------ */
 
+static bool is_rule(const struct ocv_lint_finding *f, const char *id)
+{
+    return !strcmp(f->rule->id, id);
+}
+
 static bool was_there(const struct ocv_lint_report *before, const struct ocv_lint_finding *f)
 {
     for (size_t i = 0; i < before->n; i++)
@@ -236,6 +216,16 @@ static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint
         if (g->rule == f->rule && !strcmp(g->message, f->message))
             return true;
     return false;
+}
+
+/* True if it was said of the file of --from; of a missing default that does not know the platform.
+ */
+static bool was_told_of_file(const struct build *b, const struct ocv_lint_finding *f)
+{
+    bool found = was_there(&b->told, f);
+    for (size_t i = 0; i < b->told.n && is_rule(f, "OCV501"); i++)
+        found = found || is_rule(&b->told.findings[i], "OCV501");
+    return found;
 }
 
 #define WHERE_MAX 4200u
@@ -264,7 +254,11 @@ static const char *origin_of(const struct build *b, const struct ocv_lint_findin
 static void report_finding(const struct build *b, const struct ocv_lint_finding *f, bool refused)
 {
     char line[WHERE_MAX];
-    const char *where = origin_of(b, f, line);
+    const char *where = line;
+    if (f->line) /* of the file itself */
+        snprintf(line, sizeof(line), "%.4000s:%zu", f->input, f->line);
+    else
+        where = origin_of(b, f, line);
     const char *kind = refused ? "error" : f->level == OCV_LINT_NOTE ? "note" : "warning";
     fprintf(stderr, "%s: %s: %s%s%s%s%s [%s %s]\n", b->cli->program, kind, where ? where : "",
             where ? ": " : "", f->where, *f->where ? ": " : "", f->message, f->rule->id,
@@ -273,25 +267,17 @@ static void report_finding(const struct build *b, const struct ocv_lint_finding 
         fprintf(stderr, "hint: %s\n", f->hint);
 }
 
-static bool is_rule(const struct ocv_lint_finding *f, const char *id)
-{
-    return !strcmp(f->rule->id, id);
-}
-
-/* A likely slip: an unknown word, one image under two names, properties that the files contradict,
- * builds that nothing but the label ranks; and, unless --quiet, a namespace whose last build is
- * gone. */
-static bool is_slip(const struct build *b, const struct ocv_lint_finding *f,
+/* Worth a line though it refuses nothing: what lint warns of, unless an edit found it there; and
+ * always an unknown word, and properties that the files contradict. */
+static bool is_told(const struct build *b, const struct ocv_lint_finding *f,
                     const struct ocv_lint_report *before)
 {
     if (is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4))
         return true;
-    return (is_rule(f, "OCV120") || is_rule(f, "OCV126") || is_rule(f, "OCV127") ||
-            (is_rule(f, "OCV106") && !b->options.quiet)) &&
-           !was_there(before, f);
+    bool unused = is_rule(f, "OCV106") && !b->options.quiet; /* its last build is gone */
+    return (f->level >= OCV_LINT_WARNING || unused) && !was_there(before, f);
 }
 
-/* Unknown namespaces are reported elsewhere; only their hint is printed here. */
 static size_t report_findings(const struct build *b, const struct ocv_lint_report *report,
                               const struct ocv_lint_report *before)
 {
@@ -300,12 +286,10 @@ static size_t report_findings(const struct build *b, const struct ocv_lint_repor
         const struct ocv_lint_finding *f = &report->findings[i];
         bool error = f->level == OCV_LINT_ERROR;
         bool new = error && !b->options.no_lint && !was_there(before, f);
-        if (f->allowed || was_told(report, f))
+        if (f->allowed || was_told(report, f) || was_told_of_file(b, f))
             continue;
-        if (error || is_slip(b, f, before))
+        if (error || is_told(b, f, before))
             report_finding(b, f, new);
-        else if (is_rule(f, "OCV203") && f->hint)
-            fprintf(stderr, "hint: %s\n", f->hint);
         refused += new;
     }
     return refused;
@@ -353,6 +337,7 @@ static int lint_both(const struct build *b, const struct ocv_index *index,
         return OCV_ERR_NOMEM;
     const struct ocv_lint_input input = {.name = name,
                                          .draft = true,
+                                         .yaml = b->from,
                                          .bytes = bytes->data,
                                          .len = bytes->len,
                                          .children = children,
@@ -364,12 +349,24 @@ static int lint_both(const struct build *b, const struct ocv_index *index,
     return status;
 }
 
+static int refuse(const struct build *b, const char *name, size_t n, struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_DATA, "%s: lint finds %zu error%s: nothing was written", name, n,
+                  n == 1 ? "" : "s");
+    if (b->from)
+        ocv_error_hint(err, "correct %.200s, or allow it in " OCV_LINT_CONFIG_FILE, b->from);
+    else
+        ocv_error_hint(err, "--no-lint writes it anyway");
+    return OCV_ERR_DATA;
+}
+
 static int lint_index(const struct build *b, const struct ocv_index *index,
                       const struct ocv_buffer *bytes, struct ocv_error *err)
 {
     struct ocv_lint_report report = {0}, before = {0};
     struct ocv_lint_config *settings = NULL;
     size_t refused = 0;
+    char name[600];
     int status = lint_settings_read(b->cli, NULL, &settings, err);
     const struct ocv_lint_options how = {.config = settings};
     if (status == OCV_OK)
@@ -379,12 +376,30 @@ static int lint_index(const struct build *b, const struct ocv_index *index,
     ocv_lint_report_free(&report);
     ocv_lint_report_free(&before);
     ocv_lint_config_free(settings);
-    if (refused == 0)
-        return status;
-    ocv_error_set(err, OCV_ERR_DATA, "%s:%s: lint finds %zu error%s: nothing was written",
-                  b->to.name, b->to.tag, refused, refused == 1 ? "" : "s");
-    ocv_error_hint(err, "--no-lint writes it anyway");
-    return OCV_ERR_DATA;
+    snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
+    return refused ? refuse(b, name, refused, err) : status;
+}
+
+/* Two accelerators without an order, of which lint only warns, are refused here. */
+int build_review_source(struct build *b, const struct ocv_edit_source *source,
+                        struct ocv_error *err)
+{
+    struct ocv_lint_config *settings = NULL;
+    size_t refused = 0;
+    int status = lint_settings_read(b->cli, NULL, &settings, err);
+    const struct ocv_lint_options how = {.config = settings};
+    if (status == OCV_OK)
+        status = ocv_lint_run_source(b->from, source, &how, &b->told, err);
+    for (size_t i = 0; i < b->told.n && status == OCV_OK; i++) {
+        const struct ocv_lint_finding *f = &b->told.findings[i];
+        bool error = f->level == OCV_LINT_ERROR || is_rule(f, "OCV103");
+        if (f->allowed)
+            continue;
+        report_finding(b, f, error && !b->options.no_lint);
+        refused += error && !b->options.no_lint;
+    }
+    ocv_lint_config_free(settings);
+    return refused ? refuse(b, b->from, refused, err) : status;
 }
 
 int build_check_order(const struct build *b, struct ocv_error *err)
@@ -400,6 +415,5 @@ int build_review(const struct build *b, const struct ocv_index *index,
         status = check_defaults(b, index, err);
     if (status < 0)
         return status;
-    warn_namespaces(b, index);
     return lint_index(b, index, bytes, err);
 }

@@ -57,6 +57,7 @@ int build_from_source(struct build *b, const char *path, const struct ocv_edit_s
 {
     const char *key, *value;
     int status = OCV_OK;
+    ocv_edit_from_yaml(b->document);
     for (size_t i = 0; status == OCV_OK && ocv_edit_source_annotation(source, i, &key, &value);
          i++) {
         status = ocv_edit_set(b->document, key, value, err);

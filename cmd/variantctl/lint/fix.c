@@ -127,9 +127,9 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     ocv_buffer_init(&said, OCV_MANIFEST_MAX);
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     bool bare = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
-    if (s->lines && lint_is_source(s->name))
+    if (s->source)
         fprintf(stderr, "%s: --fix writes indexes, not YAML: correct it by hand\n", s->name);
-    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->lines)
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->source)
         return OCV_OK; /* not an index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,

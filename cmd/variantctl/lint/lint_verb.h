@@ -35,9 +35,8 @@ struct lint_source {
     char **signatures;
     size_t n_signatures;
     char *name;
-    struct ocv_edit_source *source; /**< parsed source file, or NULL */
-    size_t *lines;                  /**< of its images */
-    struct ocv_buffer fixed;        /**< the corrected index, or that of a source; empty: neither */
+    struct ocv_edit_source *source;        /**< parsed source file, or NULL: then `input` is used */
+    struct ocv_buffer fixed;               /**< the corrected index; empty: none */
     struct ocv_lint_child *fixed_children; /**< for its entries; borrowed from `children` */
     struct ocv_lint_input input;
 };
@@ -48,8 +47,6 @@ int lint_source_file(const char *path, struct lint_source *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the file's name is that of a file for `index create --from`. */
 bool lint_is_source(const char *path);
-/** Parse the text as such a file (source.c). */
-int lint_source_yaml(struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read an image: the index, its children, tags and signatures. */
 int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
                       struct lint_source *out, struct ocv_error *err) OCV_WARN_UNUSED;

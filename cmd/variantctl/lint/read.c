@@ -39,7 +39,6 @@ void lint_source_close(struct lint_source *s)
     free(s->signatures);
     free(s->name);
     free(s->fixed_children);
-    free(s->lines);
     ocv_edit_source_free(s->source);
     ocv_buffer_free(&s->fixed);
     ocv_buffer_free(&s->text);
@@ -106,6 +105,12 @@ static bool looks_like_json(const char *path, const struct ocv_buffer *text)
            text->data[blank] == '{' || text->data[blank] == '[';
 }
 
+bool lint_is_source(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
 int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *err)
 {
     ocv_buffer_init(&s->text, OCV_LINT_INDEX_MAX);
@@ -117,7 +122,8 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     if (s->text.len && memchr(s->text.data, '\0', s->text.len))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: not text", s->name);
     if (lint_is_source(path))
-        return lint_source_yaml(s, err);
+        return ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len,
+                                     &s->source, err);
     if (looks_like_json(path, &s->text)) {
         s->input.bytes = s->text.data ? s->text.data : "";
         s->input.len = s->text.len;

@@ -48,7 +48,9 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
                 text);
     int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
     if (status == OCV_OK)
-        status = ocv_lint_run(&source.input, &how, &r->report, err);
+        status = source.source
+                     ? ocv_lint_run_source(source.name, source.source, &how, &r->report, err)
+                     : ocv_lint_run(&source.input, &how, &r->report, err);
     if (status == OCV_OK && fixed < 0) {
         *err = failure;
         status = fixed;

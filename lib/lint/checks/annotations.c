@@ -79,8 +79,7 @@ static void check_order(struct ocv_lint *lint)
         return;
     ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MISSING, "/annotations",
                       "%zu accelerators without an order: %s", n, list.data);
-    ocv_lint_hint(lint, "add 'namespaces: [%s]', most important first; 'index create' asks for it",
-                  list.data);
+    ocv_lint_hint(lint, "add 'namespaces: [%s]', most important first", list.data);
 }
 
 /* The list without what no variant uses. */
@@ -92,7 +91,9 @@ static void hint_used(struct ocv_lint *lint, const char *const *names, size_t n)
         if (uses_namespace(lint, names[i]))
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
                                      names[i]);
-    if (used && used < sizeof(list))
+    if (used && used < sizeof(list) && lint->input->yaml)
+        ocv_lint_hint(lint, "'namespaces: [%s]' leaves it out", list);
+    else if (used && used < sizeof(list))
         ocv_lint_hint(lint,
                       "--namespaces '%s' leaves it out: variantctl index annotate --namespaces "
                       "'%s' %s",
@@ -124,7 +125,7 @@ static void check_namespaces(struct ocv_lint *lint)
     for (size_t i = 0; i < n_warnings; i++)
         if (!strncmp(warnings[i], OCV_ANNOTATION_NAMESPACES, strlen(OCV_ANNOTATION_NAMESPACES)))
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MALFORMED, at, "%s", warnings[i]);
-    bool broken = has_broken_variant(lint);
+    bool broken = has_broken_variant(lint) || lint->input->partial;
     for (size_t i = 0; i < n && !broken; i++)
         if (!uses_namespace(lint, names[i])) {
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at,
@@ -143,22 +144,36 @@ static bool namespace_listed(const struct ocv_lint *lint, const char *ns)
     return false;
 }
 
+/* How the list gets the namespace: in what is not written yet by its author, else by --fix. */
+static void hint_listed(struct ocv_lint *lint, const char *ns)
+{
+    ocv_auto_buffer list;
+    char meant[OCV_WORD_MAX];
+    ocv_buffer_init(&list, OCV_ERROR_HINT_MAX);
+    if (ocv_lint_misspelt(ns, meant))
+        ocv_lint_hint(lint, "did you mean %s?", meant);
+    else if (!lint->input->draft)
+        ocv_lint_hint(lint, "--fix appends it there, as the least important one");
+    else if (ocv_lint_list_namespaces(lint, ns, &list))
+        ocv_lint_hint(lint,
+                      lint->input->yaml ? "'namespaces: [%s]' lists it, as the least important one"
+                                        : "--namespaces '%s' lists it, as the least important one",
+                      list.data);
+}
+
 static void check_listed(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        char meant[OCV_WORD_MAX];
         const char *last = "";
         for (size_t k = 0; k < entry->n_properties; k++) {
             const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
             if (strcmp(ns, last) != 0 && !namespace_listed(lint, ns)) {
                 ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
                                   "/annotations/" OCV_ANNOTATION_PROPERTIES,
-                                  "the namespace %s is not in %s", ns, OCV_ANNOTATION_NAMESPACES);
-                if (ocv_lint_misspelt(ns, meant))
-                    ocv_lint_hint(lint, "did you mean %s?", meant);
-                else
-                    ocv_lint_hint(lint, "--fix appends it there, as the least important one");
+                                  "the namespace %s is not in %s", ns,
+                                  lint->input->yaml ? "'namespaces'" : OCV_ANNOTATION_NAMESPACES);
+                hint_listed(lint, ns);
             }
             last = ns;
         }
@@ -190,7 +205,7 @@ static void check_static(struct ocv_lint *lint, const char *key)
     if (static_malformed(lint, ns, key)) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_MALFORMED, at,
                           "%.200s is not a list 'feature :: value, ...'", key);
-    } else if (!uses_namespace(lint, ns)) {
+    } else if (!uses_namespace(lint, ns) && !lint->input->partial) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_UNUSED, at, "no variant uses %s", ns);
     }
 }

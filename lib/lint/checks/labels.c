@@ -25,18 +25,39 @@ static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *d
                       digest, target, digest);
 }
 
-/* The hint for two variants that hosts cannot order. */
-static void hint_rank(struct ocv_lint *lint, const char *first, const char *second)
+#define RANKS "priority" /* the namespace that --from-tags writes, too */
+
+/* The hint for two variants that hosts cannot order. One that fits wherever the other does comes
+ * second: as the first it would be the only one that is chosen. */
+static void hint_rank(struct ocv_lint *lint, const struct ocv_entry *a, const struct ocv_entry *b)
 {
-    if (lint->input->draft)
-        ocv_lint_hint(lint, "rank them: --static 'priority=order :: 1, order :: 2', and "
-                            "priority :: order :: N with each build");
+    bool keep = ocv_lint_fits_wherever(lint, a, b);
+    const char *first = keep ? a->label : b->label, *second = keep ? b->label : a->label;
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ERROR_HINT_MAX);
+    if (ocv_lint_index_annotation(lint, OCV_ANNOTATION_STATIC RANKS))
+        ocv_lint_hint(lint,
+                      "rank them by " RANKS " :: order, as the list of the index does others");
+    else if (!ocv_lint_list_namespaces(lint, RANKS, &list))
+        return;
+    else if (lint->input->yaml)
+        ocv_lint_hint(lint,
+                      "rank them, the better one 1: 'namespaces: [%s]', "
+                      "'static: {" RANKS ": [\"order :: 1\", \"order :: 2\"]}', and the property "
+                      "'" RANKS " :: order :: 1' of %s, '" RANKS " :: order :: 2' of %s",
+                      list.data, first, second);
+    else if (lint->input->draft)
+        ocv_lint_hint(lint,
+                      "rank them, the better one 1: --namespaces '%s' "
+                      "--static '" RANKS "=order :: 1, order :: 2', and the property "
+                      "'" RANKS " :: order :: 1' of %s, '" RANKS " :: order :: 2' of %s",
+                      list.data, first, second);
     else
         ocv_lint_hint(lint,
                       "rank them, the better one 1: variantctl index annotate --static "
-                      "'priority=order :: 1, order :: 2' %s '%s+=priority :: order :: 1' "
-                      "'%s+=priority :: order :: 2'",
-                      ocv_lint_target(lint), first, second);
+                      "'" RANKS "=order :: 1, order :: 2' --namespaces '%s' %s "
+                      "'%s+=" RANKS " :: order :: 1' '%s+=" RANKS " :: order :: 2'",
+                      list.data, ocv_lint_target(lint), first, second);
 }
 
 /* The hint for two variants with the same properties: one is never chosen, however they are ranked.
@@ -153,24 +174,28 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
     bool twins = !strcmp(a->label, b->label);
     if (!said->differ && !equal && twins) {
         said->differ = true;
+        const struct ocv_edit_source *file = lint->input->source;
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_SETS_DIFFER, k, AT_PROPERTIES,
-                          "'%s' has other properties in entry %zu", b->label, i);
+                          "'%s' has other properties in %s %zu", b->label, file ? "line" : "entry",
+                          file ? ocv_edit_source_image(file, lint->input->images[i]).line : i);
         hint_remedy(lint, RELABEL, b->digest);
     }
     if (twins || !equal_platform(a, b))
         return;
-    if (equal && !said->equal) {
+    bool known = !lint->input->partial;
+    if (equal && known && !said->equal) {
         said->equal = true;
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
         hint_differ(lint, b->label);
-    } else if (!equal && !said->tie && may_tie(lint, a, b) && !ocv_lint_minor_settles(lint, a, b)) {
+    } else if (!equal && known && !said->tie && may_tie(lint, a, b) &&
+               !ocv_lint_minor_settles(lint, a, b)) {
         said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
                           "on some hosts only the label decides between %s and %s", a->label,
                           b->label);
-        hint_rank(lint, b->label, a->label); /* the label takes a today */
+        hint_rank(lint, a, b);
     }
     if (!said->image && !strcmp(a->digest, b->digest) && !ocv_lint_minor_twins(lint, a, b)) {
         said->image = true;

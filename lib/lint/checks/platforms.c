@@ -41,9 +41,17 @@ static void check_default(struct ocv_lint *lint, size_t i)
                                     .architecture = entry->platform.architecture};
     ocv_platform_format(&platform, name, sizeof(name));
     ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_MISSING, i, "/platform",
-                      "%s has variants and no default", name);
-    ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
-                  ocv_lint_target(lint), name);
+                      "no default for %s: clients that know nothing of variants, and hosts that no "
+                      "variant fits, find nothing",
+                      name);
+    if (lint->input->draft)
+        ocv_lint_hint(lint,
+                      lint->input->yaml ? "add a build for %s with 'label: null'"
+                                        : "add null=IMAGE, with an image built for %s",
+                      name);
+    else
+        ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
+                      ocv_lint_target(lint), name);
 }
 
 static bool is_bare(const struct ocv_lint *lint, size_t i)

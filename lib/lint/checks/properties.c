@@ -215,7 +215,7 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
                           "at least %s and below %s: no host satisfies both", lower, upper);
         ocv_lint_hint(lint, "%s must be above %s", ocv_lint_bounds[k].b, lower);
     }
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers); k++) {
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers) && !lint->input->partial; k++) {
         if (!extreme_value(lint, entry, ocv_lint_drivers[k].a, 1) ||
             extreme_value(lint, entry, ocv_lint_drivers[k].b, 1))
             continue;

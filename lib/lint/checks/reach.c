@@ -44,10 +44,9 @@ static bool accepts_all_of(const struct ocv_entry *a, struct property_span of_a,
     return true;
 }
 
-/* A host that fits A fits B: each feature of B is one of A's, with no value of A's missing; a
- * static one is on every host. */
-static bool fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a,
-                          const struct ocv_entry *b)
+/* Each feature of B is one of A's, with no value of A's missing; a static one is on every host. */
+bool ocv_lint_fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a,
+                            const struct ocv_entry *b)
 {
     for (size_t i = 0; i < b->n_properties; i++) {
         struct ocv_property p = ocv_index_property(lint->index, b->properties[i]);
@@ -120,7 +119,7 @@ static enum comparison compare_reported(const struct ocv_lint *lint, const struc
         if (!strcmp(p.ns, ns) && find_run(lint, b, p.ns, p.feature).end == 0)
             return UNSURE; /* A names more, and may rank higher by it */
     }
-    return NOT_WORSE; /* fits_wherever has checked the values */
+    return NOT_WORSE; /* ocv_lint_fits_wherever has checked the values */
 }
 
 /* A namespace that neither names asks for nothing. */
@@ -148,7 +147,7 @@ static bool hides_entry(const struct ocv_lint *lint, const struct ocv_entry *a,
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
     if (!ocv_lint_same_platform(a, b) || real_platform(a) || real_platform(b) ||
-        !fits_wherever(lint, a, b))
+        !ocv_lint_fits_wherever(lint, a, b))
         return false;
     for (size_t i = 0; i < n; i++) {
         enum comparison comparison = is_static(lint, a, b, names[i])
@@ -192,7 +191,7 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
     size_t n = ocv_index_count(lint->index), total = 0;
     for (size_t i = 0; i < n; i++)
         total += ocv_index_entry(lint->index, i)->n_properties;
-    if (total > WORK_MAX)
+    if (total > WORK_MAX || lint->input->partial)
         return;
     for (size_t i = 0; i < n && lint->status == OCV_OK; i++) {
         const struct ocv_entry *a = ocv_index_entry(lint->index, i);

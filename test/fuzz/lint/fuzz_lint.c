@@ -103,15 +103,14 @@ static void check_fix(const char *text, size_t len, bool change_default)
     ocv_buffer_free(&again);
 }
 
-/* The same for an index before it is written, and for one made from a source file. */
+/* The same for an index before it is written, and for one that a YAML file describes in part. */
 static void check_draft(struct ocv_lint_input input)
 {
     static const struct ocv_lint_options options;
-    static const size_t lines[OCV_INDEX_ENTRIES_MAX];
-    for (int source = 0; source < 2; source++) {
+    for (int yaml = 0; yaml < 2; yaml++) {
         struct ocv_lint_report report = {0};
         input.draft = true;
-        input.lines = source ? lines : NULL;
+        input.yaml = input.partial = yaml;
         if (ocv_lint_run(&input, &options, &report, NULL) == OCV_OK)
             check(&report, &input);
         for (size_t i = 0; i < report.n; i++)
@@ -119,6 +118,21 @@ static void check_draft(struct ocv_lint_input input)
                 __builtin_trap();
         ocv_lint_report_free(&report);
     }
+}
+
+/* Such a file itself: each of its findings has a line. */
+static void check_source(const char *text, size_t len)
+{
+    static const struct ocv_lint_options options;
+    struct ocv_edit_source *source = NULL;
+    struct ocv_lint_report report = {0};
+    if (ocv_edit_source_parse("fuzz", text, len, &source, NULL) == OCV_OK &&
+        ocv_lint_run_source("fuzz", source, &options, &report, NULL) == OCV_OK)
+        for (size_t i = 0; i < report.n; i++)
+            if (report.findings[i].line == 0)
+                __builtin_trap();
+    ocv_lint_report_free(&report);
+    ocv_edit_source_free(source);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -148,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_fix(p.text[0], p.len[0], true);
         check_draft(input);
     }
+    check_source(p.text[0], p.len[0]);
     ocv_lint_report_free(&report);
     for (size_t i = 0; i < input.n_tags; i++)
         ocv_reference_free(references[i]);

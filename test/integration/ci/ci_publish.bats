@@ -126,7 +126,7 @@ layer_of()
     cat >named.yaml <<'YAML'
 variants:
   - {label: null, image: 'oci:images:app', platform: linux/amd64}
-  - {label: hopper, image: 'oci:images:app', platform: linux/amd64/x-cuda12-8, properties: ['nvidia :: sm_arch :: 90_real']}
+  - {label: hopper, image: 'oci:images:app', platform: linux/amd64/x-cuda12-8, properties: ['nvidia :: cuda_version_lower_bound :: 12.8']}
 YAML
     run -0 "$VARIANTCTL" index create --quiet --from named.yaml oci:out:1
     run -0 "$VARIANTCTL" index show --format json oci:out:1

@@ -410,7 +410,7 @@ status()
 }
 
 @test "Lint finds errors: nothing was written" {
-    said 4 "$VARIANTCTL" index create "$R/new:1.0" "null=$R/app:1.0-cpu" "cuda12.8=$R/app:1.0-cu128,nvidia :: sm_arch :: sm_90"
+    said 4 "$VARIANTCTL" index create "$R/new:1.0" "null=$R/app:1.0-cpu" "cuda12.8=$R/app:1.0-cu128,nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: sm_90"
     run -0 fix
 }
 

@@ -65,6 +65,14 @@ published() # REPO:TAG
     eval "${hint/variantctl/\"\$VARIANTCTL\"}"
     run -0 "$VARIANTCTL" lint "$R/rank:1"
     [[ $output != *OCV120* && $output == *"0 errors, "* ]]
+    # where the namespaces have an order of the publisher's, and where one fits wherever the other does
+    run -0 "$VARIANTCTL" index create --namespaces 'nvidia, amd' "$R/rank:2" "null=$R/app:1.0-cpu" "a=$R/app:1.0-cuda,nvidia :: sm_arch :: 80_real" \
+        "b=$R/app:1.0-rocm,nvidia :: sm_arch :: 80_real,nvidia :: sm_arch :: 90_real"
+    run -0 "$VARIANTCTL" lint "$R/rank:2"
+    hint=$(sed -n 's/^ *hint: rank them, the better one 1: //p' <<<"$output")
+    eval "${hint/variantctl/\"\$VARIANTCTL\"}"
+    run -0 "$VARIANTCTL" lint "$R/rank:2"
+    [[ $output != *OCV120* && $output != *OCV121* && $output == *"0 errors, "* ]]
 }
 
 @test "what the image itself asks for is compared with its properties" {
@@ -98,8 +106,8 @@ variants:
   - {label: cuda12.8, image: "$R/app:1.0-cuda", properties: {nvidia: {sm_arch: 90_real, cuda_version_lower_bound: 12.8}}}
 YAML
     run -4 "$VARIANTCTL" index create --from app.yaml
-    [ "${lines[0]}" = "variantctl: two accelerators without an order: amd, nvidia" ]
-    [ "${lines[1]}" = "hint: list them in app.yaml, most important first: 'namespaces: [amd, nvidia]'" ]
+    [ "${lines[0]}" = "variantctl: error: app.yaml:1: 2 accelerators without an order: amd, nvidia [OCV103 namespaces-missing]" ]
+    [ "${lines[1]}" = "hint: add 'namespaces: [amd, nvidia]', most important first" ]
     echo 'namespaces: [nvidia, amd]' >>app.yaml
     run -0 "$VARIANTCTL" index create --quiet --from app.yaml
 }

@@ -120,7 +120,7 @@ fails()
 
 @test "one reference for the default and a variant is a warning" {
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "$R/same:1" "null=$R/app:1.0-cuda" "$CUDA"
-    [ "$stderr" = "variantctl: warning: cuda12.8: cuda12.8 and the default are the same image [OCV126 default-is-variant]" ]
+    [ "${stderr_lines[0]}" = "variantctl: warning: cuda12.8: cuda12.8 and the default are the same image [OCV126 default-is-variant]" ]
 }
 
 @test "YAML: quotes, lists, and the line of the word that is wrong" {
@@ -139,10 +139,50 @@ fails()
     [ "${lines[2]}" = "lines.yaml:13: error: cuda: the namespace nvidia has no feature sm_arhc [OCV204 feature-unknown]" ]
 }
 
+@test "of a file create says what lint says: all of it, in the same words and with the same lines, before any request" {
+    printf '%s\n' 'target: nowhere.invalid/a:1' 'namespaces: [nvidia]' 'variants:' '  - label: cuda12.8' '    image: x.invalid/a:cuda' \
+        '    properties: {nvidia: {cuda_version_lower_bound: 13.0, sm_arhc: 90_real}}' '  - label: a' '    image: x.invalid/a:a' \
+        '    properties: {nvidia: {sm_arch: [80_real, 90_real]}}' '  - label: b' '    image: x.invalid/a:b' \
+        '    properties: {nvidia: {sm_arch: [75_real, 90_real]}}' '  - label: v3' '    image: x.invalid/a:v3' \
+        '    properties: {x86_64: {level: v3}}' >all.yaml
+    run -5 --separate-stderr "$VARIANTCTL" lint all.yaml
+    for rule in OCV105 OCV120 OCV127 OCV204 OCV209 OCV501; do [[ $output == *"[$rule "* ]] || { echo "no $rule" && false; }; done
+    sed '$d; s/^\(all.yaml:[0-9]*\): \([a-z]*\): /variantctl: \2: \1: /; s/^    hint:/hint:/' <<<"$output" >said
+    run -4 --separate-stderr "$VARIANTCTL" index create --from all.yaml
+    diff said <(sed '/: lint finds 2 errors: nothing was written$/,$d' <<<"$stderr")
+    [ "${stderr_lines[-1]}" = "hint: correct all.yaml, or allow it in .ocivariant-lint.yaml" ]
+    # what is to be done is done in the file
+    [[ $stderr == *"'namespaces: [nvidia, x86_64]' lists it"*"'static: {priority: "* && $stderr != *" --"* ]]
+    # with warnings alone it goes on; they are told once
+    printf '%s\n' "target: $R/warned:1" 'variants:' "  - {label: null, image: \"$R/app:1.0-cpu\"}" '  - label: cuda12.8' "    image: $R/app:1.0-cuda" \
+        '    properties: {nvidia: {cuda_version_lower_bound: 13.0}}' >warned.yaml
+    run -0 --separate-stderr "$VARIANTCTL" index create --quiet --from warned.yaml
+    [ "$(grep -c 'OCV127' <<<"$stderr")" = 1 ]
+    [[ ${stderr_lines[0]} == "variantctl: warning: warned.yaml:4: cuda12.8: the label says 'cuda12.8'"* ]]
+    # with properties from its files nothing is said of what a build lacks
+    sed -i 's/^target/derive: true\n&/; /sm_arhc/s/, sm_arhc: 90_real//' all.yaml
+    run -5 --separate-stderr "$VARIANTCTL" lint all.yaml
+    [[ $output != *OCV120* && $output != *OCV209* && $output == *OCV105* ]]
+}
+
+@test "create warns of what lint warns of in what it writes" {
+    local created
+    run -0 --separate-stderr "$VARIANTCTL" index create --quiet "$R/warn:1" "null=$R/app:1.0-cpu" "cuda=$R/app:1.0-cuda,nvidia :: sm_arch :: 90_real"
+    created=$(sed -n 's/^variantctl: warning: //p' <<<"$stderr" | sort)
+    [[ $created == *OCV209* ]]
+    run -0 --separate-stderr "$VARIANTCTL" lint "$R/warn:1"
+    [ "$created" = "$(sed -n 's/^.*: warning: manifests\[[0-9]*\] (\([a-z0-9.]*\)): /\1: /p' <<<"$output" | sort)" ]
+    # an edit only of what it adds
+    run -0 --separate-stderr "$VARIANTCTL" index annotate --quiet "$R/warn:1" --annotation org.example.note=x
+    [ -z "$stderr" ]
+}
+
 @test "of a file the order is asked for before any image, and all images that lack are told at once" {
     printf '%s\n' "target: $R/many:1" 'variants:' '  - label: null' "    image: $R/none:cpu" '  - label: cuda' "    image: $R/none:cuda" \
-        "    properties: ['nvidia :: sm_arch :: 90_real']" '  - label: rocm' '    properties: {amd: {gfx_arch: gfx942}}' "    image: $R/app:1.0-rocn" >app.yaml
-    fails 4 "two accelerators without an order: nvidia, amd" "list them in app.yaml, most important first: 'namespaces: [nvidia, amd]'" create --from app.yaml
+        "    properties: ['nvidia :: cuda_version_lower_bound :: 12.8']" '  - label: rocm' '    properties: {amd: {gfx_arch: gfx942}}' "    image: $R/app:1.0-rocn" >app.yaml
+    run -4 "$VARIANTCTL" index create --from app.yaml
+    [ "${lines[0]}" = "variantctl: error: app.yaml:1: 2 accelerators without an order: nvidia, amd [OCV103 namespaces-missing]" ]
+    [ "${lines[1]}" = "hint: add 'namespaces: [nvidia, amd]', most important first" ]
     echo 'namespaces: [nvidia, amd]' >>app.yaml
     run -1 "$VARIANTCTL" index create --from app.yaml
     [ "$(grep -c ': not found on ' <<<"$output")" -eq 3 ]

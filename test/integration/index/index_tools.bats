@@ -153,11 +153,11 @@ YAML
     source_file
     sed -i 's/rocm7.1/cuda12.8/' "$STATE/app.yaml"
     run -4 "$VARIANTCTL" index create --from "$STATE/app.yaml" "$R/badyaml:1"
-    [[ ${lines[0]} == "variantctl: $STATE/app.yaml:15: cuda12.8: the second image for linux/amd64 with this label" ]]
+    [[ ${lines[1]} == "variantctl: error: $STATE/app.yaml:15: cuda12.8: 'cuda12.8' has other properties in line 9 [OCV116 label-sets-differ]" ]]
     source_file
     sed -i 's/namespaces: .*/namespaces: [nvidia]/' "$STATE/app.yaml"
     run -4 "$VARIANTCTL" index create --from "$STATE/app.yaml" "$R/badyaml:1"
-    [[ ${lines[0]} == "variantctl: $STATE/app.yaml: the namespaces of the index leave out 'amd'" ]]
+    [[ ${lines[0]} == "variantctl: error: $STATE/app.yaml:15: rocm7.1: the namespace amd is not in 'namespaces' [OCV105 namespace-not-listed]" ]]
     [ "$(curl -s -o "$STATE/out" -w '%{http_code}' "http://$R/v2/badyaml/tags/list")" = 404 ]
 }
 

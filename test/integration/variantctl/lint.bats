@@ -492,7 +492,7 @@ variants:
 YAML
     run -5 lint app.yaml
     [ "${lines[0]}" = "app.yaml:1: warning: 2 accelerators without an order: nvidia, amd [OCV103 namespaces-missing]" ]
-    [ "${lines[1]}" = "    hint: add 'namespaces: [nvidia, amd]', most important first; 'index create' asks for it" ]
+    [ "${lines[1]}" = "    hint: add 'namespaces: [nvidia, amd]', most important first" ]
     [ "${lines[2]}" = "app.yaml:8: error: twin: rocm7.1 and twin have equal properties: only the label separates them [OCV119 sets-equal]" ]
     [ "${lines[4]}" = "app.yaml:6: error: cuda12.8: the namespace nvidia has no feature cuda_version [OCV204 feature-unknown]" ]
     [ "${lines[5]}" = "    hint: did you mean nvidia :: cuda_version_lower_bound :: 12.8?" ]

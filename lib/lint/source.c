@@ -1,18 +1,10 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Makes the index that a source file of `index create --from` describes, for the checks that do not
  * need its images. Builds without a platform are assumed to share one. */
-#include "cmd/variantctl/lint/lint_verb.h"
-#include "lib/base/format/json.h"
-#include "lib/edit/edit.h"
+#include "lib/lint/lint_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool lint_is_source(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
-}
 
 static bool is_default(const struct ocv_edit_source_image *image)
 {
@@ -83,40 +75,45 @@ static int put_annotations(json_t *annotations, const struct ocv_edit_source *so
     return failed ? ocv_error_nomem(err) : OCV_OK;
 }
 
-static int make_index(struct lint_source *s, const struct ocv_edit_source *source,
+/* `images` gets the place in the source of each entry's image. */
+static int make_index(const struct ocv_edit_source *source, struct ocv_buffer *out, size_t *images,
                       struct ocv_error *err)
 {
-    size_t n = ocv_edit_source_count(source), kept = 0;
+    size_t kept = 0;
     json_t *manifests = json_array(), *annotations = json_object();
     ocv_auto_json *root =
         json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
                   "annotations", annotations, "manifests", manifests);
-    s->lines = calloc(n + 1, sizeof(*s->lines));
-    int status =
-        root && s->lines ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    int status = root ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_edit_source_count(source) && status == OCV_OK; i++) {
         struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
         if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
             continue; /* derived properties are unknown until its files are read */
-        s->lines[kept++] = image.line;
+        images[kept++] = i;
         status = put_entry(manifests, source, i, err);
     }
-    return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, &s->fixed, err) : status;
+    return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, out, err) : status;
 }
 
-int lint_source_yaml(struct lint_source *s, struct ocv_error *err)
+int ocv_lint_run_source(const char *name, const struct ocv_edit_source *source,
+                        const struct ocv_lint_options *options, struct ocv_lint_report *report,
+                        struct ocv_error *err)
 {
-    int status = ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len,
-                                       &s->source, err);
-    ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_LINT_INDEX_MAX);
+    size_t *images = calloc(ocv_edit_source_count(source) + 1, sizeof(*images));
+    int status = images ? make_index(source, &text, images, err) : ocv_error_nomem(err);
+    const struct ocv_lint_input input = {.name = name,
+                                         .file = true,
+                                         .draft = true,
+                                         .yaml = true,
+                                         .partial = ocv_edit_source_derives(source),
+                                         .source = source,
+                                         .images = images,
+                                         .bytes = text.data,
+                                         .len = text.len};
     if (status == OCV_OK)
-        status = make_index(s, s->source, err);
-    if (status < 0)
-        return status;
-    s->input.bytes = s->fixed.data;
-    s->input.len = s->fixed.len;
-    s->input.lines = s->lines;
-    s->input.source = s->source;
-    s->input.draft = true;
-    return OCV_OK;
+        status = ocv_lint_run(&input, options, report, err);
+    free(images);
+    return status;
 }
