@@ -226,14 +226,27 @@ static bool has_image(const struct ocv_index *index)
     return false;
 }
 
+/* The document's bytes, and what readers see in them. */
+static int format_index(struct build *b, struct ocv_buffer *bytes, struct ocv_index **index,
+                        struct ocv_error *err)
+{
+    ocv_index_free(*index);
+    *index = NULL;
+    int status = ocv_edit_format(b->document, bytes, err);
+    return status == OCV_OK ? ocv_index_parse(bytes->data, bytes->len, NULL, index, err) : status;
+}
+
 int build_finish(struct build *b, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_buffer bytes;
+    bool ranked = false;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
-    int status = ocv_edit_format(b->document, &bytes, err);
+    int status = format_index(b, &bytes, &index, err);
     if (status == OCV_OK)
-        status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
+        status = build_rank(b, index, &bytes, &ranked, err);
+    if (status == OCV_OK && ranked)
+        status = format_index(b, &bytes, &index, err);
     if (status == OCV_OK && !has_image(index))
         status = ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
                                b->to.tag);

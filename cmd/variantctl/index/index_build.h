@@ -119,6 +119,15 @@ int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN
 int build_review(const struct build *build, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* ---- rank.c ---------------------------------------------------------------------------------- */
+
+/** With --derive: give builds that only their labels rank (OCV119, OCV120) the order of their
+ * toolkits, as
+ *  --from-tags does, in a namespace `priority` of the index. `index` is the document now; `*ranked`
+ *  tells whether the document was changed. */
+int build_rank(struct build *build, const struct ocv_index *index, const struct ocv_buffer *bytes,
+               bool *ranked, struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* ---- source.c -------------------------------------------------------------------------------- */
 
 /** Read the file of --from. */
@@ -134,6 +143,10 @@ int build_from_source(struct build *build, const char *path, const struct ocv_ed
  *  or directory, or NULL). */
 int build_from_tags(struct build *build, const char *glob, const char *rules,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+
+#define BUILD_PRIORITY "priority" /**< the namespace that ranks builds by their toolkits */
+/** Append it to the namespaces that are listed, unless it is one of them. */
+int build_append_priority(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- relabel.c ------------------------------------------------------------------------------- */
 

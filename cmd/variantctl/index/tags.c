@@ -186,8 +186,6 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
     return ocv_edit_set(b->document, key, text->data, err);
 }
 
-#define PRIORITY "priority"
-
 /* Number of names in "amd, nvidia, priority". */
 static size_t count_accelerators(const char *list)
 {
@@ -196,21 +194,21 @@ static size_t count_accelerators(const char *list)
         char name[OCV_WORD_MAX];
         size_t len = strcspn(at, ", ");
         snprintf(name, sizeof(name), "%.*s", (int)len, at);
-        n += !ocv_vocabulary_is_cpu(name) && strcmp(name, PRIORITY) != 0;
+        n += !ocv_vocabulary_is_cpu(name) && strcmp(name, BUILD_PRIORITY) != 0;
         at += len;
     }
     return n;
 }
 
 /* Put the toolkits' namespace after the given ones, unless they include it. */
-static int append_priority(struct build *b, struct ocv_error *err)
+int build_append_priority(struct build *b, struct ocv_error *err)
 {
     const char *given = ocv_edit_annotation(b->document, OCV_ANNOTATION_NAMESPACES);
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!given || strstr(given, PRIORITY))
+    if (!given || strstr(given, BUILD_PRIORITY))
         return OCV_OK;
-    int status = ocv_buffer_printf(&list, err, "%s, " PRIORITY, given);
+    int status = ocv_buffer_printf(&list, err, "%s, " BUILD_PRIORITY, given);
     return status < 0 ? status
                       : ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);
 }
@@ -228,10 +226,10 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
         status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
     bool asks = !ocv_tag_plan_is_ordered(plan, set) && count_accelerators(namespaces.data) > 1;
     if (status == OCV_OK && order.len)
-        status = append_priority(b, err);
+        status = build_append_priority(b, err);
     if (status == OCV_OK && (!asks || b->options.no_lint))
         status = set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err);
-    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC PRIORITY, &order, err);
+    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC BUILD_PRIORITY, &order, err);
 }
 
 /* Only the tags that match the pattern. */

@@ -442,6 +442,29 @@ REQUIRE='NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=535,driver<536'
     [[ $output == *"another build has that label"* ]]
 }
 
+@test "index create --derive: builds that only their labels would rank are ranked by toolkit, as --from-tags does" {
+    nodes
+    mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1
+    mkimage "$L" older --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.6.3
+    run -0 --separate-stderr "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64' "oci:$L:two" "null=oci:$L:cpu" \
+        "cu126=oci:$L:older" "cu128=oci:$L:both"
+    [[ $stderr != *OCV120* ]]
+    run -0 "$VARIANTCTL" lint "oci:$L:two"
+    [[ $output == *"0 errors, 0 warnings"* ]]
+    run -0 "$VARIANTCTL" index show --json "oci:$L:two"
+    [ "$(jq -r '.annotations | .["dev.ocivariant.namespaces"], .["dev.ocivariant.static.priority"]' <<<"$output")" = \
+        $'nvidia, x86_64, priority\norder :: 12.6, order :: 12.8' ]
+    [ "$(jq -r '.manifests[].annotations | select(.) | .["dev.ocivariant.label"] + " " + (.["dev.ocivariant.properties"] | capture("(?<p>priority :: order :: [0-9.]+)").p)' <<<"$output")" = \
+        "$(printf '%s\n' 'cu126 priority :: order :: 12.6' 'cu126_minor priority :: order :: 12.6' 'cu128 priority :: order :: 12.8' 'cu128_minor priority :: order :: 12.8')" ]
+    [ "$(chosen two h100)" = cu128 ]
+    [ "$(chosen two h100old)" = cu126_minor ]
+    # what somebody ranked stays as it is
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, x86_64, mine' --static 'mine=order :: 1, order :: 2' "oci:$L:two" "null=oci:$L:cpu" \
+        "cu126=oci:$L:older,mine :: order :: 2" "cu128=oci:$L:both,mine :: order :: 1"
+    run -0 "$VARIANTCTL" index show --json "oci:$L:two"
+    [[ $output != *priority* ]]
+}
+
 @test "index create --derive: a CUDA version and devices that are written by hand stay, and are checked" {
     nodes
     mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --env CUDA_VERSION=12.8.1 --env "$REQUIRE"

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --derive: the order of builds that hosts cannot tell apart. Of such builds the one of the oldest
+ * toolkit asks least of a driver, so it comes first, as in an index made of tags. */
+#include "cmd/variantctl/index/index_build.h"
+#include "gen/toolkits.h"
+#include "lib/content/requirement.h"
+#include "lib/edit/edit.h"
+#include "ocivariant/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The newest toolkit that its properties name, or NULL. */
+static const char *toolkit_in(const struct ocv_properties *set)
+{
+    const char *newest = NULL;
+    for (size_t i = 0; set && i < ocv_properties_count(set); i++) {
+        struct ocv_property p = ocv_properties_get(set, i);
+        if (!strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) && !strcmp(p.feature, OCV_TOOLKIT_VERSION) &&
+            (!newest || ocv_version_compare(p.value, newest) > 0))
+            newest = p.value;
+    }
+    return newest;
+}
+
+/* An image's entry for older drivers is built with the image's toolkit. */
+static const char *toolkit_of(const struct build *b, const struct index_image *job)
+{
+    for (size_t i = 0; job->shares_content && i < b->n_jobs; i++)
+        if (b->jobs[i].content == job->content && !b->jobs[i].shares_content)
+            return toolkit_in(b->jobs[i].properties);
+    return toolkit_in(job->properties);
+}
+
+static bool has_namespace(const struct ocv_properties *set, const char *ns)
+{
+    for (size_t i = 0; set && i < ocv_properties_count(set); i++)
+        if (!strcmp(ocv_properties_get(set, i).ns, ns))
+            return true;
+    return false;
+}
+
+/* Does lint say that only labels rank some? Of builds that somebody ranked nothing is changed. */
+static int find_ties(const struct build *b, const struct ocv_buffer *bytes, bool *found,
+                     struct ocv_error *err)
+{
+    struct ocv_lint_report report = {0};
+    const struct ocv_lint_input input = {
+        .name = b->to.tag, .draft = true, .bytes = bytes->data, .len = bytes->len};
+    bool ranked = ocv_edit_annotation(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY);
+    for (size_t i = 0; i < b->n_jobs; i++)
+        ranked = ranked || has_namespace(b->jobs[i].properties, BUILD_PRIORITY);
+    *found = false;
+    int status = ranked ? OCV_OK : ocv_lint_run(&input, NULL, &report, err);
+    for (size_t i = 0; i < report.n; i++)
+        *found = *found || !strcmp(report.findings[i].rule->id, "OCV120") ||
+                 !strcmp(report.findings[i].rule->id, "OCV119");
+    ocv_lint_report_free(&report);
+    return status;
+}
+
+static int compare_versions(const void *a, const void *b)
+{
+    return ocv_version_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "order :: 12.6, order :: 12.8"; empty: no two toolkits. */
+static int list_toolkits(const struct build *b, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char **all = calloc(b->n_jobs + 1, sizeof(*all));
+    size_t n = 0, used = 0;
+    if (!all)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < b->n_jobs; i++)
+        if (b->jobs[i].label && toolkit_of(b, &b->jobs[i]))
+            all[n++] = toolkit_of(b, &b->jobs[i]);
+    qsort(all, n, sizeof(*all), compare_versions);
+    for (size_t i = 0; i < n; i++)
+        if (used == 0 || strcmp(all[used - 1], all[i]) != 0)
+            all[used++] = all[i];
+    int status = OCV_OK;
+    for (size_t i = 0; used > 1 && i < used && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", all[i]);
+    free(all);
+    return status;
+}
+
+/* All entries of a label get the property together, whatever their platforms. */
+static int rank_label(struct build *b, size_t job, const char *toolkit, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    const char *label = b->jobs[job].label;
+    for (size_t i = 0; i < job; i++)
+        if (b->jobs[i].label && !strcmp(b->jobs[i].label, label))
+            return OCV_OK;
+    int status = ocv_properties_format(b->jobs[job].properties, &text, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&text, err, ", " BUILD_PRIORITY " :: order :: %s", toolkit);
+    if (status == OCV_OK)
+        status = ocv_properties_parse(text.data, text.len, &set, err);
+    return status == OCV_OK ? ocv_edit_annotate(b->document, label, NULL, NULL, set, err) : status;
+}
+
+/* Accelerators without an order are refused later: a list would seem to be one. */
+static bool lacks_order(const struct build *b, const struct ocv_index *index)
+{
+    const char *const *names;
+    size_t n = ocv_index_namespaces(index, &names, NULL), accelerators = 0;
+    for (size_t i = 0; i < n; i++)
+        accelerators += !ocv_vocabulary_is_cpu(names[i]);
+    return accelerators > 1 && ocv_edit_namespaces_derived(b->document);
+}
+
+int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_buffer *bytes,
+               bool *ranked, struct ocv_error *err)
+{
+    ocv_auto_buffer order;
+    ocv_buffer_init(&order, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    *ranked = false;
+    if (!b->derive || b->relabel || lacks_order(b, index)) /* relabelled images hold their own */
+        return OCV_OK;
+    int status = find_ties(b, bytes, ranked, err);
+    if (status < 0 || !*ranked)
+        return status;
+    status = list_toolkits(b, &order, err);
+    *ranked = order.len > 0;
+    if (status < 0 || !*ranked)
+        return status;
+    status = build_append_priority(b, err);
+    if (status == OCV_OK)
+        status = ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err);
+    for (size_t i = 0; i < b->n_jobs && status == OCV_OK; i++) {
+        const char *toolkit = b->jobs[i].label ? toolkit_of(b, &b->jobs[i]) : NULL;
+        if (toolkit)
+            status = rank_label(b, i, toolkit, err);
+    }
+    return status;
+}
