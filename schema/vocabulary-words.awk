@@ -45,6 +45,7 @@ BEGIN {
 /^        documented: true/ { documented[n_features - 1] = "*" }
 /^        documented: \[/ { documented[n_features - 1] = joined($0) }
 /^        meaning: / { says[n_features - 1] = quoted($0) }
+/^        brief: / { brief[n_features - 1] = quoted($0) }
 /^        example: / { example[n_features - 1] = quoted($0) }
 /^        pattern: '.*'$/ {
     line = $0
@@ -66,7 +67,7 @@ END {
     print ""
     print "static const struct vocabulary_feature vocabulary_features[] = {"
     for (i = 0; i < n_features; i++)
-        print "    {" text(feature[i]) ", " text(values[i]) ", " text(pattern[i]) ", " text(documented[i]) ", " text(says[i]) ", " text(example[i]) ", " text(called[i]) "},"
+        print "    {" text(feature[i]) ", " text(values[i]) ", " text(pattern[i]) ", " text(documented[i]) ", " text(says[i]) ", " text(example[i]) ", " text(called[i]) ", " text(brief[i]) "},"
     print "};"
     print ""
     print "static const struct vocabulary_namespace vocabulary_namespaces[] = {"

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /** Joined by commas: values, `documented` (values that no provider reports yet, "*": all) and
- *  product names ("h100=90_real"). */
+ *  product names ("h100=90_real"). brief: a template, "CUDA {}", or NULL. */
 struct vocabulary_feature {
-    const char *name, *values, *pattern, *documented, *meaning, *example, *names;
+    const char *name, *values, *pattern, *documented, *meaning, *example, *names, *brief;
 };
 
 /** provider: a file name, "" if built in, NULL if there is none yet. */

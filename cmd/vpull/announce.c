@@ -55,17 +55,21 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
     const struct ocv_entry *entry = pull->entry;
-    const char *why = entry->kind != OCV_ENTRY_VARIANT          ? ""
-                      : *said->matched && !pull->cli->unchecked ? " (matched "
-                                                                : " (not checked";
-    const char *plain = entry->kind == OCV_ENTRY_NULL ? " (the default)" : "";
+    bool variant = entry->kind == OCV_ENTRY_VARIANT;
+    bool unchecked = variant && (!*said->matched || pull->cli->unchecked);
+    bool full = variant && !unchecked && pull->cli->verbose;
+    const char *why = unchecked                                   ? " (not checked)"
+                      : full                                      ? " (matched "
+                      : variant                                   ? ": "
+                      : ocv_index_has_variants(pull->image.index) ? ": needs nothing special"
+                                                                  : "";
     progress_hold(pull->progress);
-    progress_message(pull->progress, "%s: %s%s%s%s%s", pull->image.text,
+    progress_message(pull->progress, "%s%s%s%s%s%s", pull->options->many ? pull->image.text : "",
+                     pull->options->many ? ": " : "",
                      entry->label || !pull_label(pull)
                          ? explain_choice(pull->image.index, entry, name, sizeof(name))
                          : pull_label(pull),
-                     plain, why, *why && !pull->cli->unchecked ? said->matched : "",
-                     *why ? ")" : "");
+                     why, variant && !unchecked ? said->matched : "", full ? ")" : "");
     if (*said->note)
         progress_message(pull->progress, "%s", said->note);
     if (*said->missed)
@@ -110,8 +114,10 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
     int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
-    int status =
-        explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched, err);
+    int status = pull->cli->verbose ? explain_matched(&pull->image, pull->decision, pull->entry,
+                                                      SIZE_MAX, &matched, err)
+                                    : explain_brief(&pull->image, pull->decision, pull->entry,
+                                                    MATCHED_SHOWN, &matched, err);
     if (status == OCV_OK)
         status = ocv_decision_note(pull->decision, pull->entry, &note, err);
     if (status == OCV_OK)

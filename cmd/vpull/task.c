@@ -81,6 +81,8 @@ int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
                        : plan_locked(s, &out->lock.images[i], task, &task->err);
         task->failed = status < 0;
     }
+    for (size_t i = 0; i < out->n; i++)
+        out->list[i].options.many = out->n > 1;
     return OCV_OK;
 }
 

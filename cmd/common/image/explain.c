@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/explain.h"
+#include "cmd/common/vocabulary_table.h"
 #include "lib/core/resolve/default.h"
 
 #include <string.h>
 
 #define MATCHED_SHOWN 6u
+#define TEXT_MAX (256u * 1024)
 
 /* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
 static void add_features(const struct ocv_platform *p, char *out, size_t size)
@@ -53,6 +55,67 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
     }
     if (status == OCV_OK && n > max)
         status = ocv_buffer_printf(out, err, " and %zu more", n - max);
+    return status;
+}
+
+/* The words of the vocabulary for it, or its own: its namespace `last` need not be told again. */
+static int put_brief(struct ocv_property p, const char **last, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    const struct vocabulary_namespace *ns = vocabulary_namespace_find(p.ns);
+    const struct vocabulary_feature *feature = ns ? vocabulary_feature_find(ns, p.feature) : NULL;
+    const char *brief = feature ? feature->brief : NULL;
+    if (!brief) {
+        bool again = *last && !strcmp(*last, p.ns);
+        *last = p.ns;
+        return ocv_buffer_printf(out, err, "%s%s%s %s", again ? "" : p.ns, again ? "" : " ",
+                                 p.feature, p.value);
+    }
+    const char *end = strchr(brief, '}');
+    bool cut = end && end[-1] == '_';
+    size_t value = cut ? strcspn(p.value, "_") : strlen(p.value);
+    size_t before = strcspn(brief, "{");
+    return ocv_buffer_printf(out, err, "%.*s%.*s%s", (int)before, brief, (int)value, p.value,
+                             end ? end + 1 : "");
+}
+
+/* Is the namespace in "priority, own"? */
+static bool is_listed(const char *list, const char *ns)
+{
+    size_t len = strlen(ns);
+    for (const char *at = list ? list : ""; *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ", ");
+        if (n == len && !memcmp(at, ns, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+int explain_brief(const struct image *image, const struct ocv_decision *decision,
+                  const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                  struct ocv_error *err)
+{
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX), told = 0;
+    const char *last = NULL;
+    ocv_auto_buffer properties, own;
+    ocv_buffer_init(&properties, TEXT_MAX);
+    ocv_buffer_init(&own, TEXT_MAX);
+    int status = ocv_index_describe(image->index, entry, &properties, &own, err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_index_property(image->index, ids[i]);
+        if (is_listed(own.data, p.ns) || told++ >= max)
+            continue;
+        if (told > 1)
+            status = ocv_buffer_printf(out, err, ", ");
+        if (status == OCV_OK)
+            status = put_brief(p, &last, out, err);
+    }
+    if (status == OCV_OK && told == 0) /* it is all that there is to tell */
+        return explain_matched(image, decision, entry, max, out, err);
+    if (status == OCV_OK && told > max)
+        status = ocv_buffer_printf(out, err, " and %zu more", told - max);
     return status;
 }
 

@@ -21,6 +21,7 @@ struct pull_options {
     /** taken from the lock without a probe (--lock-profile), or NULL */
     const struct lock_choice *choice;
     bool dry_run, print_ref, quiet, verify;
+    bool many;                    /**< several images: a line about one names it */
     struct plugin_globals docker; /**< docker's global options */
 };
 

@@ -153,7 +153,7 @@ END
 @test "what was not taken is said, with the hint that explain has; not where there is no such hardware" {
     run -0 --separate-stderr "$VPULL" --config /dev/null --dry-run --profile "$STATE/old.json" --disable x86_64 "oci:$L:app"
     [ "$output" = "$(digest_of null)" ]
-    [ "${stderr_lines[0]}" = "oci:$L:app: the default" ]
+    [ "${stderr_lines[0]}" = "the default: needs nothing special" ]
     [ "${stderr_lines[1]}" = "note: this machine has nvidia, but cuda12.8 does not fit: driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer" ]
     run -0 --separate-stderr vpull --override nvidia::cuda_version_lower_bound=12.7,12.6 "oci:$L:app"
     [ "$output" = "$(digest_of cuda12.6)" ]

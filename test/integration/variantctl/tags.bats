@@ -282,7 +282,7 @@ locked()
     run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
     [ "$output" = "ghcr.io/$TEI@$h100" ]
     run -0 locked --to "oci:$STATE/locked" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
-    [[ $output == *"ghcr.io/$TEI:1.9: 86_1.9 (matched "*"tag 86-1.9 by the tag rules of huggingface-tei"* || $output == *"tag 86-1.9 by the tag rules of huggingface-tei"*"86_1.9 (matched "* ]]
+    [[ $output == *"86_1.9: "*"sm_86"* && $output == *"tag 86-1.9 by the tag rules of huggingface-tei"* ]]
     [[ $output == *"Digest: $a10"* ]]
     [ "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/locked/index.json")" = "ghcr.io/$TEI:1.9" ]
     # another machine's choice, unchecked; one that is not locked

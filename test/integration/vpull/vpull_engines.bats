@@ -35,7 +35,7 @@ teardown_file()
     run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" "$IMAGE"
     digest=$(digest_of cuda12.8)
     [[ $output == *"Digest: $digest"* ]]
-    [[ $stderr == *"cuda12.8 (matched nvidia :: "* ]]
+    [[ $stderr == *"cuda12.8: CUDA 12.8, sm_90"* ]]
     run -0 docker image inspect --format '{{index .RepoDigests 0}}' "$IMAGE"
     [ "$output" = "$PLAIN/demo/app@$digest" ]
     run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/mi300x.json" "$IMAGE"

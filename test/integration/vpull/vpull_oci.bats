@@ -117,7 +117,12 @@ blobs_are_whole()
 @test "--dry-run shows the decision and the bytes, and pulls nothing" {
     run -0 --separate-stderr "$VPULL" --dry-run --to "oci:$STATE/dry" --profile "$H100" "$IMAGE"
     [ "$output" = "$(digest_of cuda12.8)" ]
-    [[ $stderr == *"cuda12.8 (matched nvidia :: cuda_version_lower_bound :: 12.8"* ]]
+    [ "${stderr_lines[1]}" = "cuda12.8: CUDA 12.8, sm_90" ]
+    run -0 --separate-stderr "$VPULL" -v --dry-run --to "oci:$STATE/dry" --profile "$H100" "$IMAGE"
+    [[ $stderr == *"cuda12.8 (matched nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real)"* ]]
+    # of several images each line has the name
+    run -0 --separate-stderr "$VPULL" --dry-run --to "oci:$STATE/dry" --profile "$H100" "$IMAGE" "$IMAGE"
+    [ "$(grep -cxF "$IMAGE: cuda12.8: CUDA 12.8, sm_90" <<<"$stderr")" = 2 ]
     [[ $stderr == *"kB in 2 layers; the default is "* ]]
     [ ! -e "$STATE/dry" ]
 }
