@@ -129,12 +129,20 @@ const struct cli_command vpull_command = {
 int settings_read(struct cli *cli, struct vpull_settings *s, int argc, char **argv)
 {
     struct ocv_error err = {0};
+    ocv_auto(ocv_reference) tag = NULL;
     s->cli = cli;
     s->pull.jobs = JOBS_DEFAULT;
     int code = cli_read(cli, &vpull_command, s, argc, argv);
     if (code >= 0)
         return code;
     size_t images = cli->n_arguments;
+    if (images > 1 && !strcmp(cli->arguments[0], "pull")) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "pull is no word of vpull: it takes images alone");
+        ocv_error_hint(&err, "vpull %s", cli->arguments[1]);
+        return cli_fail(cli, &err);
+    }
+    if (s->pull.tag && ocv_reference_parse(s->pull.tag, &tag, &err) < 0)
+        return cli_fail(cli, (ocv_error_prefix(&err, "--tag"), &err));
     if (images == 0 && !s->lock_file)
         ocv_error_set(&err, OCV_ERR_INVALID, "no image named");
     else if (s->lock_profile && !s->lock_file)

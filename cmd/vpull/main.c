@@ -208,21 +208,40 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* Where no name is one that can be asked for, say so before a destination is looked for. 0: some
+ * are, and each of the others fails by itself. */
+static int fail_names(const struct cli *cli, struct progress *progress, char **images)
+{
+    struct ocv_error err = {0};
+    int code = 0;
+    for (size_t i = 0; images[i]; i++)
+        if (image_check_name(images[i], &err) == OCV_OK)
+            return 0;
+    for (size_t i = 0; images[i]; i++)
+        if (image_check_name(images[i], &err) < 0) {
+            int now = fail_image(cli, progress, images[i], &err);
+            code = code ? code : now;
+        }
+    return code;
+}
+
 static int pull_all(struct run *run, char **images)
 {
     const struct pull_options *options = &run->s->pull;
     struct ocv_error err = {0};
     bool pulls = !options->dry_run && !options->print_ref;
-    int status = pulls || options->to ? destination_choose(run->cli, options, run->progress,
-                                                           &run->destination, &run->argument, &err)
-                                      : OCV_OK;
+    run->code = run->s->lock_file ? 0 : fail_names(run->cli, run->progress, images);
+    if (run->code)
+        return run->code;
+    int status = tasks_plan(run->s, images, &run->tasks, &err);
+    if (status == OCV_OK && (pulls || options->to))
+        status = destination_choose(run->cli, options, run->progress, &run->destination,
+                                    &run->argument, &err);
     if (status == OCV_OK && pulls)
         status = check_target(run->destination, run->argument, images, &err);
     if (status == OCV_OK && pulls && !options->to && !options->quiet)
         progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
                          *run->argument ? ":" : "", run->argument);
-    if (status == OCV_OK)
-        status = tasks_plan(run->s, images, &run->tasks, &err);
     if (status == OCV_OK)
         status = run_tasks(run, pulls, &err);
     if (status < 0)

@@ -133,6 +133,15 @@ static int refuse_path(const char *text, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
+int image_check_name(const char *text, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    if (!strncmp(text, "oci:", 4))
+        return OCV_OK;
+    return image_is_path(text) ? refuse_path(text, err)
+                               : ocv_reference_parse(text, &reference, err);
+}
+
 static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
 {
     if (image_is_path(image->text))

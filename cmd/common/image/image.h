@@ -44,6 +44,8 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag that a rule made this entry of, or NULL. */
 const char *image_tag(const struct image *image, const struct ocv_entry *entry);
+/** The error that image_open would report of the name alone, before anything is asked. */
+int image_check_name(const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
 /** True for what cannot be meant as an image: "/tmp/x", "./x", "../x", "~/x", and names of files
  *  such as "x.so". */
 bool image_is_path(const char *text);

@@ -254,7 +254,7 @@ static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
 }
 
 static int run_verb(struct cli *cli, int argc, char **argv, const struct cli_command *command,
-                    int (*run)(struct edit *, char **, struct ocv_error *))
+                    const char *wanted, int (*run)(struct edit *, char **, struct ocv_error *))
 {
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};
@@ -263,8 +263,8 @@ static int run_verb(struct cli *cli, int argc, char **argv, const struct cli_com
                    !e.annotations.n && !e.relayout;
     if (code < 0) {
         status = cli->n_arguments < 1 || nothing
-                     ? ocv_error_set(&err, OCV_ERR_INVALID,
-                                     "index %s: give REPO:TAG and what to change", argv[0])
+                     ? ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give REPO:TAG and %s",
+                                     argv[0], wanted)
                      : run(&e, cli->arguments, &err);
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
@@ -274,15 +274,15 @@ static int run_verb(struct cli *cli, int argc, char **argv, const struct cli_com
 
 int cmd_index_add(struct cli *cli, int argc, char **argv)
 {
-    return run_verb(cli, argc, argv, &add_command, run_add);
+    return run_verb(cli, argc, argv, &add_command, "LABEL=REF of a build", run_add);
 }
 
 int cmd_index_remove(struct cli *cli, int argc, char **argv)
 {
-    return run_verb(cli, argc, argv, &remove_command, run_remove);
+    return run_verb(cli, argc, argv, &remove_command, "the LABEL or DIGEST to remove", run_remove);
 }
 
 int cmd_index_annotate(struct cli *cli, int argc, char **argv)
 {
-    return run_verb(cli, argc, argv, &annotate_command, run_annotate);
+    return run_verb(cli, argc, argv, &annotate_command, "what to change", run_annotate);
 }

@@ -162,6 +162,22 @@ said()
     run -1 --separate-stderr "$VARIANTCTL" index create --tls-verify=false --from "$BATS_TEST_TMPDIR/app.yaml" "$SERVER/new:1"
 }
 
+@test "vpull: arguments are looked at before a destination is, and pull is no word of its own" {
+    local data=$BATS_TEST_TMPDIR/data
+    mkdir "$BATS_TEST_TMPDIR/none"
+    for name in team/App:1 ./nowhere registry.example/app:; do
+        run --separate-stderr env PATH="$BATS_TEST_TMPDIR/none" XDG_DATA_HOME="$data" "$VPULL" "$name"
+        [ "$status" != 0 ] && [[ ${stderr_lines[0]} == "vpull: "*"${name%:}"* && $stderr != *"pulling to"* ]] || { echo "$name: $stderr" && false; }
+    done
+    run -2 --separate-stderr env PATH="$BATS_TEST_TMPDIR/none" XDG_DATA_HOME="$data" "$VPULL" --tag team/App registry.example/app:1
+    [[ ${stderr_lines[0]} == "vpull: --tag: "* && $stderr != *"pulling to"* ]]
+    run -4 --separate-stderr env PATH="$BATS_TEST_TMPDIR/none" XDG_DATA_HOME="$data" "$VPULL" --locked /dev/null
+    [[ $stderr == *"/dev/null"* && $stderr != *"pulling to"* ]]
+    [ ! -e "$data" ]
+    said "vpull: pull is no word of vpull: it takes images alone~hint: vpull registry.example/app:1" "$VPULL" pull registry.example/app:1
+    said "variantctl: index remove: give REPO:TAG and the LABEL or DIGEST to remove" "$VARIANTCTL" index remove oci:x:y
+}
+
 @test "help: -h, help VERB, version; json and table are names of --format" {
     run -0 "$VARIANTCTL" help
     [ "$output" = "$("$VARIANTCTL" -h)" ]
