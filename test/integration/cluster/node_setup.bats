@@ -105,7 +105,7 @@ listed() { (cd "$NODE" && find . -type f | sort | tr '\n' ' '); }
     # asked to, it edits; containerd has to be restarted then
     run -0 node_setup --edit-engine-config
     [ "$(<"$BATS_TEST_TMPDIR/report")" = configured ]
-    [[ $output == *"due now: systemctl restart containerd"* ]]
+    [[ $output == *"due on the machine of "*": systemctl restart containerd"* ]]
     grep -qF 'config_path = "/etc/containerd/certs.d"' "$NODE/etc/containerd/config.toml"
     run -0 node_setup --remove
     [ "$(<"$NODE/etc/containerd/config.toml")" = "version = 3" ]

@@ -113,7 +113,8 @@ static void report_result(const struct setup *setup, enum setup_action action, b
                 setup->installed ? "%s: nothing is left of the set-up\n" : "%s is not set up\n",
                 setup->engine);
     if (changes && setup->restart[0])
-        fprintf(out, "due now: %s\n", setup->restart);
+        fprintf(out, setup->root[0] ? "due on the machine of %s: %s\n" : "due now%s: %s\n",
+                setup->root, setup->restart);
     if (action == SETUP_ACTION_SETUP && changes)
         fputs(
             "note: a mirrored tag always means this machine's platform; engines do not pass "
