@@ -4,7 +4,7 @@
 # schema/config.schema.json, and above the key `to` in docs/configuration.md.
 set -eu
 
-list=$("$1" --help | sed -n 's/^Destinations: //p')
+list=$("$1" --help | sed -n 's/^--to: //p')
 [ -n "$list" ] || { echo "$1 --help lists no destinations" >&2; exit 1; }
 cd "$(dirname "$0")/.."
 sed "s#\(\"description\": \"where images go: \)[^\"]*#\1$list#" schema/config.schema.json >schema/config.schema.json.tmp

@@ -148,8 +148,8 @@ static const struct ocv_option host_options[] = {
      OCV_OPTION_CALL(cli_take_setting)},
     {.name = "devices",
      .value = "NS=0,2|auto",
-     .help = "only these devices (index, PCI address or UUID);\n"
-             "auto: those of the Slurm job, or CUDA_VISIBLE_DEVICES",
+     .help = "only these devices (index, PCI address or UUID), or\n"
+             "auto: those of the Slurm job or CUDA_VISIBLE_DEVICES",
      .flags = OCV_OPTION_FOLDED,
      OCV_OPTION_CALL(cli_take_devices)},
     {.name = "gpus",
@@ -164,8 +164,8 @@ static const struct ocv_option host_options[] = {
      OCV_OPTION_CALL(cli_take_device)},
     {.name = "override",
      .value = "NS::F=V,V",
-     .help = "act as if the host had exactly these values;\n"
-             "of a _lower_bound the newest is enough",
+     .help = "act as if the host had exactly these values (of a\n"
+             "_lower_bound the newest is enough)",
      .flags = OCV_OPTION_FOLDED,
      OCV_OPTION_CALL(cli_take_setting)},
     OCV_OPTIONS_END};

@@ -68,7 +68,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "image-credential-provider-config",
      .value = "FILE",
-     .help = "\nkubelet's configuration of its credential provider plug-ins:\n"
+     .help = "\nkubelet's configuration of its plug-ins, which are\n"
              "asked for credentials that are not in --credentials",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
@@ -109,13 +109,14 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct daemon, report)},
     {.name = "announce",
      .value = "kubernetes",
-     .help = "keep class and profile on this node's Kubernetes object\n"
-             "(with the pod's token)",
+     .help = "keep class and profile on this node's Kubernetes\n"
+             "object (with the pod's token)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_announce, struct daemon, announce)},
     {.name = "state-dir",
      .value = "DIR",
-     .help = "what was resolved on this node (default " OCV_PATH_STATE ")",
+     .help = "what was resolved on this node\n"
+             "(default " OCV_PATH_STATE ")",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "log",
@@ -130,7 +131,8 @@ static const struct ocv_option options[] = {
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
     {.name = "namespace-priority",
      .value = "A,B",
-     .names = "--namespace-priority, --disable, --require, --device-policy, --devices, --override",
+     .names = "--namespace-priority, --disable, --require, --device-policy,\n"
+              "  --devices, --override",
      .help = "\nas for vpull, for every request",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(cli_take_setting, struct daemon, cli)},
@@ -155,12 +157,11 @@ static const struct cli_command command = {
              "that answers a tag with the variant that fits. \"variantctl setup\" points\n"
              "containerd, Docker and podman to it.\n",
     .options = options,
-    .details =
-        "Every option is also a key of /etc/ocivariant/config.yaml, except --registry (there\n"
-        "\"registries\"), --layout, --profile, --setup-report, --announce, --once,\n"
-        "--whole-node and --check. OCV_* variables are ignored.\n"
-        "SIGHUP: read the configuration and probe again. SIGTERM: finish running requests,\n"
-        "then exit.\n",
+    .details = "Every option is also a key of /etc/ocivariant/config.yaml, except --registry\n"
+               "(there \"registries\"), --layout, --profile, --setup-report, --announce, --once,\n"
+               "--whole-node and --check. OCV_* variables are ignored.\n"
+               "SIGHUP: read the configuration and probe again. SIGTERM: finish running\n"
+               "requests, then exit.\n",
     .end = "\nExamples:\n"
            "  variantd --check\n"
            "  variantd --registry docker.io --registry registry.example:5000 --choose shadow\n"

@@ -32,11 +32,12 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct node_setup, engine.root)},
     {.name = "engine-config",
      .value = "FILE",
-     .help = "containerd's configuration (/etc/containerd/config.toml)",
+     .help = "containerd's configuration\n"
+             "(/etc/containerd/config.toml)",
      OCV_OPTION_TEXT(struct node_setup, engine.engine_config)},
     {.name = "edit-engine-config",
-     .help = "change that, too, if it has no config_path; then containerd\n"
-             "has to be restarted",
+     .help = "change that, too, if it has no config_path; then\n"
+             "containerd has to be restarted",
      OCV_OPTION_FLAG(struct node_setup, engine.edit_config)},
     {.name = "report",
      .value = "FILE",
@@ -44,27 +45,27 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct node_setup, report)},
     {.name = "own",
      .value = "UID:DIR",
-     .help = "give DIR to that user, who runs variantd; again for more",
+     .help = "give DIR to that user, who runs variantd; again for\n"
+             "more",
      OCV_OPTION_LIST(struct node_setup, own)},
     {.name = "service-account",
      .value = "DIR",
-     .help = "token and ca.crt (" ACCOUNT ")",
+     .help = "token and ca.crt\n(" ACCOUNT ")",
      OCV_OPTION_TEXT(struct node_setup, account)},
     {.name = "remove", .help = "undo it", OCV_OPTION_FLAG(struct node_setup, engine.remove)},
     {.name = "stay",
-     .help = "do not end before SIGTERM, as a DaemonSet's pods have to; without\n"
-             "--root nothing else is done",
+     .help = "do not end before SIGTERM, as a DaemonSet's pods have\n"
+             "to; without --root nothing else is done",
      OCV_OPTION_FLAG(struct node_setup, stay)},
     OCV_OPTIONS_END};
 
 static const struct cli_command command = {
-    .usage =
-        "Usage: " NODE_SETUP " --root DIR [OPTIONS]\n\n"
-        "Have the containerd of the node whose file system is DIR ask variantd for the tags of\n"
-        "the registries that the configuration names, as `variantctl setup containerd\n"
-        "--hosts-only` does. Where containerd's configuration has no config_path, nothing is\n"
-        "changed: a line on standard error, the report and, in a pod, an event say so, and the\n"
-        "exit status is 0, so that variantd starts.\n",
+    .usage = "Usage: " NODE_SETUP " --root DIR [OPTIONS]\n\n"
+             "Have the containerd of the node whose file system is DIR ask variantd for the\n"
+             "tags of the registries that the configuration names, as `variantctl setup\n"
+             "containerd --hosts-only` does. Where containerd's configuration has no\n"
+             "config_path, it changes nothing: a line on standard error, the report and, in a\n"
+             "pod, an event say so, and the exit status is 0, so that variantd starts.\n",
     .options = options,
     .end = ""};
 

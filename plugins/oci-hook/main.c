@@ -49,13 +49,12 @@ static int check_image(const struct verdict_policy *policy)
 
 static void print_help(void)
 {
-    fputs(
-        "Usage: ocivariant-oci-hook [--config FILE] < STATE\n\n"
-        "Run by podman and CRI-O at the start of containers, with the container's state (JSON) on\n"
-        "standard input. Asks variantd whether the image fits this node and follows `policy` and\n"
-        "`fail` of /etc/ocivariant/config.yaml (or of --config, or of the file in\n"
-        "OCIVARIANT_CONFIG).\n",
-        stdout);
+    fputs("Usage: ocivariant-oci-hook [--config FILE] < STATE\n\n"
+          "Run by podman and CRI-O at the start of containers, with the container's state\n"
+          "(JSON) on standard input. Asks variantd whether the image fits this node and\n"
+          "follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of --config, or\n"
+          "of the file in OCIVARIANT_CONFIG).\n",
+          stdout);
 }
 
 /* -1: go on; else the exit status. */

@@ -80,7 +80,7 @@ static const struct ocv_option options[] = {
      .help = "the nodes, as variantctl match takes them",
      OCV_OPTION_TEXT(struct claim_options, job.fleet)},
     {.name = "strict",
-     .help = "a profile that cannot be read is an error, not left out",
+     .help = "an unreadable profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct claim_options, job.strict)},
     CLI_FORMAT(struct claim_options, json, "YAML for kubectl, or the same as a JSON list (text)"),
@@ -91,12 +91,11 @@ static const struct cli_command command = {
              "\n"
              "Write which devices the variants of an image need: for Kubernetes 1.34 a\n"
              "ResourceClaimTemplate and PodTemplates, for Slurm the --constraint of a job.\n",
-    .details = "Kubernetes 1.34 or newer: the template has the alternatives in the order in which "
-               "nodes choose. --platform\n"
-               "takes one architecture; --namespace-priority, --disable, --label and --require\n"
-               "choose as on the nodes. With --replicas and --profiles the pods name the build by\n"
-               "its digest, and nodes by the label dev.ocivariant/class. For Slurm see\n"
-               "ocivariant-placing(7).\n"
+    .details = "Kubernetes 1.34 or newer: the template has the alternatives in the order in\n"
+               "which nodes choose. --platform takes one architecture; --namespace-priority,\n"
+               "--disable, --label and --require choose as on the nodes. With --replicas and\n"
+               "--profiles the pods name the build by its digest, and nodes by the label\n"
+               "dev.ocivariant/class. For Slurm see ocivariant-placing(7).\n"
                "Exit 0: written; 3: no variant needs a device that Kubernetes can claim, or no\n"
                "build has room; 4: malformed index or fleet, or too much for a claim.\n",
     .options = options,

@@ -57,7 +57,8 @@ static const struct ocv_option options[] = {
     {.name = "profiles",
      .value = "DIR|FILE",
      .help = "profiles (*.json), or recorded machines\n"
-             "(directories with sys or proc in them); again for more",
+             "(directories with sys or proc in them); again for\n"
+             "more",
      OCV_OPTION_CALL(take_profiles)},
     {.name = "before",
      .value = "DIR",
@@ -86,8 +87,8 @@ static const struct cli_command command = {
              "\n"
              "Show which variant each machine of a fleet gets, or what another data directory\n"
              "(a release's, with its tag rules and providers) changes.\n",
-    .details = "Exit 0: shown, nothing changes; 4: a profile or the index cannot be read;\n"
-               "5: a choice changes, or what --fail-on names.\n",
+    .details = "Exit 0: shown, nothing changes; 4: a profile or the index cannot be read; 5: a\n"
+               "choice changes, or what --fail-on names.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
     .end = "\n"

@@ -10,8 +10,8 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl export backendai [OPTIONS]\n"
              "\n"
              "Write what this machine, or the one of --profile, supports, as our compute\n"
-             "plug-in puts it into every heartbeat of a Backend.AI agent (compute_plugins):\n"
-             "its profile, without names, times and serial numbers, and its class.\n",
+             "plug-in puts it into every heartbeat of a Backend.AI agent (compute_plugins).\n"
+             "That is its profile, without names, times and serial numbers, and its class.\n",
     .groups = CLI_HOST,
     .end = "\n"
            "Examples:\n"

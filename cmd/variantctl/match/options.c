@@ -163,7 +163,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct match_request, pin)},
     {.name = "strict",
-     .help = "a profile that cannot be read is an error, not left out",
+     .help = "an unreadable profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct match_request, strict)},
     {.name = "print-ref",

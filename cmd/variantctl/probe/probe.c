@@ -70,8 +70,8 @@ static const struct ocv_option options[] = {
 static const struct cli_command command = {
     .usage = "Usage: variantctl probe [OPTIONS]\n"
              "\n"
-             "Show what this machine, or a recorded one, can run. The JSON form is a profile:\n"
-             "other commands take it with --profile.\n",
+             "Show what this machine, or a recorded one, can run. The JSON form is a profile,\n"
+             "which other commands take with --profile.\n",
     .options = options,
     .end = "\n"
            "Examples:\n"

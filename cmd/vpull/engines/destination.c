@@ -29,7 +29,7 @@ void destination_print(void)
 {
     char forms[OCV_ERROR_HINT_MAX];
     destination_forms(forms, sizeof(forms));
-    printf("\nDestinations: %s\n", forms);
+    printf("\n--to: %s\n", forms);
 }
 
 bool destination_complete(struct ocv_completion *c, const char *kind)

@@ -56,7 +56,7 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct proxy_arguments, listen)},
     {.name = "backend",
      .value = "PATH",
-     .help = "the engine's (default " BACKEND ")",
+     .help = "the engine's\n(default " BACKEND ")",
      OCV_OPTION_TEXT(struct proxy_arguments, backend)},
     {.name = "config",
      .value = "FILE",
@@ -64,12 +64,12 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct proxy_arguments, config)},
     {.name = "state",
      .value = "DIR",
-     .help = "what was chosen (default " STATE ")",
+     .help = "what was chosen\n(default " STATE ")",
      OCV_OPTION_TEXT(struct proxy_arguments, state)},
     {.name = "records",
      .value = "DIR",
-     .help = "what was chosen, for the hooks (default: \"resolved\" in the\n"
-             "configuration's state_dir, " OCV_PATH_STATE ")",
+     .help = "what was chosen, for the hooks (default: \"resolved\"\n"
+             "in state_dir of FILE, " OCV_PATH_STATE ")",
      OCV_OPTION_TEXT(struct proxy_arguments, records)},
     {.name = "profile",
      .value = "FILE",
@@ -81,7 +81,8 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct proxy_arguments, pod_resources)},
     {.name = "metrics",
      .value = "FILE",
-     .help = "counters of pods with builds of their own, in Prometheus' text format",
+     .help = "counters of pods with builds of their own, in\n"
+             "Prometheus' text format",
      OCV_OPTION_TEXT(struct proxy_arguments, metrics)},
     {.name = "verbose",
      .letter = 'v',
@@ -93,15 +94,15 @@ static const struct plugin_command command = {
     .program = "ocivariant-cri-proxy",
     .usage =
         "Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
-        "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
-        "the container engine unchanged, with one exception: PullImage, ImageStatus and\n"
-        "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
-        "in it that fits this node. Where a repository has `workload` in the configuration, they\n"
-        "name the image that fits the pod.\n\nOptions:\n",
+        "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every\n"
+        "call to the container engine unchanged, with one exception: PullImage,\n"
+        "ImageStatus and RemoveImage of an index that is pinned by digest and carries\n"
+        "variants name the image in it that fits this node. Where a repository has\n"
+        "`workload` in the configuration, they name the image that fits the pod.\n\nOptions:\n",
     .options = option_rows,
     .end = "\n"
-           "An index is read with the credentials of the request only. What cannot be decided\n"
-           "goes through unchanged. SIGHUP: read the configuration again.\n"
+           "An index is read with the credentials of the request only. What cannot be\n"
+           "decided goes through unchanged. SIGHUP: read the configuration again.\n"
            "SIGTERM: finish running requests, then exit.\n"};
 
 /* kubelet's options are written as "unix:///run/x.sock". */

@@ -60,15 +60,15 @@ static void log_data(void *data, const char *line)
 static const struct ocv_option option_rows[] = {
     {.name = "root",
      .value = "DIR",
-     .help = "layers and metadata (default " DEFAULT_ROOT ")",
+     .help = "layers and metadata\n(default " DEFAULT_ROOT ")",
      OCV_OPTION_TEXT(struct program, root)},
     {.name = "socket",
      .value = "PATH",
-     .help = "listen here (default " DEFAULT_SOCKET ")",
+     .help = "listen here\n(" DEFAULT_SOCKET ")",
      OCV_OPTION_TEXT(struct program, socket)},
     {.name = "backend",
      .value = "PATH",
-     .help = "keep nothing: pass every call on to the snapshotter there",
+     .help = "keep nothing: pass calls on to the snapshotter there",
      OCV_OPTION_TEXT(struct program, backend)},
     {.name = "backend-name",
      .value = "NAME",
@@ -76,8 +76,8 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct program, backend_name)},
     {.name = "backend-namespace",
      .value = "NAME",
-     .help = "if that is another containerd: keep everything in this\n"
-             "namespace of it, which nothing else may use",
+     .help = "if that is another containerd: keep everything in\n"
+             "this namespace of it, which nothing else may use",
      OCV_OPTION_TEXT(struct program, backend_ns)},
     {.name = "config",
      .value = "FILE",
@@ -85,8 +85,8 @@ static const struct ocv_option option_rows[] = {
      OCV_OPTION_TEXT(struct program, config)},
     {.name = "records",
      .value = "DIR",
-     .help = "what was resolved on this node (default: \"resolved\" in the\n"
-             "configuration's state_dir, " OCV_PATH_STATE ")",
+     .help = "what was resolved on this node (default: \"resolved\"\n"
+             "in state_dir of FILE, " OCV_PATH_STATE ")",
      OCV_OPTION_TEXT(struct program, records)},
     {.name = "metrics",
      .value = "FILE",

@@ -28,9 +28,9 @@ static void print_help(void)
 {
     fputs("Usage: ocivariant-verifier -name REF -digest DIGEST [-stdin-media-type TYPE]\n\n"
           "Run by containerd for every pull; install it into its image verifiers' bin_dir\n"
-          "(/opt/containerd/image-verifier/bin). Asks variantd whether the image fits this node\n"
-          "and follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of the file in\n"
-          "OCIVARIANT_CONFIG).\n",
+          "(/opt/containerd/image-verifier/bin). Asks variantd whether the image fits this\n"
+          "node and follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of the\n"
+          "file in OCIVARIANT_CONFIG).\n",
           stdout);
 }
 

@@ -34,7 +34,7 @@ vpull()
 
 # Help and hint print the table of destinations; what repeats it in words must agree.
 @test "completion, documentation and schema name the destinations of vpull's table" {
-    forms=$("$VPULL" --help | sed -n 's/^Destinations: //p')
+    forms=$("$VPULL" --help | sed -n 's/^--to: //p')
     [[ $forms == *", oci:DIR"* ]]
     run -2 vpull --dry-run --to nowhere "oci:$L:app"
     [ "${lines[0]}" = "vpull: invalid value 'nowhere' for --to: $forms" ]
@@ -85,7 +85,7 @@ vpull()
         [ "${lines[0]}" = "variantctl: invalid value 'xml' for --format: text or json" ]
     done
     run -2 vpull --dry-run --to nowhere "oci:$L:app"
-    [ "${lines[0]}" = "vpull: invalid value 'nowhere' for --to: $("$VPULL" --help | sed -n 's/^Destinations: //p')" ]
+    [ "${lines[0]}" = "vpull: invalid value 'nowhere' for --to: $("$VPULL" --help | sed -n 's/^--to: //p')" ]
     local option value may
     while read -r option value may; do
         run -2 "$VPULL" --dry-run "$option" "$value" "oci:$L:app"

@@ -112,7 +112,7 @@ commands()
     [ "$(offered vpull --to oci)" = "oci: :6" ]
     run -0 vpull --help
     for to in $(offered vpull --to '' | sed 's/ :.*//'); do
-        grep -qE "^Destinations:.* $to" <<<"$output"
+        grep -qE -- "^--to:.* $to" <<<"$output"
     done
     [ "$(offered variantctl images --from '')" = "docker podman containerd :4" ]
     [ "$(offered variantctl verify --from oci:im)" = "oci:images :6" ]

@@ -252,7 +252,7 @@ static const struct ocv_option any_options[] = {
 static const struct ocv_option containerd_options[] = {
     REGISTRY("for this registry; again for more (default: all)"),
     FAIL_CLOSED("never pull past variantd"),
-    HOSTS_ONLY("leave config.toml as it is\n"
+    HOSTS_ONLY("do not change config.toml\n"
                "(exit status 5 where it has no config_path)"),
     CONFIG_DIR("directory of the hosts.toml files"),
     ENGINE_CONFIG("config.toml"),
@@ -324,8 +324,8 @@ const struct cli_command setup_containerd_command = {
 const struct cli_command setup_docker_command = {
     .usage = "Usage: variantctl setup docker [OPTIONS]\n"
              "\n"
-             "Have Docker ask variantd for tags: a registry mirror in daemon.json, which is\n"
-             "for docker.io; with containerd's image store a hosts.toml for each registry.\n",
+             "Have Docker ask variantd for tags: a registry mirror for docker.io in\n"
+             "daemon.json; with containerd's image store a hosts.toml for each registry.\n",
     .details = KEEPS,
     .options = docker_options,
     .end = "\n"
