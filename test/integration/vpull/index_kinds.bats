@@ -118,7 +118,7 @@ asked()
 }
 
 @test "every verb, the daemon's answers and the mirror read one index of indexes alike" {
-    local name daemon fleet=$STATE/fleet
+    local name fleet=$STATE/fleet
     echo '{}' >"$DOCKER_CONFIG/config.json"
     mkdir -p "$fleet"
     cp "$PROFILES/h100.json" "$fleet"

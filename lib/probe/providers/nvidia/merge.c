@@ -110,7 +110,8 @@ static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_ans
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");
     for (size_t i = 0; i < answer->n && !m->trouble[0]; i++)
-        if (answer->devices[i].failure.call[0] && !(placed && is_lost_device(&answer->devices[i]))) {
+        if (answer->devices[i].failure.call[0] &&
+            !(placed && is_lost_device(&answer->devices[i]))) {
             const struct ocv_nvml_failure *failure = &answer->devices[i].failure;
             snprintf(m->trouble, sizeof(m->trouble), "GPU %zu: %s failed with error %ld, %s", i,
                      failure->call, failure->code, failure->name[0] ? failure->name : "unknown");
