@@ -52,15 +52,43 @@ int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
     return status;
 }
 
+/* Add those that are not there yet. `*again`: there are some, and all of them were there. */
+static int add_page(const struct ocv_buffer *body, const char *what, json_t *out, json_t *seen,
+                    bool *again, struct ocv_error *err)
+{
+    ocv_auto_json *page = json_array();
+    size_t i, before = json_array_size(out);
+    json_t *entry;
+    int status = page ? referrers_read(body, what, page, err) : ocv_error_nomem(err);
+    json_array_foreach(page, i, entry)
+    {
+        const char *digest = json_string_value(json_object_get(entry, "digest"));
+        if (status < 0 || (digest && json_object_get(seen, digest)))
+            continue;
+        if (json_array_append(out, entry) < 0 ||
+            (digest && json_object_set_new(seen, digest, json_true()) < 0))
+            status = ocv_error_nomem(err);
+    }
+    if (status == OCV_OK && json_array_size(out) > REFERRERS_MAX)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX);
+    *again = json_array_size(page) && json_array_size(out) == before;
+    return status;
+}
+
 /* OCV_ERR_NOT_FOUND if the registry has no such API. */
 static int ask_api(const struct place *place, const char *digest, json_t *out,
                    struct ocv_error *err)
 {
     struct referrer_pages l = {.query = ""};
-    int status = OCV_OK;
+    ocv_auto_json *seen = json_object(); /* digests, and queries */
+    int status = seen ? OCV_OK : ocv_error_nomem(err);
+    bool again = false;
     for (unsigned page = 0; status == OCV_OK && (page == 0 || l.query[0]); page++) {
         char query[sizeof(l.query)];
         memcpy(query, l.query, sizeof(query));
+        if (json_object_set_new_nocheck(seen, query, json_true()) < 0)
+            return ocv_error_nomem(err);
         const struct ocv_stream request = {.kind = OCV_STREAM_REFERRERS,
                                            .reference = place->reference,
                                            .object = digest,
@@ -74,8 +102,10 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
         ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
         status = ocv_registry_stream(place->cli->registry, &request, err);
         if (status == OCV_OK)
-            status = referrers_read(&l.body, digest, out, err);
+            status = add_page(&l.body, digest, out, seen, &again, err);
         ocv_buffer_free(&l.body);
+        if (again || json_object_get(seen, l.query))
+            break;
     }
     return status;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Lists of tags that come in other ways than our own registry's, as tag rules and hints read them.
+# Lists of tags and of referrers that come in other ways than our own registry's, as tag rules and hints read them.
 
 load ../harness
 load ../images
@@ -62,7 +62,7 @@ SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
 
 @test "a registry that refuses the size of a page is asked without one" {
     local refusal
-    for refusal in 400 416 422; do
+    for refusal in 400 406 413 416 422; do
         start_lists "size-$refusal" "$SECOND, {\"path\": \"n=\", \"status\": $refusal}, {\"path\": \"/tags/list\", $FIRST, \"headers\": {\"Link\": \"<?last=two>; rel=next\"}}"
         everyone_chooses_cuda "size-$refusal"
     done
@@ -115,4 +115,33 @@ SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
     chosen "$CPU"
     [[ $stderr == *"$IMAGE:v2.4.0 is used unchanged, since its tags cannot be listed: $IMAGE: the list of its tags is longer than 30 s"* ]]
     [ "$(grep -c 'tags/list' "$RULES_LOG")" -gt 2 ] # no single page was too late
+}
+
+# copied_referrers NAME RULE,...: those of the image that a copy takes along, of a registry with these answers
+copied_referrers()
+{
+    local out=$BATS_TEST_TMPDIR/$1
+    start_rules "$1" "$STATE/layout" <<<"[$2, {\"path\": \"/referrers/\", \"body\": {\"manifests\": []}}, {\"path\": \"\", \"layout\": true}]"
+    run -0 "$VARIANTCTL" index copy --referrers "$RULES/demo/app:v2.4.0" "oci:$out:copy"
+    jq -r '.manifests[].digest' "$out/blobs/sha256/$(jq -r --arg tag "${CPU/:/-}" \
+        '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest[7:]' "$out/index.json")"
+}
+
+@test "a list of referrers that turns in circles ends where it was before, and empty pages do not end it" {
+    local one two
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    one="\"path\": \"/referrers/$CPU\", \"body\": {\"manifests\": [$(jq -c '.manifests[1] | del(.annotations)' "$STATE/layout/index.json")]}"
+    two="\"path\": \"/referrers/$CPU\", \"body\": {\"manifests\": []}"
+    [ "$(copied_referrers ring "{${one/\/referrers\/$CPU/$CPU.page=2}, \"headers\": {\"Link\": \"<?page=1>; rel=next\"}},
+        {$one, \"headers\": {\"Link\": \"<?page=2>; rel=next\"}}")" = "$CUDA" ]
+    [ "$(grep -c "referrers/$CPU" "$STATE/log/ring.requests")" -le 2 ]
+    # another address each time
+    [ "$(copied_referrers coil "{${one/\/referrers\/$CPU/$CPU.page=3}, \"status\": 500},
+        {${one/\/referrers\/$CPU/$CPU.page=2}, \"headers\": {\"Link\": \"<?page=3>; rel=next\"}},
+        {$one, \"headers\": {\"Link\": \"<?page=2>; rel=next\"}}")" = "$CUDA" ]
+    # pages that say nothing, to themselves or on the way
+    [ "$(copied_referrers gap "{${one/\/referrers\/$CPU/$CPU.page=3}, \"headers\": {\"Link\": \"<?page=3>; rel=next\"}},
+        {${two/\/referrers\/$CPU/$CPU.page=2}, \"headers\": {\"Link\": \"<?page=3>; rel=next\"}},
+        {$two, \"headers\": {\"Link\": \"<?page=2>; rel=next\"}}")" = "$CUDA" ]
+    [ "$(grep -c "referrers/$CPU" "$STATE/log/gap.requests")" = 3 ]
 }
