@@ -163,7 +163,7 @@ asked()
 }
 
 @test "members that are null, in the index, the manifest and the configuration: as if they were left out" {
-    local what filter manifest config name index=0
+    local what where filter manifest config name index=0
     echo '{}' >"$DOCKER_CONFIG/config.json"
     while IFS='|' read -r what where filter; do
         manifest=$CPU
