@@ -2,7 +2,7 @@
 /* Several blobs at once into a layout. Each job walks
  *
  *   IDLE -> (present) -> DONE
- *   IDLE -> QUEUED (for a place among shared downloads) -> RECEIVE
+ *   IDLE -> (a place among shared downloads) -> RECEIVE
  *        -> SETTLE (hash and fsync go on in the writer's thread) -> DONE
  *
  * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
@@ -124,12 +124,13 @@ void ocv_downloads_give_up(struct ocv_registry *registry)
 /* ---- jobs
  * ---------------------------------------------------------------------------------------- */
 
-enum job_state { JOB_FREE, JOB_OPEN, JOB_QUEUED, JOB_RECEIVE, JOB_SETTLE };
+enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
 
 struct fetch_job {
     struct fetcher *fetcher;
     enum job_state state;
-    size_t i; /* of fetches */
+    bool place, queued; /* it has a place among shared downloads, or waits for one */
+    size_t i;           /* of fetches */
     struct ocv_blob_writer *writer;
     struct ocv_exchange exchange;
     char *path;
@@ -229,10 +230,23 @@ static void on_settled(void *data)
 /* ---- states
  * --------------------------------------------------------------------------------------- */
 
+static bool take_place(struct fetch_job *job)
+{
+    job->place = job->place || ocv_downloads_enter(job->fetcher->registry);
+    job->queued = !job->place;
+    return job->place;
+}
+
+static void leave_place(struct fetch_job *job)
+{
+    if (job->place)
+        ocv_downloads_leave(job->fetcher->registry);
+    job->place = false;
+}
+
 static void settle_job(struct fetch_job *job)
 {
-    if (job->state == JOB_RECEIVE)
-        ocv_downloads_leave(job->fetcher->registry);
+    leave_place(job);
     job->state = JOB_SETTLE;
     atomic_store(&job->settled, false);
     ocv_blob_writer_finish(job->writer, on_settled, job);
@@ -256,7 +270,7 @@ static int ask_blob(struct fetch_job *job, struct ocv_error *err)
                                .begin = begin_blob,
                                .sink = write_blob,
                                .data = job};
-    job->state = JOB_RECEIVE; /* it has a place until it settles */
+    job->state = JOB_RECEIVE;
     return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
 }
 
@@ -269,14 +283,21 @@ static void job_done(struct fetch_job *job)
     job->fetcher->done++;
 }
 
+/* A blob that is there already needs no place, and while one waits for a place nothing is held:
+ * each writer has more than 1 MiB, and whoever waits for the blob's lock would wait for the line,
+ * too. */
 static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     bool present = false, busy = false;
     const struct ocv_descriptor *d = job_descriptor(job);
+    if (job->queued && !take_place(job))
+        return OCV_OK;
     int status = ocv_blob_writer_try_open(job->fetcher->layout, d->digest, d->size, &job->writer,
                                           &job->offset, &present, &busy, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", job->what);
+    if (busy || present)
+        leave_place(job);
     if (busy) {
         if (*wait_ms > BUSY_RETRY_MS)
             *wait_ms = BUSY_RETRY_MS;
@@ -287,26 +308,21 @@ static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
         job_done(job);
         return OCV_OK;
     }
+    if (!take_place(job)) {
+        ocv_blob_writer_close(job->writer);
+        job->writer = NULL;
+        return OCV_OK;
+    }
     *wait_ms = 0;
     job->resumed = job->offset > 0;
     if (job->offset)
         ocv_registry_log(job->fetcher->registry, "%s: resuming at %lld", job->what,
                          (long long)job->offset);
-    job->state = JOB_QUEUED;
-    if (job->offset == d->size) {
-        report_progress(job, false, false);
-        settle_job(job);
-    }
-    return OCV_OK;
-}
-
-/* The blob's lock is held meanwhile: whoever waits for that lock holds no place. */
-static int job_queue(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
-{
-    if (!ocv_downloads_enter(job->fetcher->registry))
-        return OCV_OK;
-    *wait_ms = 0;
     report_progress(job, false, false);
+    if (job->offset == d->size) {
+        settle_job(job);
+        return OCV_OK;
+    }
     return ask_blob(job, err);
 }
 
@@ -328,7 +344,7 @@ static int job_start(struct fetch_job *job, size_t i, struct ocv_error *err)
     job->i = i;
     job->offset = 0;
     job->told = -1;
-    job->resumed = job->again = false;
+    job->resumed = job->again = job->queued = false;
     job->state = JOB_OPEN;
     return OCV_OK;
 }
@@ -392,8 +408,6 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
     switch (job->state) {
     case JOB_OPEN:
         return job_open(job, wait_ms, err);
-    case JOB_QUEUED:
-        return job_queue(job, wait_ms, err);
     case JOB_RECEIVE:
         return job_receive(job, wait_ms, err);
     case JOB_SETTLE:
@@ -425,8 +439,7 @@ static void free_fetcher(struct fetcher *f)
 {
     for (unsigned i = 0; i < f->jobs; i++) {
         struct fetch_job *job = &f->job[i];
-        if (job->state == JOB_RECEIVE)
-            ocv_downloads_leave(f->registry);
+        leave_place(job);
         if (job->exchange.registry)
             ocv_exchange_free(&job->exchange);
         ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */
