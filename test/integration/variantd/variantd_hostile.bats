@@ -380,6 +380,49 @@ lists_asked() # N: so many lists of tags have been asked for
     [ "$(grep -c 'fattags.*/tags/list' "$BATS_TEST_TMPDIR/asked")" -ge "$1" ]
 }
 
+# look_up MODE: the same for a tag of a registry that has it in every repository
+look_up()
+{
+    local i asking=() as=() digest
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+    digest=$(jq -r --arg tag "$1" '.manifests[] | select(.annotations[] == $tag).digest' "$STATE/heavy/index.json")
+    for i in {1..64}; do
+        if [[ $1 = labels || $1 = stuffed ]]; then
+            "${as[@]}" curl --silent --max-time 20 --output /dev/null --get --unix-socket "$VARIANTD_SOCKET" \
+                --data-urlencode "ref=$HEAVY/r$i:$1" --data-urlencode "digest=$digest" http://localhost/v1/verdict 3>&- &
+        else
+            "${as[@]}" curl --silent --max-time 20 --output /dev/null --head \
+                "http://$VARIANTD/v2/r$i/manifests/$1?ns=${HEAVY/:/%3A}" 3>&- &
+        fi
+        asking+=($!)
+    done
+    wait "${asking[@]}" || true
+}
+
+@test "configurations, nested indexes and the images of verdicts take no more than what is paid for" {
+    local idle mode log=$BATS_TEST_TMPDIR/requests
+    require setpriv
+    chmod o+x "$STATE" # to the socket
+    mkdir "$STATE/heavy"
+    python3 "$OCV_TOP/test/integration/fat_layout.py" "$STATE/heavy"
+    echo '[{"layout": true}]' >"$STATE/heavy.json"
+    start_daemon heavy python3 "$OCV_TOP/test/tools/rules.py" "$STATE/heavy.json" "$log" "$STATE/heavy"
+    await heavy grep -q . "$STATE/log/heavy"
+    HEAVY=127.0.0.1:$(<"$STATE/log/heavy")
+    echo 'tag_rules: on' >"$STATE/heavy.yaml"
+    for mode in configs:blobs nested:manifests labels:blobs stuffed:blobs; do
+        start_variantd fresh --config "$STATE/heavy.yaml" --registry "$HEAVY" --profile "$PROFILES/h100.json"
+        idle=$(peak)
+        : >"$log"
+        look_up "${mode%:*}"
+        echo "$mode: $(peak) MiB, idle $idle, $(wc -l <"$log") requests"
+        [ "$(peak)" -lt $((idle + 64)) ]
+        [ "$(grep -c "/${mode#*:}/sha256:" "$log")" -ge 16 ] # it has read what is heavy
+        stop_daemon fresh
+    done
+    stop_daemon heavy
+}
+
 @test "tokens, error pages and lists of tags take no more memory than their bytes" {
     local idle mode
     require setpriv
