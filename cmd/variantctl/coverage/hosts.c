@@ -167,7 +167,7 @@ static int read_profiles(const struct coverage_request *r, struct coverage *c,
         int status = read_profile(r->cli, &host, err);
         bool left_out = status == OCV_ERR_DATA && !r->strict;
         if (left_out) {
-            fleet_skip(&skipped, 1, err->message);
+            fleet_skip(&skipped, 1, err->message, "");
             free_host(&host);
         } else {
             c->hosts[kept++] = host;

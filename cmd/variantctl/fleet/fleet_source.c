@@ -14,18 +14,32 @@ struct fleet_source {
     size_t bare; /* nodes without profile */
 };
 
-void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why)
+static void name_other(struct fleet_skipped *skipped, const char *name, size_t len)
 {
+    size_t used = strlen(skipped->others);
+    if (len > 0 && used + len + 3 < sizeof(skipped->others))
+        snprintf(skipped->others + used, sizeof(skipped->others) - used, "%s%.*s",
+                 used ? ", " : "", (int)len, name);
+}
+
+void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const char *more)
+{
+    const char *colon = strstr(why, ": ");
     if (n && !skipped->n)
         snprintf(skipped->first, sizeof(skipped->first), "%.1000s", why);
+    else if (n && skipped->n < OCV_FLEET_NAMED_MAX)
+        name_other(skipped, why, colon ? (size_t)(colon - why) : strlen(why));
+    if (n)
+        name_other(skipped, more, strlen(more));
     skipped->n += n;
 }
 
 void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped)
 {
     if (skipped->n)
-        cli_warn(cli, "%zu bad node%s left out, the first: %s", skipped->n,
-                 skipped->n > 1 ? "s" : "", skipped->first);
+        cli_warn(cli, "%zu bad node%s left out, the first: %s%s%s%s", skipped->n,
+                 skipped->n > 1 ? "s" : "", skipped->first, *skipped->others ? "; then " : "",
+                 skipped->others, skipped->n > OCV_FLEET_NAMED_MAX ? ", ..." : "");
 }
 
 static int apply_overrides(void *data, const struct ocv_profile *profile, struct ocv_profile **out,
@@ -48,7 +62,7 @@ static int read_file(struct fleet_source *s, const char *path, const char *name,
     status = ocv_fleet_read(s->fleet, text.data ? text.data : "", text.len, &s->how, err);
     char why[OCV_ERROR_MESSAGE_MAX];
     snprintf(why, sizeof(why), "%.200s: %.800s", s->how.source, s->how.first.message);
-    fleet_skip(&s->skipped, s->how.skipped, why);
+    fleet_skip(&s->skipped, s->how.skipped, why, s->how.first.hint);
     s->bare += s->how.without_profile;
     return status;
 }

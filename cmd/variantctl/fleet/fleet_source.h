@@ -5,13 +5,14 @@
 
 #include "cmd/common/cli.h"
 
-/** Nodes whose profile could not be read, and why the first of them could not. */
+/** Nodes whose profile could not be read, why the first of them could not, and the next ones. */
 struct fleet_skipped {
     size_t n;
-    char first[OCV_ERROR_MESSAGE_MAX];
+    char first[OCV_ERROR_MESSAGE_MAX], others[OCV_ERROR_MESSAGE_MAX];
 };
-/** Count `n` nodes; `why` names the first. */
-void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why);
+/** Count `n` nodes; `why` is "NAME: what" of the first, `more` names some of the others, or is
+ *  empty. */
+void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const char *more);
 /** Warn of them, if there are any. */
 void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped);
 

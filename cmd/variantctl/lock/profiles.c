@@ -112,7 +112,7 @@ int named_profiles_take_directory(struct named_profiles *p, const struct cli *cl
     for (int i = 0; i < n; i++) {
         int status = take_file(p, dir, names[i]->d_name, &one);
         if (status == OCV_ERR_DATA && !strict)
-            fleet_skip(&skipped, 1, one.message);
+            fleet_skip(&skipped, 1, one.message, "");
         else if (status < 0)
             join_errors(&all, &one);
         free(names[i]);

@@ -100,8 +100,9 @@ struct ocv_fleet_reading {
     void *data;             /**< of `adapt` */
     size_t skipped;         /**< out: nodes that were left out */
     size_t without_profile; /**< out: Kubernetes nodes without the profile annotation, left out */
-    struct ocv_error first; /**< out: why the first of those skipped was */
+    struct ocv_error first; /**< out: why the first of those skipped was; its hint names the next */
 };
+#define OCV_FLEET_NAMED_MAX 10u /**< of those skipped, so many are named in all */
 /** Read a document into the fleet: a profile; JSON Lines of profiles or of nodes (`name`,
  * `profile`, and `weight`, `slots`, `excluded`); what ocv_fleet_pack writes; a list of Kubernetes
  * nodes, whose annotation `dev.ocivariant/profile` has the profile. Bad data is OCV_ERR_DATA and

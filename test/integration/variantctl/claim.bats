@@ -68,6 +68,12 @@ claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --fo
     # the last one: nothing is claimed, and that is said
     [ "$(jq -c '[.items[].kind]' <<<"$output")" = '["PodTemplate"]' ]
     [[ $stderr == *"they get the default"* ]]
+    # a node that announces nonsense is left out, and named; --strict refuses
+    { echo '{"name": "evil", "profile": {}}' && cat "$fleet"; } >"$BATS_TEST_TMPDIR/with-evil.jsonl"
+    run --separate-stderr -0 claim app --replicas 16 --profiles "$BATS_TEST_TMPDIR/with-evil.jsonl" --format json
+    diff <(echo "$output") <(claim app --replicas 16 --profiles "$fleet" --format json 2>/dev/null)
+    [[ $stderr == *"1 bad node left out, the first: "*"line 1: "* ]]
+    run --separate-stderr -4 claim app --replicas 16 --profiles "$BATS_TEST_TMPDIR/with-evil.jsonl" --strict
     run --separate-stderr -3 claim app --replicas 33 --profiles "$fleet"
     run --separate-stderr -2 claim app --replicas 3
     run --separate-stderr -2 claim app --replicas 0 --profiles "$fleet"

@@ -214,6 +214,25 @@ match()
     run -0 --separate-stderr match --profiles "$dir/nodes" --replicas 1
     [[ ${stderr_lines[0]} == "variantctl: warning: 1 bad node left out, the first: $dir/nodes: "*"node evil"* ]]
     run -4 match --profiles "$dir/nodes" --replicas 1 --strict
+    # of several, ten are named; the others are counted
+    bad() # N
+    {
+        jq -c --argjson n "$1" '{items: ([range($n) | {metadata: {name: "evil-\(. + 1)", annotations: {"dev.ocivariant/profile": "{"}}}] +
+            [{metadata: {name: "good", annotations: {"dev.ocivariant/profile": tojson}}}])}' "$PROFILES/h100.json" >"$dir/nodes"
+    }
+    bad 3
+    run -0 --separate-stderr match --profiles "$dir/nodes" --replicas 1
+    [[ ${stderr_lines[0]} == "variantctl: warning: 3 bad nodes left out, the first: $dir/nodes: items[0]: node evil-1: "*"; then node evil-2, node evil-3" ]]
+    bad 12
+    run -0 --separate-stderr match --profiles "$dir/nodes" --replicas 1
+    [[ ${stderr_lines[0]} == *" 12 bad nodes left out, "*"; then node evil-2, node evil-3, "*", node evil-10, ..." ]]
+    mkdir "$dir/some"
+    cp "$PROFILES/h100.json" "$dir/some/good.json"
+    for name in a b c; do
+        echo '{' >"$dir/some/$name.json"
+    done
+    run -0 --separate-stderr match --profiles "$dir/some" --replicas 1
+    [[ ${stderr_lines[0]} == *" 3 bad nodes left out, the first: $dir/some/a.json: "*"; then $dir/some/b.json, $dir/some/c.json" ]]
     # a packed file that was cut, a directory without profiles, nothing at all
     head -n 8 "$STATE/packed" >"$dir/cut"
     run -4 --separate-stderr match --profiles "$dir/cut" --replicas 1
