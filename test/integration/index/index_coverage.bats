@@ -50,7 +50,9 @@ setup()
         [ "$(jq -r --arg h "$host" '.hosts[] | select(.host == $h).selected.digest' <<<"$output")" = "$chosen" ]
     done
     echo '{' >hosts/broken.json
-    run -4 "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
+    run -0 --separate-stderr "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
+    [[ $stderr == *"1 bad node left out, the first: hosts/broken.json"* && $output == *"h100"* ]]
+    run -4 "$VARIANTCTL" index coverage --strict --profiles hosts "oci:$VARIANTS:app"
     [[ $output == *"hosts/broken.json"* ]]
     run -2 "$VARIANTCTL" index coverage "oci:$VARIANTS:app"
 }

@@ -177,7 +177,7 @@ lock()
 @test "--lock-profile names the variant as the lock does" {
     lock --profiles "$STATE/machines" -o "$STATE/by-name.lock" "$REGISTRY/app:1"
     run -0 "$VPULL" --to "oci:$STATE/by-name" --locked "$STATE/by-name.lock" --lock-profile h100
-    [[ $output == *": cuda12.8"$'\n'* && $output != *"without variants"* ]]
+    [[ $output == *$'\n'"cuda12.8"$'\n'* && $output != *"without variants"* ]]
     run -0 "$VPULL" --to "oci:$STATE/by-name" --progress json --locked "$STATE/by-name.lock" --lock-profile h100
     [[ $output == *'"label": "cuda12.8"'* || $output == *'"label":"cuda12.8"'* ]]
 }
