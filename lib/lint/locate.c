@@ -200,17 +200,17 @@ static int find_null(json_t *json, unsigned levels, struct ocv_buffer *pointer, 
 int ocv_lint_null_member(const void *bytes, size_t len, unsigned levels, char **out,
                          struct ocv_error *err)
 {
-    json_t *read = NULL;
     bool found = false;
     ocv_auto_buffer pointer;
     ocv_buffer_init(&pointer, POINTER_MAX);
     *out = NULL;
     if (!memmem(bytes, len, "null", 4))
         return OCV_OK;
-    int status = ocv_json_load_nulls("document", bytes, len, OCV_MANIFEST_MAX, &read, err);
-    ocv_auto_json *root = read;
-    if (status == OCV_OK)
-        status = find_null(root, levels, &pointer, &found, err);
+    ocv_auto_json *root =
+        ocv_json_load_any(bytes, len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
+    if (!root)
+        return ocv_error_nomem(err); /* it was read before */
+    int status = find_null(root, levels, &pointer, &found, err);
     if (status == OCV_ERR_DATA) /* a name that is longer than any here */
         return OCV_OK;
     if (status == OCV_OK && found && !(*out = strndup(pointer.data, pointer.len)))

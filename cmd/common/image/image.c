@@ -185,7 +185,7 @@ int image_flatten(struct cli *cli, struct image *image, struct ocv_error *err)
                                        .layout = image->layout,
                                        .digest = image->top.digest,
                                        .body = &image->body};
-    int status = nested_place_read(&place, image->parsed, cli->platform != NULL, &image->flat, err);
+    int status = nested_place_walk(&place, image->parsed, cli->platform != NULL, &image->flat, err);
     if (image->flat)
         image->index = image->flat;
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;

@@ -40,7 +40,7 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
                : ocv_registry_get_blob(place->registry, place->reference, blob, config, err);
 }
 
-int nested_place_read(const struct nested_place *place, const struct ocv_index *index, bool lone,
+int nested_place_walk(const struct nested_place *place, const struct ocv_index *index, bool lone,
                       struct ocv_index **out, struct ocv_error *err)
 {
     const struct nested_source source = {.data = (void *)(uintptr_t)place,

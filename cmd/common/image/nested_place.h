@@ -19,7 +19,7 @@ struct nested_place {
 /** The index of all images of an index in which anything is to be read elsewhere
  *  (nested_index_flatten); `*out` stays NULL where there is nothing. `lone`: somebody has named a
  *  platform. A variant that stands alone is judged like others, any other such image is taken. */
-int nested_place_read(const struct nested_place *place, const struct ocv_index *index, bool lone,
+int nested_place_walk(const struct nested_place *place, const struct ocv_index *index, bool lone,
                       struct ocv_index **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

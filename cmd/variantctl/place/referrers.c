@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Referrers of a manifest (distribution-spec, "Listing Referrers"): by the API, or in registries
- * without it by the fallback tag, which clients maintain. */
+ * without it by the fallback tag, which clients maintain. A list that turns in circles ends where
+ * it was before. */
 #include "cmd/variantctl/place/place.h"
 #include "lib/base/format/json.h"
 
@@ -52,28 +53,24 @@ int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
     return status;
 }
 
-/* Add those that are not there yet. `*again`: there are some, and all of them were there. */
-static int add_page(const struct ocv_buffer *body, const char *what, json_t *out, json_t *seen,
-                    bool *again, struct ocv_error *err)
+/* Add those of a page that are not there yet. `seen` has the queries, and all digests. */
+static int add_new(json_t *out, const json_t *page, json_t *seen, const char *what,
+                   struct ocv_error *err)
 {
-    ocv_auto_json *page = json_array();
-    size_t i, before = json_array_size(out);
+    size_t i;
     json_t *entry;
-    int status = page ? referrers_read(body, what, page, err) : ocv_error_nomem(err);
-    json_array_foreach(page, i, entry)
+    json_array_foreach((json_t *)page, i, entry)
     {
         const char *digest = json_string_value(json_object_get(entry, "digest"));
-        if (status < 0 || (digest && json_object_get(seen, digest)))
+        if (digest && json_object_get(seen, digest))
             continue;
         if (json_array_append(out, entry) < 0 ||
             (digest && json_object_set_new(seen, digest, json_true()) < 0))
-            status = ocv_error_nomem(err);
+            return ocv_error_nomem(err);
     }
-    if (status == OCV_OK && json_array_size(out) > REFERRERS_MAX)
-        status =
-            ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX);
-    *again = json_array_size(page) && json_array_size(out) == before;
-    return status;
+    return json_array_size(out) > REFERRERS_MAX
+               ? ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX)
+               : OCV_OK;
 }
 
 /* OCV_ERR_NOT_FOUND if the registry has no such API. */
@@ -81,13 +78,14 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
                    struct ocv_error *err)
 {
     struct referrer_pages l = {.query = ""};
-    ocv_auto_json *seen = json_object(); /* digests, and queries */
+    ocv_auto_json *seen = json_object();
     int status = seen ? OCV_OK : ocv_error_nomem(err);
-    bool again = false;
     for (unsigned page = 0; status == OCV_OK && (page == 0 || l.query[0]); page++) {
         char query[sizeof(l.query)];
+        ocv_auto_json *found = json_array();
+        size_t before = json_array_size(out);
         memcpy(query, l.query, sizeof(query));
-        if (json_object_set_new_nocheck(seen, query, json_true()) < 0)
+        if (!found || json_object_set_new_nocheck(seen, query, json_true()) < 0)
             return ocv_error_nomem(err);
         const struct ocv_stream request = {.kind = OCV_STREAM_REFERRERS,
                                            .reference = place->reference,
@@ -102,9 +100,12 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
         ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
         status = ocv_registry_stream(place->cli->registry, &request, err);
         if (status == OCV_OK)
-            status = add_page(&l.body, digest, out, seen, &again, err);
+            status = referrers_read(&l.body, digest, found, err);
         ocv_buffer_free(&l.body);
-        if (again || json_object_get(seen, l.query))
+        if (status == OCV_OK)
+            status = add_new(out, found, seen, digest, err);
+        if (json_object_get(seen, l.query) ||
+            (json_array_size(found) && json_array_size(out) == before))
             break;
     }
     return status;

@@ -330,7 +330,7 @@ static struct ocv_index *blob_index(const struct ocv_layout *layout,
         kind != OCV_DOCUMENT_INDEX ||
         ocv_index_parse(text.data, text.len, descriptor->media_type, &index, NULL) < 0)
         return NULL;
-    if (nested_place_read(&place, index, false, &flat, NULL) < 0)
+    if (nested_place_walk(&place, index, false, &flat, NULL) < 0)
         return NULL;
     return flat ? flat : ocv_steal(&index);
 }

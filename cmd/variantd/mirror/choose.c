@@ -100,7 +100,7 @@ static int flatten(const struct source *from, const struct ocv_reference *refere
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-int index_read(const struct source *from, const struct ocv_reference *reference,
+int index_walk(const struct source *from, const struct ocv_reference *reference,
                const struct document *document, bool all, struct ocv_index **index,
                struct ocv_error *err)
 {
@@ -123,7 +123,7 @@ static int find_in(const struct source *from, const struct ocv_reference *refere
                    struct ocv_index **index, struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
-    int status = index_read(from, reference, document, false, &found, err);
+    int status = index_walk(from, reference, document, false, &found, err);
     if (status == OCV_OK && found &&
         (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found)))
         *index = ocv_steal(&found);

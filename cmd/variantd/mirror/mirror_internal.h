@@ -150,7 +150,7 @@ void denied_remember(struct mirror *mirror, const struct upstream *upstream, enu
 /** The index of the document, with the images of those in it; NULL: it is none. `all`: read the
  *  platforms of its images where they stand in their configurations, though no variant is among
  *  them. Call between budget_read_begin and budget_read_end. */
-int index_read(const struct source *from, const struct ocv_reference *reference,
+int index_walk(const struct source *from, const struct ocv_reference *reference,
                const struct document *document, bool all, struct ocv_index **index,
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** Where variants come from: annotations in `document`, else tag rules. `document`: the index at

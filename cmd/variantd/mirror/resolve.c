@@ -11,7 +11,7 @@ static int plain_index(const struct source *from, const struct ocv_reference *re
                        const struct document *document, struct ocv_index **out,
                        struct ocv_error *err)
 {
-    int status = index_read(from, reference, document, true, out, err);
+    int status = index_walk(from, reference, document, true, out, err);
     return status == OCV_OK && !*out ? ocv_index_of_manifest(&document->descriptor, out, err)
                                      : status;
 }

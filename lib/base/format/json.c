@@ -64,8 +64,8 @@ void ocv_json_drop_null(json_t *json)
     }
 }
 
-int ocv_json_load_nulls(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                        struct ocv_error *err)
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err)
 {
     if (len > max)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
@@ -75,19 +75,9 @@ int ocv_json_load_nulls(const char *what, const void *bytes, size_t len, size_t 
     if (nomem)
         return ocv_error_nomem(err);
     int status = json ? OCV_OK : load_any(what, text, bytes ? len : 0, &json, err);
-    if (status == OCV_OK)
-        *out = json;
-    return status;
-}
-
-int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                  struct ocv_error *err)
-{
-    json_t *json = NULL;
-    int status = ocv_json_load_nulls(what, bytes, len, max, &json, err);
     if (status < 0)
         return status;
-    if (bytes && memmem(bytes, len, "null", 4))
+    if (memmem(text, len, "null", 4))
         ocv_json_drop_null(json);
     *out = json;
     return OCV_OK;

@@ -12,9 +12,6 @@
  *  Members that are null are left out, at every level: Go writes empty lists and pointers so. */
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** ocv_json_load with these members, for who reports them. */
-int ocv_json_load_nulls(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Leave out the members that are null, at every level. */
 void ocv_json_drop_null(json_t *json);
 /** Limit on the values of an index or a manifest: a tree of small values takes up to 50 times its

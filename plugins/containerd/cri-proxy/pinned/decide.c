@@ -50,7 +50,7 @@ int decide_walk(struct ocv_registry *registry, const struct ocv_reference *refer
     struct ocv_index *flat = NULL;
     if (!registry && nested_index_is(*index, ocv_index_has_variants(*index)))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the registry has a part of the index");
-    int status = nested_place_read(&place, *index, false, &flat, err);
+    int status = nested_place_walk(&place, *index, false, &flat, err);
     if (flat) {
         ocv_index_free(*index);
         *index = flat;
