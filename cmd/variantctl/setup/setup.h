@@ -234,6 +234,9 @@ int setup_containerd(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED
 int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
                                struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_docker(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same: host files, or daemon.json with another mirror before variantd. */
+int setup_docker_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_containers(struct setup *setup,
                      struct ocv_error *err) OCV_WARN_UNUSED; /**< podman, crio */
 /** The same as for containerd: drop-ins that are read after the set-up's and replace its registry.

@@ -224,3 +224,24 @@ daemon()
         run -0 own "$engine" --uninstall
     done
 }
+
+@test "Docker: another mirror before ours, and host files that others wrote, are seen" {
+    local file=$WORK/etc/daemon.json certs=$WORK/etc/certs.d
+    echo 'registries: {docker.io: , quay.io: }' >"$CONFIG"
+    daemon
+    run -0 own docker --registry docker.io --store classic --engine-version 27.0
+    jq '."registry-mirrors" += ["https://cache.example"]' "$file" >"$WORK/new" && cp "$WORK/new" "$file"
+    run -0 own docker --status
+    jq '."registry-mirrors" |= reverse' "$file" >"$WORK/new" && cp "$WORK/new" "$file"
+    run -5 own docker --status
+    [[ $output == *"WARNING: $file does not ask variantd first: pulls of docker.io go past it"* ]]
+    run -0 own docker --uninstall
+    run -0 own docker --registry quay.io --store containerd --engine-version 29.0
+    run -0 own docker --status
+    # it keeps ours behind another one
+    sed -n '/^\[host/,$p' "$certs/quay.io/hosts.toml" >"$WORK/ours"
+    printf '[host."https://cache.example"]\n%s\n' "$(<"$WORK/ours")" >"$certs/quay.io/hosts.toml"
+    run -5 own docker --status
+    [[ $output == *"WARNING: $certs/quay.io/hosts.toml does not ask variantd first: pulls of quay.io go past it"* ]]
+    run -0 own docker --uninstall
+}

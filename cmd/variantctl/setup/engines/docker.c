@@ -3,6 +3,7 @@
  * requested); with the containerd store, hosts.toml files where it reads them (28.0 and later). */
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/mirror_registries.h"
+#include "lib/base/cleanup.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -213,4 +214,45 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
                       : setup_note(setup, err,
                                    "note: `docker build` asks the same mirror: a tag in FROM means "
                                    "this machine's variant then; a digest there stays what it is");
+}
+
+/* ---- what it reads now ----------------------------------------------------------------------- */
+
+/* Mirrors are tried in order. */
+static int check_mirrors(struct setup *setup, const struct setup_record *record, json_t *list,
+                         struct ocv_error *err)
+{
+    struct setup_file *file = NULL;
+    json_t *read = NULL;
+    OCV_TRY(setup_open(setup, record->path, &file, err));
+    for (size_t i = 0; i < record->n_own && file->disk.there; i++) {
+        if (record->own[i].kind != SETUP_OWN_JSON_ITEM || strcmp(record->own[i].key, MIRRORS) != 0)
+            continue;
+        OCV_TRY(
+            setup_json_load(record->path, file->disk.text.data, file->disk.text.len, &read, err));
+        setup_auto_json *root = read;
+        const char *first = json_string_value(json_array_get(json_object_get(root, MIRRORS), 0));
+        if ((!first || strcmp(first, record->own[i].value) != 0) &&
+            json_array_append_new(
+                list, json_pack("{s:s, s:s}", "registry", "docker.io", "file", record->path)) < 0)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
+}
+
+int setup_docker_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
+                           struct ocv_error *err)
+{
+    static const char certs[] = "/certs.d/";
+    ocv_auto_free char *root = NULL, *url = NULL;
+    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < state->n_records; i++) {
+        const char *path = state->records[i].path, *at = strstr(path, certs);
+        if (at && !root)
+            root = strndup(path, (size_t)(at - path) + strlen(certs) - 1);
+        else if (!at)
+            OCV_TRY(check_mirrors(setup, &state->records[i], list, err));
+    }
+    return root ? setup_hosts_passed_by(setup, &root, 1, state, url, list, err) : OCV_OK;
 }

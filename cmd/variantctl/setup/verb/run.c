@@ -16,7 +16,8 @@
 static const struct setup_engine engines[] = {
     {"containerd", setup_containerd, setup_containerd_passed_by, false,
      "systemctl restart containerd", &setup_containerd_command},
-    {"docker", setup_docker, NULL, true, "systemctl reload docker", &setup_docker_command},
+    {"docker", setup_docker, setup_docker_passed_by, true, "systemctl reload docker",
+     &setup_docker_command},
     {"podman", setup_containers, setup_containers_passed_by, true, NULL, &setup_podman_command},
     {"crio", setup_containers, setup_containers_passed_by, true, "systemctl reload crio",
      &setup_crio_command},
