@@ -178,13 +178,13 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 # What is not public is linked from archives, which are not installed. A program takes of them what it
 # uses. The settings look for devices as the core does, by an object that both have.
 $(BASE_A): $(call obj,$(BASE_SRC))
-$(CONFIG_A): $(call obj,$(CONFIG_SRC) lib/core/host_features.c)
+$(CONFIG_A): $(call obj,$(CONFIG_SRC) lib/core/host_features.c lib/core/resolve/versions.c)
 $(RECORDS_A): $(call obj,$(RECORDS_SRC))
 $(EDIT_A): $(call obj,$(EDIT_SRC))
 $(TAGS_A): $(call obj,$(TAGS_SRC))
 $(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
-$(PROBE_A): $(call obj,$(PROBE_SRC))
+$(PROBE_A): $(call obj,$(PROBE_SRC) lib/core/resolve/versions.c)
 $(COMMON_A): $(call obj,$(COMMON_SRC) lib/core/resolve/default.c lib/core/given_devices.c lib/core/index_warn.c)
 $(LAZY_A): $(call obj,$(LAZY_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
@@ -212,8 +212,8 @@ $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) $(BASE_A) lib/libocivariant.m
 	$(call shared,$(call obj,$(CORE_SRC)) $(BASE_A),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
 	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A) $(DATA_LIBS))
-$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
-	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
+$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC) lib/core/resolve/versions.c) $(BUILD)/libocivariant.so $(BASE_A)
+	$(call shared,$(call obj,$(PROBE_SRC) lib/core/resolve/versions.c),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
 
 # made every time: PREFIX may be another one at `make install`
 .PHONY: always

@@ -37,6 +37,7 @@ function joined(line) {
     owner[n_features + 0] = n - 1
     feature[n_features++] = $3
 }
+/^        downwards: / { downwards[n_features - 1] = joined($0) }
 /^        names: / { called[n_features - 1] = joined($0) }
 /^        values: / { values[n_features - 1] = joined($0) }
 /^        documented: true/ { all_early[n_features - 1] = 1 }
@@ -56,12 +57,12 @@ function text(s) {
 }
 
 function features(    i) {
-    print "/* Values joined by commas, or a pattern; names of products, \"h100=90_real,...\"; `documented`: those that no provider reports yet, \"*\": all. */"
+    print "/* Values joined by commas, or a pattern; names of products, \"h100=90_real,...\"; the last versions of older majors; `documented`: those that no provider reports yet, \"*\": all. */"
     print "static const struct ocv_vocabulary_feature {"
-    print "    const char *ns, *name, *values, *pattern, *documented, *names;"
+    print "    const char *ns, *name, *values, *pattern, *documented, *names, *downwards;"
     print "} ocv_vocabulary_features[] __attribute__((unused)) = {"
     for (i = 0; i < n_features; i++)
-        print "    {\"" names[owner[i]] "\", \"" feature[i] "\", " text(values[i]) ", " text(pattern[i]) ", " text(all_early[i] || early[owner[i]] ? "*" : some_early[i]) ", " text(called[i]) "},"
+        print "    {\"" names[owner[i]] "\", \"" feature[i] "\", " text(values[i]) ", " text(pattern[i]) ", " text(all_early[i] || early[owner[i]] ? "*" : some_early[i]) ", " text(called[i]) ", " text(downwards[i]) "},"
     print "};"
 }
 

@@ -3,6 +3,7 @@
  * probed. */
 #include "lib/config/config_internal.h"
 #include "lib/core/profile_internal.h"
+#include "lib/core/resolve/versions.h"
 #include "ocivariant/descriptor.h"
 
 #include <ctype.h>
@@ -11,9 +12,6 @@
 #include <string.h>
 
 #define VERSION_PART_MAX 99ul /* of MAJOR.MINOR; what is above is no version */
-#define OLDER_MINOR_MAX                                                       \
-    20ul /* majors before the given one count from here down, as providers do \
-          */
 
 static json_t *member_named(json_t *list, const char *key, const char *name)
 {
@@ -93,25 +91,13 @@ static bool read_version(const char *text, unsigned long *major, unsigned long *
     return *end == '\0' && *minor <= VERSION_PART_MAX;
 }
 
-/* What a machine of that version reports: its own minor versions downwards, the bare major, then
- * the same of each older major. */
-static bool append_downwards(json_t *values, unsigned long major, unsigned long minor)
+static int append_version(void *values, const char *version)
 {
-    char text[16];
-    for (; major > 0; major--, minor = OLDER_MINOR_MAX) {
-        for (unsigned long left = minor + 1; left-- > 0;) {
-            snprintf(text, sizeof(text), "%lu.%lu", major, left);
-            if (json_array_append_new(values, json_string(text)) != 0)
-                return false;
-        }
-        snprintf(text, sizeof(text), "%lu", major);
-        if (json_array_append_new(values, json_string(text)) != 0)
-            return false;
-    }
-    return true;
+    return json_array_append_new(values, json_string(version));
 }
 
-/* Of a lower bound the newest version that is given stands for all below it. */
+/* Of a lower bound the newest version that is given stands for all that a machine of that version
+ * reports. */
 static bool append_values(json_t *values, const struct ocv_override *o)
 {
     unsigned long newest = 0;
@@ -123,8 +109,10 @@ static bool append_values(json_t *values, const struct ocv_override *o)
         else if (major * (VERSION_PART_MAX + 1) + minor > newest)
             newest = major * (VERSION_PART_MAX + 1) + minor;
     }
-    return ok && (!newest || append_downwards(values, newest / (VERSION_PART_MAX + 1),
-                                              newest % (VERSION_PART_MAX + 1)));
+    unsigned major = (unsigned)(newest / (VERSION_PART_MAX + 1)),
+             minor = (unsigned)(newest % (VERSION_PART_MAX + 1));
+    return ok && (!newest ||
+                  ocv_versions_below(o->ns, o->feature, major, minor, append_version, values) == 0);
 }
 
 static bool apply_override(json_t *root, const struct ocv_override *o)

@@ -74,7 +74,7 @@ static const struct ocv_option options[] = {
              "(both: with a comma between)",
      OCV_OPTION_CALL(take_gates)},
     {.name = "strict",
-     .help = "a profile that cannot be read is an error, not left out",
+     .help = "an unreadable profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct coverage_request, strict)},
     CLI_INDEX(struct coverage_request, index_file),

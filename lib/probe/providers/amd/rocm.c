@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The installed ROCm tree. */
+#include "lib/core/resolve/versions.h"
 #include "lib/probe/providers/amd/amd.h"
 
 #include <ctype.h>
@@ -15,14 +16,6 @@
 #define TREES_MAX 1024u /* entries of /opt that are looked at */
 #define MINOR_MAX 99u
 #define MAJOR_MAX 99u
-
-/* Last minor version of the majors that are over. Source: ROCm's release history. A major that is
- * not here counts from MINOR_OPEN down, which leaves room for versions that are not out yet. */
-static const struct {
-    unsigned major, minor;
-} last[] = {{6, 4}, {5, 7}, {4, 5}};
-#define MINOR_OPEN 20u
-#define MAJOR_OLDEST 4u
 
 static bool read_digits(const char **text, unsigned max, unsigned *out)
 {
@@ -97,31 +90,26 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
     return newest_tree(host);
 }
 
-static unsigned last_minor(unsigned major)
+struct lower_bounds {
+    struct ocv_result *result;
+    struct ocv_error *err;
+};
+
+static int add_lower_bound(void *data, const char *version)
 {
-    for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++)
-        if (last[i].major == major)
-            return last[i].minor;
-    return MINOR_OPEN;
+    const struct lower_bounds *to = data;
+    return ocv_result_add(to->result, "rocm_version_lower_bound", version, to->err);
 }
 
 int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version, struct ocv_error *err)
 {
     char text[32];
+    struct lower_bounds to = {result, err};
     if (version.major == 0)
         return OCV_OK;
     snprintf(text, sizeof(text), "%u.%u", version.major, version.minor);
     int status = ocv_result_add(result, "rocm_version", text, err);
-    unsigned oldest = version.major < MAJOR_OLDEST ? version.major : MAJOR_OLDEST;
-    for (unsigned major = version.major; status == OCV_OK && major >= oldest; major--) {
-        unsigned minor = major == version.major ? version.minor : last_minor(major);
-        for (unsigned i = minor + 1; status == OCV_OK && i-- > 0;) {
-            snprintf(text, sizeof(text), "%u.%u", major, i);
-            status = ocv_result_add(result, "rocm_version_lower_bound", text, err);
-        }
-        snprintf(text, sizeof(text), "%u", major);
-        if (status == OCV_OK)
-            status = ocv_result_add(result, "rocm_version_lower_bound", text, err);
-    }
-    return status;
+    return status < 0 ? status
+                      : ocv_versions_below("amd", "rocm_version_lower_bound", version.major,
+                                           version.minor, add_lower_bound, &to);
 }

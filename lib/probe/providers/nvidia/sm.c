@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lists of namespace nvidia: CUDA versions and machine code. */
+#include "lib/core/resolve/versions.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <ctype.h>
@@ -28,14 +29,26 @@ static int add_versions(struct ocv_result *result, const char *feature, unsigned
     return status;
 }
 
+struct lower_bounds {
+    struct ocv_result *result;
+    struct ocv_error *err;
+};
+
+static int add_lower_bound(void *data, const char *version)
+{
+    const struct lower_bounds *to = data;
+    return ocv_result_add(to->result, "cuda_version_lower_bound", version, to->err);
+}
+
 int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
                         struct ocv_error *err)
 {
-    static const char lower[] = "cuda_version_lower_bound", upper[] = "cuda_version_upper_bound";
+    static const char upper[] = "cuda_version_upper_bound";
+    struct lower_bounds to = {result, err};
     int status = OCV_OK;
-    for (unsigned major = cuda.major; status == OCV_OK && major >= OCV_NVIDIA_CUDA_MIN; major--)
-        status = add_versions(result, lower, major,
-                              major == cuda.major ? cuda.minor : OCV_NVIDIA_MINOR_MAX, -1, err);
+    if (cuda.major >= OCV_NVIDIA_CUDA_MIN)
+        status = ocv_versions_below("nvidia", "cuda_version_lower_bound", cuda.major, cuda.minor,
+                                    add_lower_bound, &to);
     for (unsigned major = OCV_NVIDIA_CUDA_MAX; status == OCV_OK && major > cuda.major; major--)
         if (major >= OCV_NVIDIA_CUDA_MIN)
             status = add_versions(result, upper, major, OCV_NVIDIA_MINOR_MAX, -1, err);
