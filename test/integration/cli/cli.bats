@@ -271,7 +271,7 @@ EOF
 
 @test "an image without an index that is for another platform is told" {
     run -0 --separate-stderr vpull --to "oci:$STATE/lone" "oci:$L:arm"
-    [[ $stderr == *"warning: oci:$L:arm is for linux/arm64, not for linux/amd64/v4"* ]]
+    [[ $stderr == *"warning: oci:$L:arm: the only image is for linux/arm64, not for linux/amd64/v4"* ]]
     run -3 --separate-stderr vpull --to "oci:$STATE/lone" --platform linux/arm64 "oci:$L:cpu"
     [[ $stderr == *"oci:$L:cpu: no image for linux/arm64; it has linux/amd64"* ]]
     run -0 --separate-stderr vpull --to "oci:$STATE/lone" "oci:$L:cpu"

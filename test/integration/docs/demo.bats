@@ -49,7 +49,7 @@ plain_path()
     grep -q '^== Unmodified podman, on the H100 node' <<<"$said"
     pulled=$(sed -n '/^== The same from a registry/,/^== Next/p' <<<"$said")
     grep -q '^127.0.0.1:[0-9]*/demo/app@sha256:' <<<"$pulled"
-    grep -q '/demo/app:1.0: rocm7.1 ' <<<"$pulled"
+    grep -q '^rocm7.1: ' <<<"$pulled"
     grep -q '^Not installed, and left out here: docker(does not answer)$' <<<"$said"
 }
 

@@ -287,7 +287,7 @@ locked()
     [ "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/locked/index.json")" = "ghcr.io/$TEI:1.9" ]
     # another machine's choice, unchecked; one that is not locked
     run -0 locked --to "oci:$STATE/other" --lock-profile h100
-    [[ $output == *": hopper_1.9"$'\n'* && $output == *"Digest: $h100"* && $output != *"without variants"* ]]
+    [[ $output == *$'\n'"hopper_1.9"$'\n'* && $output == *"Digest: $h100"* && $output != *"without variants"* ]]
     run -3 --separate-stderr locked --print-ref --profile "$STATE/t4.json"
     [[ $stderr == *"this machine would get "*"which is not locked"* ]]
     # rules that make no set of these tags
