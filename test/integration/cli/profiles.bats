@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 load ../harness
 load ../images
+load ../variantd
 load ../schema
 
 setup_file()
@@ -64,6 +65,23 @@ names()
     [[ $output == *h100*cuda12.8* ]]
     run -0 "$VARIANTCTL" coverage --profiles laptop --profiles mi300x "oci:$L:app"
     [[ $output == *laptop*mi300x* ]]
+    run -0 "$VARIANTCTL" verify --json --profile h100 --from "oci:$L"
+    [ "$(jq -c '[.. | .label? // empty] | unique' <<<"$output")" = '["cuda12.8"]' ]
+    run -0 --separate-stderr "$VARIANTCTL" images --json --profile mi300x --from "oci:$L"
+    [ "$(jq -c '[.. | .label? // empty] | unique' <<<"$output")" = '["rocm7.1"]' ]
+    # a claim is for all machines, and says so
+    run -2 --separate-stderr "$VARIANTCTL" claim --profile h100 "oci:$L:app"
+    [[ $stderr == *"a claim is for all machines: no --profile"* ]]
+}
+
+@test "the daemon and its check take the name, too, and say which are known" {
+    local known
+    known=$(names | paste -sd, | sed 's/,/, /g')
+    start_variantd --profile h100
+    [ "$(curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/v1/profile | jq -r .hostname)" = "$(jq -r .hostname "$PROFILES/h100.json")" ]
+    stop_daemon variantd
+    run -2 --separate-stderr "$VARIANTD_BIN" --config /dev/null --check --profile h10
+    [[ $stderr == *"--profile: no file 'h10'; known: $known"* ]]
 }
 
 @test "a file of the name goes first; a wrong name says which are known" {
