@@ -86,19 +86,33 @@ static void draw_sum(struct screen *screen, const struct progress *progress)
     draw_line(screen, text, NULL);
 }
 
+/* What does not fit is left out from the end, never cut: what comes behind a colon, then words. */
+static void fit_status(char *text, size_t width)
+{
+    while (strlen(text) > width) {
+        char *end = NULL;
+
+        for (char *colon = text; (colon = strstr(colon, ": ")) != NULL; colon++)
+            end = colon;
+        if (end == NULL && (end = strrchr(text, ' ')) == NULL)
+            end = text + width; /* one long word */
+        *end = '\0';
+    }
+}
+
 static void draw_status(struct screen *screen, const struct progress *progress)
 {
     char text[PROGRESS_LINE_MAX];
 
     progress_status_text(progress, screen->now, text, sizeof(text));
-    text[screen->columns - 1 < sizeof(text) ? screen->columns - 1 : sizeof(text) - 1] = '\0';
+    fit_status(text, screen->columns - 1);
     draw_line(screen, text, NULL);
 }
 
 /* With a last line for all of them, where there are several and room for it. */
 static void draw_layers(struct screen *screen, const struct progress *progress)
 {
-    bool sum = screen->room > 0 && (progress->n > 2 || progress->n > screen->room);
+    bool sum = screen->room > 0 && (progress->n > 1 || progress->n > screen->room);
 
     screen->room -= sum;
     if (progress->n <= screen->room)

@@ -106,7 +106,9 @@ void lines_sum(const struct progress *progress, bool all, int64_t now, unsigned 
         if (strlen(out) <= width)
             return;
     }
-    snprintf(out, size, "%.*s", (int)width, layers);
+    snprintf(out, size, "%s", layers);
+    if (strlen(out) > width) /* "5 of 15" fits wherever a line does */
+        *strrchr(out, ' ') = '\0';
 }
 
 /* Layers at work whose progress the total does not show. */

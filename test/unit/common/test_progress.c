@@ -100,6 +100,7 @@ static const struct {
     {52, "1 of 3 layers, 50.0 kB of 120 kB, 14s left"},
     {41, "1 of 3 layers, 14s left"},
     {22, "1 of 3 layers"},
+    {12, "1 of 3"},
 };
 
 START_TEST(test_sum)
@@ -252,6 +253,48 @@ START_TEST(test_rate_after_two_seconds)
     progress_set(progress, i, LAYER_EXTRACTING, 300000, -1);
     ck_assert_ptr_null(strstr(shown(stream), " left"));
     end(progress, stream);
+}
+END_TEST
+
+/* Two layers have a sum, one has none. */
+START_TEST(test_sum_of_two)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_BARS, &stream);
+    progress_add(progress, "sha256:aaaaaaaaaaaaaaaa", 20000);
+    fake_now += SECOND_NS;
+    progress_set(progress, 0, LAYER_DOWNLOADING, 100, -1);
+    fflush(stream);
+    ck_assert_ptr_null(strstr(captured, "of 1 layer"));
+    progress_add(progress, "sha256:bbbbbbbbbbbbbbbb", 60000);
+    fake_now += SECOND_NS;
+    progress_set(progress, 0, LAYER_DOWNLOADING, 200, -1);
+    fflush(stream);
+    ck_assert_ptr_nonnull(strstr(captured, "0 of 2 layers, 200 B of 80.0 kB"));
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+static const struct {
+    size_t width;
+    const char *text;
+} statuses[] = {
+    {69, "app:1: looking for tags: waiting for registry.example for 7s (1 of 3)"},
+    {68, "app:1: looking for tags"},
+    {22, "app:1"},
+    {4, "app:"}, /* one word alone */
+};
+
+START_TEST(test_status_fits)
+{
+    char text[] = "app:1: looking for tags: waiting for registry.example for 7s (1 of 3)";
+    fit_status(text, statuses[_i].width);
+    ck_assert_str_eq(text, statuses[_i].text);
+    char words[] = "looking for a word that fits";
+    fit_status(words, 14);
+    ck_assert_str_eq(words, "looking for a");
 }
 END_TEST
 
@@ -465,6 +508,8 @@ TEST_FILE
     tcase_add_test(tcase, test_bars_follow_the_clock);
     tcase_add_test(tcase, test_more_layers_than_rows);
     tcase_add_loop_test(tcase, test_sum, 0, sizeof(sums) / sizeof(*sums));
+    tcase_add_test(tcase, test_sum_of_two);
+    tcase_add_loop_test(tcase, test_status_fits, 0, sizeof(statuses) / sizeof(*statuses));
     tcase_add_test(tcase, test_message_stands_above_the_bars);
     tcase_add_test(tcase, test_plain);
     tcase_add_test(tcase, test_plain_extracting);
