@@ -203,17 +203,17 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-static void print_texts(const json_t *list, char sign)
+static void print_texts(const json_t *list, char sign, FILE *out)
 {
     size_t i;
     json_t *text;
     json_array_foreach((json_t *)list, i, text)
     {
-        printf("      %c %s\n", sign, json_string_value(text));
+        fprintf(out, "      %c %s\n", sign, json_string_value(text));
     }
 }
 
-static void print_entry(const json_t *e)
+static void print_entry(const json_t *e, FILE *out)
 {
     const char *change = json_string_value(json_object_get(e, "change"));
     const char *label = json_string_value(json_object_get(e, "label"));
@@ -223,22 +223,22 @@ static void print_entry(const json_t *e)
     char before[128], after[128];
     const char *digest = json_string_value(json_object_get(e, "digest"));
     char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
-    printf("%c %s  %s%s%s  ", sign,
-           label          ? label
-           : *kind == 'a' ? "attestation"
-                          : "the default",
-           was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
-           cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
-    printf("%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
+    fprintf(out, "%c %s  %s%s%s  ", sign,
+            label          ? label
+            : *kind == 'a' ? "attestation"
+                           : "the default",
+            was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
+            cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
+    fprintf(out, "%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
     if (sign == '~') {
-        print_texts(json_object_get(e, "removedProperties"), '-');
-        print_texts(json_object_get(e, "addedProperties"), '+');
+        print_texts(json_object_get(e, "removedProperties"), '-', out);
+        print_texts(json_object_get(e, "addedProperties"), '+', out);
     } else {
-        print_texts(json_object_get(e, "properties"), sign);
+        print_texts(json_object_get(e, "properties"), sign, out);
     }
 }
 
-void changes_print(const json_t *root)
+void changes_print(const json_t *root, FILE *out)
 {
     size_t i;
     json_t *e;
@@ -246,28 +246,28 @@ void changes_print(const json_t *root)
     char name[256], text[1024];
     json_array_foreach(json_object_get(root, "entries"), i, e)
     {
-        print_entry(e);
+        print_entry(e, out);
     }
     json_object_foreach(json_object_get(root, "annotations"), key, e)
     {
         const char *old = json_string_value(json_object_get(e, "old"));
         const char *new = json_string_value(json_object_get(e, "new"));
         if (old)
-            printf("- %s: %s\n", cli_text(key, name, sizeof(name)),
-                   cli_text(old, text, sizeof(text)));
+            fprintf(out, "- %s: %s\n", cli_text(key, name, sizeof(name)),
+                    cli_text(old, text, sizeof(text)));
         if (new)
-            printf("+ %s: %s\n", cli_text(key, name, sizeof(name)),
-                   cli_text(new, text, sizeof(text)));
+            fprintf(out, "+ %s: %s\n", cli_text(key, name, sizeof(name)),
+                    cli_text(new, text, sizeof(text)));
     }
     bool order = json_is_true(json_object_get(root, "reordered"));
     if (order)
-        puts("~ the order of entries");
+        fputs("~ the order of entries\n", out);
     if (!order && !json_is_true(json_object_get(root, "equal")) &&
         !json_array_size(json_object_get(root, "entries")) &&
         !json_object_size(json_object_get(root, "annotations")))
-        printf("~ different bytes, same variants: %s -> %s\n",
-               json_string_value(json_object_get(root, "old")),
-               json_string_value(json_object_get(root, "new")));
+        fprintf(out, "~ different bytes, same variants: %s -> %s\n",
+                json_string_value(json_object_get(root, "old")),
+                json_string_value(json_object_get(root, "new")));
 }
 
 static const char *name_of(const json_t *entry)

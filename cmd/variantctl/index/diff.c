@@ -34,7 +34,7 @@ static const struct cli_command command = {
 static int print_changes(const json_t *root, bool json, struct ocv_error *err)
 {
     if (!json) {
-        changes_print(root);
+        changes_print(root, stdout);
         return cli_print("", 0, err);
     }
     char *text = json_dumps(root, JSON_INDENT(2));

@@ -231,7 +231,7 @@ static void print_before(const struct publication *p, const json_t *changes)
         return;
     printf("%s %s\n", p->options->dry_run ? "would replace" : "was", p->before);
     if (changes)
-        changes_print(changes);
+        changes_print(changes, stdout);
 }
 
 static int print_text(const struct publication *p, const struct copier *copier,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lint --fix: writes the corrected index where the input came from. */
+#include "cmd/variantctl/index/index_changes.h"
 #include "cmd/variantctl/index/index_publish.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +122,25 @@ static void report_fixes(const struct lint_source *s, const struct ocv_buffer *s
     }
 }
 
+/* --dry-run: what would be another index, as `index diff` tells it. */
+static int report_changes(const struct lint_source *s, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) before = NULL;
+    ocv_auto(ocv_index) after = NULL;
+    const struct ocv_buffer body = {.data = (char *)(uintptr_t)s->input.bytes, .len = s->input.len};
+    int status = ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err);
+    if (status < 0)
+        return status;
+    const struct changes_side old = {before, &body, ocv_index_digest(before)},
+                              new = {after, &s->fixed, ocv_index_digest(after)};
+    ocv_auto_json *changes = changes_between(&old, &new);
+    if (changes)
+        changes_print(changes, stderr);
+    return OCV_OK;
+}
+
 int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
 {
     size_t changes = 0;
@@ -141,5 +162,7 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     status = write_fixed(r->cli, s, r->output, r->dry_run, err);
     if (status == OCV_OK)
         report_fixes(s, &said, r->dry_run);
-    return status == OCV_OK && !r->dry_run ? take_fixed(s, err) : status;
+    if (status < 0)
+        return status;
+    return r->dry_run ? report_changes(s, err) : take_fixed(s, err);
 }

@@ -64,7 +64,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct lint_request, change_default)},
     {.name = "dry-run",
-     .help = "with --fix: write nothing",
+     .help = "with --fix: show what would change, and write nothing",
      OCV_OPTION_FLAG(struct lint_request, dry_run)},
     {.name = "fail-on",
      .value = "error|warning|never",

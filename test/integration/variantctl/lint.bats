@@ -204,6 +204,11 @@ TAGS
     run -5 lint --fix --dry-run --change-default index.json
     [[ $output == *"index.json: would fix OCV101 schema-missing: dev.ocivariant.schema is now 1"* ]]
     cmp index.json before.json
+    # and what that changes, as `index diff` says it of both
+    "$VARIANTCTL" lint --fix --change-default --output fixed.json index.json >/dev/null 2>&1 || true
+    run -0 "$VARIANTCTL" index diff index.json fixed.json
+    diff <(grep '^[-+~ ]' <<<"$output") <("$VARIANTCTL" lint --fix --dry-run --change-default index.json 2>&1 >/dev/null | grep '^[-+~ ]')
+    grep -q '^+ dev.ocivariant.schema: 1' <<<"$output"
     # the ROCm build stands first, and is what old clients get: that is not changed by the way
     local cpu rocm
     cpu=$(jq -r '.manifests[] | select(.annotations == null and .platform.architecture == "amd64").digest' index.json)
