@@ -283,7 +283,8 @@ static int describe_layer(struct archive *archive, const char *digest,
 {
     const char *type = NULL;
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load("manifest", text->data, text->len, OCV_MANIFEST_MAX, &root, err);
+    int status = ocv_json_load_counted("manifest", text->data, text->len, OCV_MANIFEST_MAX,
+                                       OCV_JSON_VALUES_MAX, &root, err);
     if (status == OCV_OK)
         status = ocv_json_string(root, "manifest", "mediaType", &type, err);
     if (status < 0)

@@ -192,8 +192,9 @@ static int read_child(struct cli *cli, const struct image *image,
     int status = child_read(cli, image, descriptor, &child, &local);
     bool there = status == OCV_OK;
     if (there)
-        status = ocv_json_load("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
-                               &out->manifest, &local);
+        status =
+            ocv_json_load_counted("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
+                                  OCV_JSON_VALUES_MAX, &out->manifest, &local);
     if (status == OCV_OK)
         status = ocv_lint_null_member(child.body.data, child.body.len, MANIFEST_LEVELS,
                                       &text->null_manifest, &local);

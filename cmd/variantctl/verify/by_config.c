@@ -16,7 +16,8 @@ static json_t *content_of(const char *ns, const char *digest, size_t max)
     json_t *json = NULL;
     ocv_buffer_init(&text, max);
     if (!digest || !ocv_digest_wellformed(digest) || client_capture(argv, &text, NULL) < 0 ||
-        ocv_json_load("document", text.data ? text.data : "", text.len, max, &json, NULL) < 0)
+        ocv_json_load_counted("document", text.data, text.len, max, OCV_JSON_VALUES_MAX, &json,
+                              NULL) < 0)
         return NULL;
     return json;
 }
