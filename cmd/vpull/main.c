@@ -38,12 +38,12 @@ static int fail_image(const struct cli *cli, struct progress *progress, const ch
 }
 
 /* A file or a tag holds one image: a second one would silently replace the first. */
-static int check_target(const struct destination *destination, const char *argument, char **images,
+static int check_target(const struct destination *destination, const char *argument, size_t images,
                         struct ocv_error *err)
 {
     const char *slash = strrchr(argument, '/');
     bool tagged = destination == &destination_oci && strchr(slash ? slash : argument, ':');
-    if (!images[0] || !images[1] || (destination != &destination_archive && !tagged))
+    if (images < 2 || (destination != &destination_archive && !tagged))
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", destination->name,
                          argument);
@@ -112,8 +112,9 @@ static int prepare_lanes(struct run *run, struct ocv_error *err)
     OCV_TRY(ocv_downloads_new(run->s->pull.jobs, &run->downloads, err));
     for (size_t i = 0; i < run->tasks.n && cli->creds_stdin && !cli->creds_host; i++) {
         ocv_auto(ocv_reference) first = NULL;
-        if (run->tasks.list[i].text &&
-            ocv_reference_parse(run->tasks.list[i].text, &first, NULL) == OCV_OK)
+        const char *text = run->tasks.list[i].text;
+        if (text && strncmp(text, "oci:", 4) != 0 && !image_is_path(text) &&
+            ocv_reference_parse(text, &first, NULL) == OCV_OK)
             OCV_TRY(image_bind_credentials(cli, first, err));
     }
     run->lanes = calloc(run->tasks.n, sizeof(*run->lanes));
@@ -159,12 +160,15 @@ static void run_in_lane(void *data, size_t i)
     if (status == OCV_OK && !task->failed)
         status = open_lane(run, lane, &task->err);
     task->failed = task->failed || status < 0;
-    if (status == OCV_OK) {
+    if (status == OCV_OK && lane->program) {
         progress_attach(progress, lane);
         if (run->s->pull.quiet)
             lane->wait = NULL;
-        pull_task(run, lane, progress, task);
     }
+    if (progress) /* one that has failed already says so */
+        pull_task(run, lane, progress, task);
+    else
+        pull_task(run, run->cli, run->progress, task);
     progress_free(progress);
 }
 
@@ -238,7 +242,7 @@ static int pull_all(struct run *run, char **images)
         status = destination_choose(run->cli, options, run->progress, &run->destination,
                                     &run->argument, &err);
     if (status == OCV_OK && pulls)
-        status = check_target(run->destination, run->argument, images, &err);
+        status = check_target(run->destination, run->argument, run->tasks.n, &err);
     if (status == OCV_OK && pulls && !options->to && !options->quiet)
         progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
                          *run->argument ? ":" : "", run->argument);

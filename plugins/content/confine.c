@@ -113,19 +113,23 @@ static void restrict_calls(bool tree)
 }
 #endif
 
-/* A directory may be readable for root alone: of root's rights, reading stays. */
+/* A directory may be readable for root alone: of root's rights, reading stays. In a container root
+ * often has only the one that writing needs, too, which the rest of the confinement refuses. */
 static void drop_user(bool tree)
 {
     struct __user_cap_header_struct self = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct rights[2] = {{0}};
+    struct __user_cap_data_struct rights[2] = {{0}}, has[2] = {{0}};
+    uint32_t reads = 1u << CAP_DAC_READ_SEARCH;
+    if (syscall(SYS_capget, &self, has) == 0 && !(has[0].permitted & reads))
+        reads = 1u << CAP_DAC_OVERRIDE;
     prctl(PR_SET_KEEPCAPS, tree, 0, 0, 0);
     (void)!(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
             setresuid(NOBODY, NOBODY, NOBODY) == 0);
     if (tree)
-        rights[0].effective = rights[0].permitted = 1u << CAP_DAC_READ_SEARCH;
+        rights[0].effective = rights[0].permitted = reads;
     if (syscall(SYS_capset, &self, rights) == 0)
         return;
-    memset(rights, 0, sizeof(rights)); /* root did not have that one */
+    memset(rights, 0, sizeof(rights)); /* root had neither */
     (void)!syscall(SYS_capset, &self, rights);
 }
 

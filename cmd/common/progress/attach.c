@@ -26,7 +26,8 @@ static void report_tick(void *data)
 
 void progress_attach(struct progress *progress, struct cli *cli)
 {
-    progress->display->program = cli->program;
+    if (!progress->display->program) /* the first is attached before there are threads */
+        progress->display->program = cli->program;
     cli->log = report_line;
     cli->warn = report_warning;
     cli->wait = report_wait;

@@ -96,6 +96,11 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
         return of[1];
     if (of[0] < 0 && of[1] < 0)
         cli_warn(cli, "by neither: %s", err->message);
+    bool same = sides[0].fleet.n == sides[1].fleet.n;
+    for (size_t i = 0; same && i < sides[0].fleet.n; i++)
+        same = !strcmp(sides[0].fleet.hosts[i].path, sides[1].fleet.hosts[i].path);
+    if (!same)
+        return ocv_error_set(err, OCV_ERR_DATA, "the profiles changed while they were read");
     for (size_t i = 0; i < sides[0].fleet.n && status == OCV_OK; i++) {
         const char *const host[2] = {sides[0].fleet.hosts[i].name, sides[0].fleet.hosts[i].path};
         const struct coverage_choice choices[2] = {sides[0].choices[i], sides[1].choices[i]};

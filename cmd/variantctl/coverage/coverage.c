@@ -87,8 +87,8 @@ static const struct cli_command command = {
              "\n"
              "Show which variant each machine of a fleet gets, or what another data directory\n"
              "(a release's, with its tag rules and providers) changes.\n",
-    .details = "Exit 0: shown, nothing changes; 4: a profile or the index cannot be read; 5: a\n"
-               "choice changes, or what --fail-on names.\n",
+    .details = "Exit 0: shown, nothing changes; 4: the index cannot be read, or with --strict a\n"
+               "profile; 5: a choice changes, or what --fail-on names.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
     .end = "\n"

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LOST_BYTES 16u /* from vendor to header type */
+
 static const struct ocv_pci_backend *const backends[] = {&ocv_pci_sysfs, &ocv_pci_proc};
 
 bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out)
@@ -26,11 +28,11 @@ bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out)
 }
 
 /* Linux, Documentation/ABI: power/runtime_status; PCI Local Bus Specification: what no device
- * answers reads as ones, which is no vendor. */
+ * answers reads as ones. A virtual function has ones for vendor and device only (PCIe, "VF Vendor
+ * ID"): command, class and header type say that it is there. */
 bool ocv_pci_is_lost(int root, const char *address)
 {
-    static const unsigned char ones[4] = {0xff, 0xff, 0xff, 0xff};
-    unsigned char head[sizeof(ones)];
+    unsigned char head[LOST_BYTES];
     char path[96], status[16];
     if (root < 0)
         return false;
@@ -40,8 +42,12 @@ bool ocv_pci_is_lost(int root, const char *address)
         return false;
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/config", address);
     ocv_auto_fd int fd = ocv_sysroot_openat(root, path, O_RDONLY);
-    return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
-           memcmp(head, ones, sizeof(ones)) == 0;
+    if (fd < 0 || read(fd, head, sizeof(head)) != (ssize_t)sizeof(head))
+        return false;
+    for (size_t i = 0; i < sizeof(head); i++)
+        if (head[i] != 0xff)
+            return false;
+    return true;
 }
 
 static int too_many(const struct ocv_pci_scan *scan, struct ocv_error *err)

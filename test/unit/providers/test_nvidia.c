@@ -118,15 +118,16 @@ START_TEST(server_with_two_kinds)
 }
 END_TEST
 
+#define ONES "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 /* Its driver is still bound, and every read of its configuration gives ones. */
 START_TEST(lost_gpu_does_not_count)
 {
     write_device("0000:3b:00.0", "0x10de\n", "0x2330\n", "0x030200\n");
     write_device("0000:5e:00.0", "0x10de\n", "0x20b5\n", "0x030200\n");
     write_device("0000:86:00.0", "0x10de\n", "0x20b5\n", "0x030200\n");
-    write_text("sys/bus/pci/devices/0000:3b:00.0/config", "\xde\x10\x30\x23");
-    write_text("sys/bus/pci/devices/0000:5e:00.0/config", "\xff\xff\xff\xff");
-    write_text("sys/bus/pci/devices/0000:86:00.0/config", "\xff\xff\xff\xff");
+    write_text("sys/bus/pci/devices/0000:3b:00.0/config", "\xde\x10\x30\x23\7\4\x10 \xa1 \2\3    ");
+    write_text("sys/bus/pci/devices/0000:5e:00.0/config", ONES);
+    write_text("sys/bus/pci/devices/0000:86:00.0/config", ONES);
     write_text("sys/bus/pci/devices/0000:86:00.0/power/runtime_status", "suspended\n"); /* sleeps */
     write_text("sys/module/nvidia/version", "570.124.06\n");
     json_t *ns = nvidia_of(root), *devices = json_object_get(ns, "devices");

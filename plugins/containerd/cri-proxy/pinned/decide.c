@@ -49,7 +49,7 @@ int decide_walk(struct ocv_registry *registry, const struct ocv_reference *refer
     const struct nested_place place = {.registry = registry, .reference = reference};
     struct ocv_index *flat = NULL;
     if (!registry && nested_index_is(*index, ocv_index_has_variants(*index)))
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the registry has a part of the index");
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry has a part of its index");
     int status = nested_place_walk(&place, *index, false, &flat, err);
     if (flat) {
         ocv_index_free(*index);
