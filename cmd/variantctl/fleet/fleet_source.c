@@ -18,8 +18,8 @@ static void name_other(struct fleet_skipped *skipped, const char *name, size_t l
 {
     size_t used = strlen(skipped->others);
     if (len > 0 && used + len + 3 < sizeof(skipped->others))
-        snprintf(skipped->others + used, sizeof(skipped->others) - used, "%s%.*s",
-                 used ? ", " : "", (int)len, name);
+        snprintf(skipped->others + used, sizeof(skipped->others) - used, "%s%.*s", used ? ", " : "",
+                 (int)len, name);
 }
 
 void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const char *more)
