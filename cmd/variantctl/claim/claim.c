@@ -80,7 +80,7 @@ static const struct ocv_option options[] = {
      .help = "the nodes, as variantctl match takes them",
      OCV_OPTION_TEXT(struct claim_options, job.fleet)},
     {.name = "strict",
-     .help = "an unreadable profile is an error, not left out",
+     .help = "a malformed profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct claim_options, job.strict)},
     CLI_FORMAT(struct claim_options, json, "YAML for kubectl, or the same as a JSON list (text)"),

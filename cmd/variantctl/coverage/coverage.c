@@ -74,7 +74,7 @@ static const struct ocv_option options[] = {
              "(both: with a comma between)",
      OCV_OPTION_CALL(take_gates)},
     {.name = "strict",
-     .help = "an unreadable profile is an error, not left out",
+     .help = "a malformed profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct coverage_request, strict)},
     CLI_INDEX(struct coverage_request, index_file),
@@ -87,7 +87,7 @@ static const struct cli_command command = {
              "\n"
              "Show which variant each machine of a fleet gets, or what another data directory\n"
              "(a release's, with its tag rules and providers) changes.\n",
-    .details = "Exit 0: shown, nothing changes; 4: the index cannot be read, or with --strict a\n"
+    .details = "Exit 0: shown, nothing changes; 4: the index is malformed, or with --strict a\n"
                "profile; 5: a choice changes, or what --fail-on names.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,

@@ -32,7 +32,7 @@ struct fleet_options {
 
 static const struct ocv_option options[] = {
     {.name = "strict",
-     .help = "what cannot be read is an error, not left out",
+     .help = "a malformed profile is an error, not left out",
      OCV_OPTION_FLAG(struct fleet_options, strict)},
     {.name = "override",
      .value = "NS::F=V,V",
@@ -46,7 +46,7 @@ static const struct cli_command command = {
              "Write profiles as one file that loads fast: each class of equal nodes once,\n"
              "then the nodes by name. FLEET: a directory of profiles (*.json), JSON Lines,\n"
              "what `kubectl get nodes -o json` prints, a packed fleet, \"-\" for one of these on\n"
-             "standard input. Exit 4: a profile cannot be read, or a duplicate name.\n",
+             "standard input. Exit 4: a duplicate name, or with --strict a malformed profile.\n",
     .options = options,
     .end = "\n"
            "Examples:\n"

@@ -61,7 +61,7 @@ static const struct ocv_option options[] = {
              "(neither: this machine, as \"" THIS_MACHINE "\")",
      OCV_OPTION_CALL(take_profiles)},
     {.name = "strict",
-     .help = "an unreadable profile is an error, not left out",
+     .help = "a malformed profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct lock_options, strict)},
     {.name = "namespace-priority",

@@ -163,7 +163,7 @@ static const struct ocv_option options[] = {
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct match_request, pin)},
     {.name = "strict",
-     .help = "an unreadable profile is an error, not left out",
+     .help = "a malformed profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct match_request, strict)},
     {.name = "print-ref",
@@ -200,7 +200,7 @@ static const struct cli_command command = {
     .details = "FLEET: a directory of profiles (*.json), JSON Lines, a packed fleet (variantctl\n"
                "fleet), what `kubectl get nodes -o json` prints; \"-\" is standard input.\n"
                "IMAGE: a name in a registry, or oci:DIR[:TAG].\n"
-               "Exit 0: placed; 3: no placement; 4: the fleet or the index cannot be read.\n",
+               "Exit 0: placed; 3: no placement; 4: the fleet or the index is malformed.\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"

@@ -63,8 +63,9 @@ static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *
     if (entry->code == OCV_REJECT_NESTED) {
         ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
         ocv_lint_hint(lint,
-                      "list its images instead: variantctl index remove %s %s, then index add",
-                      ocv_lint_target(lint), entry->digest);
+                      "list its images instead: variantctl index create %s, with "
+                      "[LABEL=]REPOSITORY@DIGEST for each of them",
+                      ocv_lint_target(lint));
     } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
         ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
                           entry->code == OCV_REJECT_ARTIFACT
