@@ -37,7 +37,7 @@ teardown_file()
 }
 
 NEWER="this image is built for CUDA 13.0; driver 535.161 runs 12: driver 580 or newer"
-WITHIN="this image is built for CUDA 12.8; driver 535.161 has 12.2, and runs it by CUDA minor-version compatibility, without what is newer"
+WITHIN="this image is built for CUDA 12.8; driver 535.161 has 12.2, and runs it by CUDA minor-version compatibility, without what is newer; not code that is compressed with zstd, which drivers read from CUDA 12.4 on"
 
 # container POLICY CONDITIONS [JQ]: the hook's verdict on a container with a GPU and these conditions
 container()
