@@ -108,8 +108,7 @@ static void stop_thread(struct ocv_blob_writer *writer, enum ocv_blob_writer_end
             writer->head++;
         writer->filled = 0;
     }
-    if (writer->end != OCV_WRITER_FINISH || end == OCV_WRITER_DISCARD)
-        writer->end = end;
+    writer->end = end;
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->mutex);
     pthread_join(writer->thread, NULL);

@@ -147,6 +147,26 @@ START_TEST(test_any_is_one_device)
 }
 END_TEST
 
+/* Under `any` the device that likes an entry best counts, not the first that runs it. */
+START_TEST(test_any_takes_the_best_device)
+{
+    char *text = quoted(PROFILE("{'namespace':'n','features':[],'devices':["
+                                "{'id':'d0','features':[{'name':'f','values':['1','2']}]},"
+                                "{'id':'d1','features':[{'name':'f','values':['2']}]}]}"));
+    ocv_auto(ocv_profile) profile = parse_profile(text);
+    free(text);
+    json_t *json = index_json("n");
+    add_entry(json, "linux/amd64", "one", "n :: f :: 1");
+    add_entry(json, "linux/amd64", "also_first", "n :: f :: 2");
+    ocv_auto(ocv_index) index = index_from(json);
+    ocv_auto(ocv_config) config = new_config();
+    set_config(config, "device_policy", "n=any");
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
+    ocv_auto(ocv_decision) d = resolve(index, profile, &options);
+    ck_assert_str_eq(order_text(d), "also_first one"); /* both are a device's best: by label */
+}
+END_TEST
+
 /* ---- namespaces ---- */
 
 static json_t *torch_index(void)
@@ -517,6 +537,7 @@ TEST_FILE
     tcase_add_test(tcase, test_device_is_named);
     tcase_add_test(tcase, test_groups);
     tcase_add_test(tcase, test_any_is_one_device);
+    tcase_add_test(tcase, test_any_takes_the_best_device);
     tcase_add_test(tcase, test_static_namespace);
     tcase_add_test(tcase, test_static_of_an_owned_namespace);
     tcase_add_test(tcase, test_static_replaces_the_profile);

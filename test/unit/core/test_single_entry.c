@@ -54,11 +54,41 @@ START_TEST(test_fits)
 }
 END_TEST
 
+/* What is asked for by its label; the default has none, an empty one or "null". */
+static const struct {
+    const char *label, *wanted;
+    bool fits;
+} wishes[] = {{"cuda", "cuda", true}, {"cuda", "rocm", false}, {"cuda", "null", false},
+              {"null", "null", true}, {NULL, "null", true},    {"", "null", true},
+              {NULL, "cuda", false},  {"", "cuda", false}};
+
+START_TEST(test_wanted)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    const struct ocv_resolve_options options = {.label = wishes[_i].wanted};
+    const char *properties = wishes[_i].label && !strcmp(wishes[_i].label, "cuda")
+                                 ? "nvidia :: cuda_version_lower_bound :: 12.4"
+                                 : "";
+    ocv_auto_buffer reason;
+    bool fits = !wishes[_i].fits;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&reason, 4096);
+    ck_assert_int_eq(ocv_profile_parse(profile_text, strlen(profile_text), &profile, &err), OCV_OK);
+    ck_assert_int_eq(
+        ocv_fit_check(wishes[_i].label, properties, NULL, profile, &options, &fits, &reason, &err),
+        OCV_OK);
+    ck_assert_int_eq(fits, wishes[_i].fits);
+    ck_assert_str_eq(reason.data ? reason.data : "",
+                     fits ? "" : "fits, but another label was asked for");
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("single entry");
     TCase *tcase = tcase_create("single entry");
     tcase_add_loop_test(tcase, test_fits, 0, sizeof(cases) / sizeof(*cases));
+    tcase_add_loop_test(tcase, test_wanted, 0, sizeof(wishes) / sizeof(*wishes));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -241,6 +241,8 @@ START_TEST(headers)
     name[155] = '/';
     name[256] = '\0';
     need(ocv_tar_header(header, name, NULL, 0644, 1, OCV_TAR_FILE, &err));
+    ck_assert_mem_eq(header, name + 156, 100); /* the name, and at 345 its prefix */
+    ck_assert_mem_eq(header + 345, name, 155);
     name[256] = 'a';
     name[257] = '\0';
     refuses(ocv_tar_header(header, name, NULL, 0644, 1, OCV_TAR_FILE, &err), OCV_ERR_UNSUPPORTED);

@@ -379,6 +379,53 @@ START_TEST(ping_ends_with_its_document)
 }
 END_TEST
 
+/* What a host asks of nobody, of its user, and of somebody with a wrong password. */
+static int ping(const char *prefix, bool *login, enum ocv_registry_access *access)
+{
+    struct ocv_registry_host *host = NULL;
+    char name[32];
+    snprintf(name, sizeof(name), "127.0.0.1:%d", port);
+    ck_assert_int_eq(ocv_registry_host_get(client, name, &host, &err), 0);
+    free(host->prefix);
+    host->prefix = strdup(prefix);
+    ck_assert_ptr_nonnull(host->prefix);
+    return ocv_registry_ping(client, name, login, access, &err);
+}
+
+START_TEST(ping_tells_what_a_host_asks)
+{
+    static const struct {
+        const char *prefix;
+        enum ocv_registry_access access;
+    } closed[] = {{"/v2/private", OCV_REGISTRY_ACCESS_TOKEN},
+                  {"/v2/basic", OCV_REGISTRY_ACCESS_LOGIN}};
+    enum ocv_registry_access access;
+    bool login = true;
+    for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++) {
+        new_client((struct ocv_registry_options){0});
+        ck_assert_msg(ping(closed[i].prefix, &login, &access) == 0, "%s", err.message);
+        ck_assert(!login);
+        ck_assert_int_eq(access, closed[i].access);
+        as_u();
+        ck_assert_msg(ping(closed[i].prefix, &login, &access) == 0, "%s", err.message);
+        ck_assert(login);
+        ck_assert_int_eq(access, closed[i].access);
+        new_client((struct ocv_registry_options){.username = "u", .password = "wrong"});
+        ck_assert_int_eq(ping(closed[i].prefix, &login, &access), OCV_ERR_DENIED);
+        ck_assert(login);
+        ck_assert_int_eq(access, closed[i].access);
+    }
+    as_u();
+    (void)requests();
+    ck_assert_msg(ping("/v2/generic", &login, &access) == 0, "%s", err.message);
+    ck_assert(!login);
+    ck_assert_int_eq(access, OCV_REGISTRY_ACCESS_OPEN);
+    ck_assert_str_eq(requests(), "GET /v2/generic/v2/ - - 0\n");
+    expect_error(ping("/v2/m500", &login, &access), OCV_ERR_NETWORK, "500");
+    ck_assert(!login);
+}
+END_TEST
+
 TEST_FILE
 {
     find_tools();
@@ -404,6 +451,7 @@ TEST_FILE
 #endif
     tcase_add_test(c, credentials_for_an_engine);
     tcase_add_test(c, ping_ends_with_its_document);
+    tcase_add_test(c, ping_tells_what_a_host_asks);
     tcase_add_test(c, auth_file);
     tcase_add_test(c, refused_login_is_named);
     tcase_add_test(c, service_is_told_of_its_configuration);
