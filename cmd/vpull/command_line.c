@@ -84,8 +84,8 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct vpull_settings, pull.tag)},
     {.name = "jobs",
      .value = "N",
-     .help = "downloads at once, 1 to 8 (default 3): at most N images\n"
-             "side by side, and N layers at once in all",
+     .help = "downloads at once, 1 to 8 (default 3): at most N\n"
+             "images side by side, and N layers at once in all",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_jobs, struct vpull_settings, pull.jobs)},
     {.name = "verify",

@@ -196,8 +196,20 @@ run_page()
     echo "$output"
 }
 
+blotted()
+{
+    sed -E 's/sha256:[0-9a-f]{64}/DIGEST/g; s/^[0-9a-f]{12}:/ID:/; s/[0-9.]+ [kMG]?B/SIZE/g'
+}
+
 # last: its tags would be among those that "index create --from-tags" finds
 @test "README.md" {
     push_tags app 1.0-cu126=cuda12.6 1.0-atommax=cpu.v3
     run -0 run_page README.md
+    # it prints what the page says that it prints, but for digests and sizes; the page is read in a minute
+    local shown
+    shown=$(awk '/^## / { in_it = $0 == "## Quick start" } in_it && sub(/^    /, "") && !/^\$/ && !more { print }
+        { more = /\\$/ }' "$OCV_TOP/README.md" | blotted)
+    [[ $shown == *"Chosen  cuda12.8"*"Status: pulled into"* ]]
+    [ "$(grep -vxF -f <(blotted <<<"$output") <<<"$shown")" = "" ]
+    [ "$(wc -l <"$OCV_TOP/README.md")" -le 120 ]
 }
