@@ -117,7 +117,7 @@ static int prepare_lanes(struct run *run, struct ocv_error *err)
             ocv_reference_parse(text, &first, NULL) == OCV_OK)
             OCV_TRY(image_bind_credentials(cli, first, err));
     }
-    run->lanes = calloc(run->tasks.n, sizeof(*run->lanes));
+    run->lanes = calloc(run->tasks.n + 1, sizeof(*run->lanes));
     return run->lanes ? OCV_OK : ocv_error_nomem(err);
 }
 
@@ -187,7 +187,9 @@ static int run_side_by_side(struct run *run, struct ocv_error *err)
                                 .run = run_in_lane,
                                 .ended = report_in_order,
                                 .data = run};
-    int status = lanes ? prepare_lanes(run, err) : ocv_error_nomem(err);
+    if (!lanes)
+        return ocv_error_nomem(err);
+    int status = prepare_lanes(run, err);
     if (status == OCV_OK) {
         tasks_lanes(&run->tasks, run->destination);
         for (size_t i = 0; i < run->tasks.n; i++)

@@ -19,9 +19,7 @@ static void check(bool holds)
 static int visit_any(void *data, const struct local_image *image)
 {
     size_t *bytes = data;
-    check(image->where && image->n_digests <= DIGESTS_MAX && image->n_names <= NAMES_MAX);
-    for (size_t i = 0; i < image->n_names; i++)
-        *bytes += strlen(image->names[i]);
+    check(image->where && image->n_digests <= DIGESTS_MAX);
     for (size_t i = 0; i < image->n_digests; i++)
         *bytes +=
             strlen(image->digests[i]) +

@@ -162,13 +162,14 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
 {
     static const char vgpu_host[] = "the driver is NVIDIA's vGPU manager (nvidia_vgpu_vfio): CUDA "
                                     "programs run in its virtual machines only";
+    static const char lost[] = "it " OCV_PCI_LOST;
     static const char *const plain[] = {
         [OCV_NVIDIA_EXCLUDED] = "the driver leaves it out (module parameter NVreg_ExcludedGpus)",
         [OCV_NVIDIA_NOT_LOADED] = "the NVIDIA driver is not loaded: no CUDA program can run",
         [OCV_NVIDIA_VGPU_HOST] = vgpu_host,
         [OCV_NVIDIA_UNBOUND] = "no driver is bound to it (the kernel log may say why)",
         [OCV_NVIDIA_HIDDEN] = "NVIDIA's library does not show it",
-        [OCV_NVIDIA_LOST] = "it " OCV_PCI_LOST,
+        [OCV_NVIDIA_LOST] = lost,
     };
     out[0] = '\0';
     switch (gpu->state) {

@@ -156,7 +156,7 @@ int map_entry_parse(const char *bytes, size_t len, struct map_parsed *out, struc
 static int read_entry(struct map *map, const char *name, struct ocv_error *err)
 {
     char *gone = NULL;
-    struct map_parsed entry;
+    struct map_parsed entry = {0};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, MAP_ENTRY_MAX);
     int status = ocv_file_read_at(map->fd, map->dir, name, &text, err);
