@@ -51,8 +51,10 @@ static int make_in(int parent, const char *dir, const char *name, struct ocv_err
 {
     ocv_as_owner bool other = false;
     int status = act_as_owner(parent, dir, &other, err);
-    if (status < 0 || (mkdirat(parent, name, 0755) < 0 && errno == EEXIST))
+    if (status < 0)
         return status;
+    if (mkdirat(parent, name, 0755) < 0)
+        return errno == EEXIST ? OCV_OK : ocv_file_fail(err, dir, name, "create directory");
     ocv_auto_fd int fd = -1;
     status = ocv_directory_open(parent, dir, name, false, &fd, err);
     if (status == OCV_OK && fchmod(fd, 0755) < 0)

@@ -26,10 +26,13 @@ END_TEST
 
 /* The store's own calls come here: whoever owns the directory above is quick. */
 static const char *swap_for; /* what the next new directory becomes a link to, or NULL */
+static bool full;            /* there is no space for one */
 
 int mkdirat(int fd, const char *path, mode_t mode)
 {
-    int rc = (int)syscall(SYS_mkdirat, fd, path, mode);
+    int rc = full ? -1 : (int)syscall(SYS_mkdirat, fd, path, mode);
+    if (full)
+        errno = ENOSPC;
     if (rc == 0 && swap_for) {
         ck_assert_int_eq(unlinkat(fd, path, AT_REMOVEDIR), 0);
         ck_assert_int_eq(symlinkat(swap_for, fd, path), 0);
@@ -203,6 +206,21 @@ int renameat(int from, const char *old, int to, const char *new)
     return (int)syscall(SYS_renameat2, from, old, to, new, 0);
 }
 
+/* The error is that of what failed first. */
+START_TEST(full_disk_is_named)
+{
+    bool other;
+    int fd = -1;
+    full = true;
+    refuses(ocv_record_open(scratch, "below", &fd, &other, &err), OCV_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, strerror(ENOSPC)));
+    refuses(ocv_record_write(at("new"), &sample, &err), OCV_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, strerror(ENOSPC)));
+    full = false;
+    ck_assert_int_eq(fd, -1);
+}
+END_TEST
+
 /* What appears survives a power cut: whole before it has its name, and the name for good. */
 START_TEST(safe_before_it_appears)
 {
@@ -301,5 +319,6 @@ END_TEST
 RUN_SUITE("record", written_and_read, chosen_is_read_as_the_entry_was_described,
           secrets_are_nobodys_business_from_the_start, a_secret_one_is_for_the_group,
           new_directory_is_not_a_link, root_writes_as_the_owner, directory_is_not_a_link,
-          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
-          record_speaks_for_its_repository, record_under_another_name_is_none)
+          replaced_whole, safe_before_it_appears, full_disk_is_named, refused,
+          readers_and_writers_at_once, record_speaks_for_its_repository,
+          record_under_another_name_is_none)
