@@ -204,6 +204,11 @@ size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out
     return index->n_warnings;
 }
 
+const char *ocv_index_doubt(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    return index->doubts && entry ? index->doubts[entry->position].message : NULL;
+}
+
 const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index, const char *digest)
 {
     for (size_t i = 0; i < index->n_entries; i++)

@@ -42,6 +42,7 @@ static const char *const reject_names[OCV_REJECT_MAX] = {
     [OCV_REJECT_FOREIGN_ARCHITECTURE] = "foreign-architecture",
     [OCV_REJECT_REQUIREMENT] = "requirement",
     [OCV_REJECT_MALFORMED] = "malformed",
+    [OCV_REJECT_AMBIGUOUS] = "ambiguous",
 };
 
 const char *ocv_reject_name(enum ocv_reject code)

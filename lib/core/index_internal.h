@@ -40,12 +40,11 @@ struct ocv_index {
 static inline int ocv_index_check_doubt(const struct ocv_index *index,
                                         const struct ocv_entry *entry, struct ocv_error *err)
 {
-    const struct ocv_index_doubt *doubt =
-        index->doubts && entry ? &index->doubts[entry->position] : NULL;
-    if (!doubt || !doubt->message)
+    const char *message = ocv_index_doubt(index, entry);
+    if (!message)
         return OCV_OK;
-    ocv_error_set(err, OCV_ERR_DATA, "%s", doubt->message);
-    ocv_error_hint(err, "%s", doubt->hint);
+    ocv_error_set(err, OCV_ERR_DATA, "%s", message);
+    ocv_error_hint(err, "%s", index->doubts[entry->position].hint);
     return OCV_ERR_DATA;
 }
 

@@ -31,7 +31,10 @@ static bool same_reason(const struct ocv_rejection *a, const struct ocv_rejectio
 static const struct ocv_rejection *rejection_of(const struct ocv_match *match, size_t k,
                                                 size_t entry)
 {
+    static const struct ocv_rejection undecided = {.code = OCV_REJECT_AMBIGUOUS};
     class_rank v = rank_of(match, k, entry);
+    if (v == CLASS_UNDECIDED)
+        return &undecided;
     return v < 0 ? &match->decisions[k]->rejected[-1 - v] : NULL;
 }
 

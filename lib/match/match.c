@@ -54,11 +54,13 @@ static int resolve_class(struct ocv_match *match, size_t class_place, struct ocv
         return ocv_error_prefix(err, "node %.253s", example_node(match->fleet, class_place)),
                status;
     class_rank *ranks = match->ranks + class_place * match->n_entries;
+    match->decisions[class_place] = d;
     for (size_t i = 0; i < d->n_candidates; i++)
         ranks[d->candidates[i].entry->position] = (class_rank)i;
     for (size_t i = 0; i < d->n_rejected; i++)
         ranks[d->rejected[i].entry->position] = -1 - (class_rank)i;
-    match->decisions[class_place] = d;
+    for (size_t i = 0; i < match->n_entries && ocv_match_undecided(match, class_place); i++)
+        ranks[i] = CLASS_UNDECIDED;
     return OCV_OK;
 }
 
@@ -90,6 +92,11 @@ int ocv_match_new(struct ocv_fleet *fleet, const struct ocv_index *index,
     if (status == OCV_OK)
         *out = ocv_steal(&match);
     return status;
+}
+
+const char *ocv_match_undecided(const struct ocv_match *match, size_t class_place)
+{
+    return ocv_index_doubt(match->index, ocv_decision_selected(match->decisions[class_place]));
 }
 
 const struct ocv_decision *ocv_match_decision(const struct ocv_match *match, size_t class_place)

@@ -16,8 +16,9 @@
 #include "lib/match/fleet_internal.h"
 
 /* The result of an entry for a class: its place in the order from 0, or -1 - its place among the
- * rejected. */
+ * rejected; CLASS_UNDECIDED for each entry where the class's own choice is not decided. */
 typedef int32_t class_rank;
+#define CLASS_UNDECIDED INT32_MIN
 
 struct ocv_match {
     struct ocv_fleet *fleet;

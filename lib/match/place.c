@@ -77,8 +77,10 @@ static bool role_fits(const struct placement_search *s, size_t role, size_t clas
         return false;
     if (at != SIZE_MAX && s->candidates[role])
         return class_runs(s->match, &s->room, class_place, s->candidates[role][at].entry);
-    return s->pin != SIZE_MAX ? class_runs(s->match, &s->room, class_place, s->pin)
-                              : s->match->decisions[class_place]->n_candidates > 0;
+    if (s->pin != SIZE_MAX)
+        return class_runs(s->match, &s->room, class_place, s->pin);
+    return ocv_decision_selected(s->match->decisions[class_place]) &&
+           !ocv_match_undecided(s->match, class_place);
 }
 
 static unsigned count_takers(const struct placement_search *s, size_t class_place)

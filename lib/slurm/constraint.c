@@ -71,7 +71,7 @@ static int find_runs(struct constraint_build *m)
         return ocv_error_nomem(m->err);
     for (size_t k = 0; k < m->n_kinds; k++) {
         const struct ocv_decision *d = ocv_match_decision(m->match, k);
-        for (size_t i = 0; i < d->n_candidates; i++) {
+        for (size_t i = 0; i < d->n_candidates && !ocv_match_undecided(m->match, k); i++) {
             size_t e = d->candidates[i].entry->position;
             set_bit(m->runs[e], k);
             m->places[e][k] = &d->candidates[i];

@@ -428,7 +428,7 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
 }
 
 /* Resolve unchecked, only to load the entry's configuration. */
-static int finish_entry(struct cli *cli, struct image *image, const char *name,
+static int finish_entry(struct cli *cli, struct image *image, const char *name, bool in_doubt,
                         const struct ocv_profile *profile, struct ocv_error *err)
 {
     struct rules_source data;
@@ -440,7 +440,7 @@ static int finish_entry(struct cli *cli, struct image *image, const char *name,
     const struct ocv_resolve_options options = {.label = label, .unchecked = true};
     int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, &decision, err);
     take_choice(image);
-    return status;
+    return status == OCV_ERR_DATA && in_doubt ? OCV_OK : status; /* whoever gets it is told */
 }
 
 int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
@@ -456,7 +456,8 @@ int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
         const char *label = entry->label ? entry->label : "null";
         if (entry->code == OCV_REJECT_NONE && !entry->has_platform &&
             (!wanted || !strcmp(wanted, label)))
-            status = finish_entry(cli, image, label, profile, err);
+            status =
+                finish_entry(cli, image, label, ocv_index_doubt(image->index, entry), profile, err);
     }
     return status;
 }

@@ -7,6 +7,8 @@
 
 enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry)
 {
+    if (host->undecided)
+        return COVERAGE_UNDECIDED;
     if (ocv_decision_selected(host->decision) == entry)
         return COVERAGE_CHOSEN;
     for (size_t i = 0; i < ocv_decision_order_count(host->decision); i++)
@@ -48,7 +50,7 @@ static void fill_column(const struct coverage *c, struct column *column, char *c
         cells[k] =
             coverage_candidate(ocv_index_entry(c->image->index, k))
                 ? (char)coverage_cell(&c->hosts[column->host], ocv_index_entry(c->image->index, k))
-                : 0;
+                : (char)COVERAGE_NOT_FIT;
     column->cells = cells;
 }
 

@@ -46,7 +46,7 @@ static void take_choices(struct side *side, const struct image *image)
 {
     char name[80];
     for (size_t i = 0; i < side->fleet.n; i++) {
-        const struct ocv_entry *entry = ocv_decision_selected(side->fleet.hosts[i].decision);
+        const struct ocv_entry *entry = coverage_gets(&side->fleet.hosts[i]);
         struct coverage_choice *choice = &side->choices[i];
         if (!entry)
             continue;

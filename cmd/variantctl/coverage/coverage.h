@@ -27,8 +27,9 @@ struct coverage_host {
     char *path, *name; /**< a profile's file or a recorded machine's directory, and its name */
     struct ocv_profile *profile;
     struct ocv_decision *decision;
-    size_t alike; /**< hosts that share its column, itself included; 0: it has none */
-    size_t of;    /**< the host whose column it shares */
+    char *undecided; /**< why there is no decision for it, or NULL */
+    size_t alike;    /**< hosts that share its column, itself included; 0: it has none */
+    size_t of;       /**< the host whose column it shares */
 };
 
 struct coverage {
@@ -41,7 +42,8 @@ struct coverage {
  *  probed. Malformed profiles are left out, counted and warned of, unless the request is strict. */
 int coverage_read_hosts(const struct coverage_request *request, struct coverage *c,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** Resolve an image for all hosts. A tag rule may replace its index. */
+/** Resolve an image for all hosts. A tag rule may replace its index, and may not decide for a host:
+ *  that is said of the host. */
 int coverage_decide(struct cli *cli, struct image *image, struct coverage *c,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Drop the decisions; call before closing their image. */
@@ -50,11 +52,13 @@ void coverage_free(struct coverage *c);
 /** Print the changes from one data directory to the other; returns the exit code. */
 int coverage_compare(const struct coverage_request *request);
 
+/** What the host gets, or NULL. */
+const struct ocv_entry *coverage_gets(const struct coverage_host *host);
 /** True if the host gets nothing; coverage_gets_default: true if it gets only the default. */
 bool coverage_gets_nothing(const struct coverage_host *host);
 bool coverage_gets_default(const struct coverage_host *host);
 
-enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
+enum coverage_cell { COVERAGE_UNDECIDED, COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
 /** What a host gets of an entry. */
 enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry);
 /** False for entries that are not images (mostly attestations), which no host gets. */

@@ -26,15 +26,20 @@ static size_t count_cells(const struct coverage *c, const struct ocv_entry *entr
     return n;
 }
 
+const struct ocv_entry *coverage_gets(const struct coverage_host *host)
+{
+    return host->undecided ? NULL : ocv_decision_selected(host->decision);
+}
+
 bool coverage_gets_default(const struct coverage_host *host)
 {
-    const struct ocv_entry *selected = ocv_decision_selected(host->decision);
+    const struct ocv_entry *selected = coverage_gets(host);
     return selected && selected->kind != OCV_ENTRY_VARIANT;
 }
 
 bool coverage_gets_nothing(const struct coverage_host *host)
 {
-    return !ocv_decision_selected(host->decision);
+    return !coverage_gets(host);
 }
 
 /* ---- table ---- */
@@ -86,6 +91,36 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
     return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 
+static bool any_undecided(const struct coverage *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->hosts[i].undecided)
+            return true;
+    return false;
+}
+
+/* Each reason once, with its hosts. */
+static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+        const char *why = c->hosts[i].undecided;
+        size_t first = 0;
+        while (why && first < i &&
+               (!c->hosts[first].undecided || strcmp(c->hosts[first].undecided, why) != 0))
+            first++;
+        if (!why || first < i)
+            continue;
+        status = ocv_buffer_printf(out, err, "Not decided        %s", c->hosts[i].name);
+        for (size_t k = i + 1; k < c->n && status == OCV_OK; k++)
+            if (c->hosts[k].undecided && !strcmp(c->hosts[k].undecided, why))
+                status = ocv_buffer_printf(out, err, ", %s", c->hosts[k].name);
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, ": %s\n", why);
+    }
+    return status;
+}
+
 /* Widths of the first two columns. */
 struct coverage_widths {
     int name, platform;
@@ -110,7 +145,7 @@ static struct coverage_widths measure_widths(const struct coverage *c)
 static int put_row(const struct coverage *c, const struct ocv_entry *entry,
                    struct coverage_widths w, struct ocv_buffer *out, struct ocv_error *err)
 {
-    static const char *const marks[] = {".", "+", "*"};
+    static const char *const marks[] = {"?", ".", "+", "*"};
     char name[80], platform[128];
     int status = ocv_buffer_printf(
         out, err, "%-*s  %-*s", w.name, explain_name(c->image->index, entry, name, sizeof(name)),
@@ -180,11 +215,14 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
             status = put_row(c, entry_at(c, i), w, out, err);
     if (status == OCV_OK)
         status = ocv_buffer_printf(
-            out, err, "\n* gets it   + fits, and another is better   . does not fit\n\n");
+            out, err, "\n* gets it   + fits, and another is better   . does not fit%s\n\n",
+            any_undecided(c) ? "   ? not decided" : "");
     if (status == OCV_OK)
         status = put_hosts(c, "Only the default   ", coverage_gets_default, out, err);
     if (status == OCV_OK)
         status = put_hosts(c, "Nothing at all     ", coverage_gets_nothing, out, err);
+    if (status == OCV_OK)
+        status = put_undecided(c, out, err);
     if (status == OCV_OK)
         status = put_unused(c, out, err);
     return status == OCV_OK ? put_alike(c, out, err) : status;
@@ -210,15 +248,15 @@ static json_t *entry_json(const struct ocv_entry *entry)
 
 static json_t *host_json(const struct coverage_host *host)
 {
-    const struct ocv_entry *selected = ocv_decision_selected(host->decision);
+    const struct ocv_entry *selected = coverage_gets(host);
     struct ocv_platform of = ocv_profile_platform(host->profile);
     char platform[128] = "";
     if (of.architecture)
         ocv_platform_format(&of, platform, sizeof(platform));
-    return json_pack("{s:s, s:s, s:s?, s:b, s:o}", "host", host->name, "profile", host->path,
+    return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "profile", host->path,
                      "platform", of.architecture ? platform : NULL, "onlyDefault",
                      coverage_gets_default(host), "selected",
-                     selected ? entry_json(selected) : json_null());
+                     selected ? entry_json(selected) : json_null(), "undecided", host->undecided);
 }
 
 /* Names of the hosts for which the entry is at least `cell`. */

@@ -147,6 +147,14 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
+static void forget_decision(struct coverage_host *host)
+{
+    ocv_decision_free(host->decision);
+    free(host->undecided);
+    host->decision = NULL;
+    host->undecided = NULL;
+}
+
 static void free_host(struct coverage_host *host)
 {
     ocv_profile_free(host->profile);
@@ -180,7 +188,7 @@ static int read_profiles(const struct coverage_request *r, struct coverage *c,
     for (i++; i < c->n; i++) /* not read any more */
         c->hosts[kept++] = c->hosts[i];
     c->n = kept;
-    fleet_warn_skipped(r->cli, &skipped);
+    fleet_warn_skipped(r->cli, "bad", &skipped);
     if (!bad.status && !c->n)
         ocv_error_set(&bad, OCV_ERR_DATA, "%s: no node with a profile", r->profiles[0]);
     if (bad.status)
@@ -222,8 +230,7 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
                                       .platform = cli->platform,
                                       .label = names_label(image->index, cli->label),
                                       .unchecked = cli->unchecked};
-    int status = ocv_resolve(image->index, host->profile, &how, &host->decision, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+    return ocv_resolve(image->index, host->profile, &how, &host->decision, err);
 }
 
 /* With a tag rule, choosing first reads an image's platform, which may give another index. So all
@@ -232,10 +239,19 @@ static int choose_once(struct cli *cli, struct image *image, const struct covera
                        struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
-    if (!image->choice)
-        return OCV_OK;
-    int status = image_resolve_for(cli, image, host->profile, &decision, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+    return image->choice ? image_resolve_for(cli, image, host->profile, &decision, err) : OCV_OK;
+}
+
+/* Rules that do not decide for one host do for others. */
+static int take_status(const struct image *image, struct coverage_host *host, int status,
+                       struct ocv_error *err)
+{
+    if (status != OCV_ERR_DATA || !image->choice)
+        return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+    free(host->undecided);
+    host->undecided = strdup(err->message);
+    *err = (struct ocv_error){0};
+    return host->undecided ? OCV_OK : ocv_error_nomem(err);
 }
 
 int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, struct ocv_error *err)
@@ -243,9 +259,11 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, st
     coverage_forget(c);
     int status = check_names(cli, c, image, err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = choose_once(cli, image, &c->hosts[i], err);
+        status = take_status(image, &c->hosts[i], choose_once(cli, image, &c->hosts[i], err), err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = resolve_host(cli, image, &c->hosts[i], err);
+        if (!c->hosts[i].undecided)
+            status =
+                take_status(image, &c->hosts[i], resolve_host(cli, image, &c->hosts[i], err), err);
     c->image = image;
     return status;
 }
@@ -253,8 +271,7 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, st
 void coverage_forget(struct coverage *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        ocv_decision_free(c->hosts[i].decision);
-        c->hosts[i].decision = NULL;
+        forget_decision(&c->hosts[i]);
     }
     c->image = NULL;
 }

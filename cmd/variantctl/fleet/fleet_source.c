@@ -34,10 +34,11 @@ void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const 
     skipped->n += n;
 }
 
-void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped)
+void fleet_warn_skipped(const struct cli *cli, const char *what,
+                        const struct fleet_skipped *skipped)
 {
     if (skipped->n)
-        cli_warn(cli, "%zu bad node%s left out, the first: %s%s%s%s", skipped->n,
+        cli_warn(cli, "%zu %s node%s left out, the first: %s%s%s%s", skipped->n, what,
                  skipped->n > 1 ? "s" : "", skipped->first, *skipped->others ? "; then " : "",
                  skipped->others, skipped->n > OCV_FLEET_NAMED_MAX ? ", ..." : "");
 }
@@ -128,7 +129,7 @@ int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet 
     int status = directory ? read_directory(&s, path, err) : read_file(&s, path, NULL, err);
     if (status < 0)
         return status;
-    fleet_warn_skipped(cli, &s.skipped);
+    fleet_warn_skipped(cli, "bad", &s.skipped);
     warn_bare(&s, path);
     *skipped = s.skipped.n;
     return ocv_fleet_count(fleet) ? OCV_OK

@@ -13,8 +13,9 @@ struct fleet_skipped {
 /** Count `n` nodes; `why` is "NAME: what" of the first, `more` names some of the others, or is
  *  empty. */
 void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const char *more);
-/** Warn of them, if there are any. */
-void fleet_warn_skipped(const struct cli *cli, const struct fleet_skipped *skipped);
+/** Warn of them, if there are any: "N WHAT nodes left out". */
+void fleet_warn_skipped(const struct cli *cli, const char *what,
+                        const struct fleet_skipped *skipped);
 
 /** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
  *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is

@@ -118,7 +118,7 @@ int named_profiles_take_directory(struct named_profiles *p, const struct cli *cl
         free(names[i]);
     }
     free(names);
-    fleet_warn_skipped(cli, &skipped);
+    fleet_warn_skipped(cli, "bad", &skipped);
     if (!all.status && p->n == before)
         ocv_error_set(&all, OCV_ERR_DATA, "%s: no node with a profile", dir);
     if (all.status && err)

@@ -126,7 +126,7 @@ static int pin_all(struct match_request *r, const struct match_result *m, struct
         listed[ocv_fleet_find(m->fleet, m->nodes[i])] = true;
     for (size_t i = 0; pinned && i < n; i++) {
         struct ocv_node node = ocv_fleet_node(m->fleet, i, &k);
-        if ((!m->nodes || listed[i]) && !node.excluded &&
+        if ((!m->nodes || listed[i]) && !node.excluded && !ocv_match_undecided(m->match, k) &&
             entry_runs(r, ocv_match_decision(m->match, k), pinned))
             room += node.slots;
     }
@@ -140,6 +140,26 @@ static int pin_all(struct match_request *r, const struct match_result *m, struct
     return OCV_OK;
 }
 
+/* Nodes that nothing is placed on, since tag rules do not decide for them. */
+static int look_for_undecided(const struct match_request *r, struct match_result *m,
+                              struct ocv_error *err)
+{
+    struct fleet_skipped undecided = {0};
+    for (size_t i = 0, k; i < ocv_fleet_count(m->fleet); i++) {
+        struct ocv_node node = ocv_fleet_node(m->fleet, i, &k);
+        const char *message = ocv_match_undecided(m->match, k);
+        char why[OCV_ERROR_MESSAGE_MAX];
+        if (!message || node.excluded)
+            continue;
+        snprintf(why, sizeof(why), "%.253s: %.700s", node.name, message);
+        if (r->strict)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s", why);
+        fleet_skip(&undecided, 1, why, "");
+    }
+    fleet_warn_skipped(r->cli, "undecided", &undecided);
+    return OCV_OK;
+}
+
 static int place_job(struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
@@ -148,6 +168,8 @@ static int place_job(struct match_request *r, struct match_result *m, struct ocv
             ocv_config_preferences(ocv_config_for_reference(cli->config, m->image.reference)),
         .label = names_label(m->image.index, r->label)};
     int status = ocv_match_new(m->fleet, m->image.index, &how, &m->match, err);
+    if (status == OCV_OK)
+        status = look_for_undecided(r, m, err);
     if (status < 0)
         return status;
     if (r->pin && !r->n_roles && r->policy != OCV_MATCH_COMMON)

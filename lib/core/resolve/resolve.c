@@ -251,9 +251,6 @@ int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *pr
         return status;
     if (d->n_candidates > 1)
         qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
-    status = ocv_index_check_doubt(index, ocv_decision_selected(d), err);
-    if (status < 0)
-        return status;
     *out = ocv_steal(&d);
     return OCV_OK;
 }
@@ -262,5 +259,11 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
                 const struct ocv_resolve_options *options, struct ocv_decision **out,
                 struct ocv_error *err)
 {
-    return ocv_resolve_with(index, profile, options, NULL, out, err);
+    ocv_auto(ocv_decision) d = NULL;
+    int status = ocv_resolve_with(index, profile, options, NULL, &d, err);
+    if (status == OCV_OK)
+        status = ocv_index_check_doubt(index, ocv_decision_selected(d), err);
+    if (status == OCV_OK)
+        *out = ocv_steal(&d);
+    return status;
 }

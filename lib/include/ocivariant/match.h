@@ -131,6 +131,9 @@ OCV_API int ocv_match_new(struct ocv_fleet *fleet, const struct ocv_index *index
 /** Check the classes that were added to the fleet since. Free earlier placements first. */
 OCV_API int ocv_match_update(struct ocv_match *match, struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_match_free(struct ocv_match *match);
+/** Why nothing can be decided for the nodes of a class, on which no entry is placed then: the image
+ *  that fits them best is one of several (ocv_index_doubt). NULL: it can. */
+OCV_API const char *ocv_match_undecided(const struct ocv_match *match, size_t class_place);
 /** What ocv_resolve decides for the nodes of a class: order and reasons. */
 OCV_API const struct ocv_decision *ocv_match_decision(const struct ocv_match *match,
                                                       size_t class_place);

@@ -94,3 +94,45 @@ setup()
     run -1 "$VARIANTCTL" index coverage --config config.yaml --tag-rules off \
         --profiles "$FLEET_DIR" ghcr.io/huggingface/text-embeddings-inference:1.9
 }
+
+# Rules in ./data for ghcr.io/demo/app: 1.0, and 1.0-big and 1.0-large, which nothing tells apart.
+ambiguous_tags() {
+    local tag
+    mkdir -p data/tags.d
+    cat >data/tags.d/demo.yaml <<YAML
+schema: dev.ocivariant.tags/v1
+family: demo
+repositories: [ghcr.io/demo/app]
+parts:
+  - {match: '(big|large)', kind: device, gives: ['nvidia :: cuda_version_lower_bound :: 12.8']}
+  - {match: 'one', kind: device, gives: ['amd :: gfx_arch :: gfx942']}
+  - {match: '[0-9.]+', group: version}
+group_tags: ['{version}']
+YAML
+    for tag in 1.0-big 1.0-large 1.0-one 1.0; do
+        mkimage layout "$tag" --seed "$((${#tag} + 10))" >/dev/null
+        skopeo --insecure-policy copy -q --dest-tls-verify=false "oci:layout:$tag" "docker://$REGISTRY/demo/app:$tag"
+    done
+    printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$REGISTRY" >config.yaml
+}
+
+@test "a host for which tag rules do not decide is said, and the others get theirs: coverage and match" {
+    local why="1.0-big and 1.0-large say the same"
+    ambiguous_tags
+    export OCV_DATADIR=$PWD/data
+    mkdir some
+    cp "$PROFILES/h100.json" "$PROFILES/laptop.json" "$PROFILES/mi300x.json" some
+    run -0 --separate-stderr "$VARIANTCTL" coverage --config config.yaml --profiles some ghcr.io/demo/app:1.0
+    [[ $output == *"? not decided"*"Nothing at all     h100"*"Not decided        h100: "*"$why"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" coverage --config config.yaml --format json --profiles some ghcr.io/demo/app:1.0
+    [ "$(jq -c '[.nothing, .onlyDefault, [.hosts[] | select(.undecided) | .host]]' <<<"$output")" = '[["h100"],["laptop"],["h100"]]' ]
+    [ "$(jq -r '.hosts[] | select(.host == "mi300x").selected.label' <<<"$output")" = 1.0_one ]
+    run -5 --separate-stderr "$VARIANTCTL" coverage --config config.yaml --fail-on nothing-fits --profiles some ghcr.io/demo/app:1.0
+    # a job finds room on the others alone
+    run -0 --separate-stderr "$VARIANTCTL" match --config config.yaml --profiles some --replicas 2 --policy best --format json ghcr.io/demo/app:1.0
+    [ "$(jq -c '[.roles[].members[].node] | sort' <<<"$output")" = '["laptop","mi300x"]' ]
+    [[ $stderr == "variantctl: warning: 1 undecided node left out, the first: h100: "*"$why"* ]]
+    run -3 --separate-stderr "$VARIANTCTL" match --config config.yaml --profiles some --exclude laptop,mi300x --replicas 1 --policy best ghcr.io/demo/app:1.0
+    run -4 --separate-stderr "$VARIANTCTL" match --config config.yaml --profiles some --strict --replicas 1 --policy best ghcr.io/demo/app:1.0
+    [[ $stderr == *"h100: "*"$why"* ]]
+}
