@@ -27,11 +27,11 @@ BEGIN {
 }
 # an id that the list does not have yet, at its place
 function add(id, capability) {
-    while (n_more > told && more[told + 1] < id) {
+    while (n_more > told && "x" more[told + 1] < "x" id) { # as text: 05e2 is no number
         ids[++n] = more[++told]
         sm[n] = more_sm[told]
     }
-    if (n_more > told && more[told + 1] == id)
+    if (n_more > told && "x" more[told + 1] == "x" id)
         told++
     ids[++n] = id
     sm[n] = capability
@@ -47,6 +47,10 @@ function add(id, capability) {
         sub(/B$/, "", chip)
     if (chip in capability)
         add($1, capability[chip])
+    # products for data centres; chips that are made for nothing else are not listed
+    if (chip in capability && capability[chip] >= 50 && $0 !~ /Quadro|CMP|RTX A|DRIVE|Mobile|Laptop/ &&
+        /Tesla|Server Edition|\[(A2|A10|A10G|A10M|A16|A40|L2|L4|L20|L40|L40S|L40G|T4G?)( |\])/)
+        data_centre[++n_data_centre] = $1
 }
 END {
     print "/* SPDX-License-Identifier: GPL-3.0-or-later */"
@@ -66,6 +70,20 @@ END {
     line = "   "
     for (i = 1; i <= n; i++) {
         item = sprintf(" {0x%s, %d},", ids[i], sm[i])
+        if (length(line item) > 100) {
+            print line
+            line = "   "
+        }
+        line = line item
+    }
+    print line
+    print "};"
+    print ""
+    print "/* Products for data centres, ascending. */"
+    print "static const uint16_t ocv_nvidia_data_centre_ids[] = {"
+    line = "   "
+    for (i = 1; i <= n_data_centre; i++) {
+        item = sprintf(" 0x%s,", data_centre[i])
         if (length(line item) > 100) {
             print line
             line = "   "

@@ -29,6 +29,21 @@ function property(line) {
 /^minor_from: / { from = $2 }
 /^zstd_from: [0-9]+\.[0-9]+$/ { zstd = $2 }
 /^minor_label: / { label = $2 }
+/^compat: / {
+    property($0)
+    if (part[1] != namespace)
+        fail("compat of another namespace")
+    compat = part[2]
+}
+/^  - driver: [0-9]+$/ {
+    if (drivers > 0 && $3 >= driver[drivers])
+        fail("not newest first")
+    driver[++drivers] = $3
+}
+/^    cuda: [0-9]+\.[0-9]+$/ {
+    split($2, part, ".")
+    cuda[drivers] = part[1] ", " part[2]
+}
 /^tested: / {
     property($0)
     tested_namespace = part[1]
@@ -50,7 +65,7 @@ function property(line) {
 }
 
 END {
-    if (failed || n == 0 || feature == "" || device == "" || tested == "" || from !~ /^[0-9]+$/ || zstd == "")
+    if (failed || n == 0 || drivers == 0 || compat == "" || feature == "" || device == "" || tested == "" || from !~ /^[0-9]+$/ || zstd == "")
         exit 1
     print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/toolkits.yaml by schema/toolkits.awk. */"
@@ -63,6 +78,7 @@ END {
     print "#define OCV_TOOLKIT_MINOR_FROM " from
     print "#define OCV_TOOLKIT_ZSTD \"" zstd "\""
     print "#define OCV_TOOLKIT_MINOR_LABEL \"" label "\""
+    print "#define OCV_TOOLKIT_COMPAT \"" compat "\""
     print "#define OCV_TESTED_NAMESPACE \"" tested_namespace "\""
     print "#define OCV_TESTED_VERSION \"" tested "\""
     print ""
@@ -73,6 +89,14 @@ END {
     print "} ocv_toolkits[] __attribute__((unused)) = {"
     for (i = 0; i < n; i++)
         print "    {" row[i] ", \"" makes[i] "\"},"
+    print "};"
+    print ""
+    print "/* Drivers, newest first, and the CUDA version that they support. */"
+    print "static const struct ocv_driver {"
+    print "    unsigned branch, major, minor;"
+    print "} ocv_drivers[] __attribute__((unused)) = {"
+    for (i = 1; i <= drivers; i++)
+        print "    {" driver[i] ", " cuda[i] "},"
     print "};"
     print ""
     print "#endif"

@@ -117,7 +117,18 @@ struct claim {
     struct ocv_tag_cuda own;          /* the table of a tag that names its devices itself */
     const char *order;                /* a property more, or NULL */
     const char *made;                 /* what the toolkit makes; NULL: that bounds nothing */
+    const char *branch;               /* of compatibility libraries, instead of the version */
 };
+
+/* The branch of the driver that comes with a CUDA version, and of its compatibility libraries.
+ * False: unknown. */
+static bool driver_branch(unsigned major, unsigned minor, char out[16])
+{
+    for (size_t i = 0; i < sizeof(ocv_drivers) / sizeof(*ocv_drivers); i++)
+        if (ocv_drivers[i].major == major && ocv_drivers[i].minor == minor)
+            return snprintf(out, 16, "%u", ocv_drivers[i].branch) > 0;
+    return false;
+}
 
 static int append_property(struct ocv_buffer *out, const char *feature, const char *value,
                            struct ocv_error *err)
@@ -166,7 +177,9 @@ static int write_claim(const struct claim *c, const char *version, const char *f
     struct ocv_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = append_rest(c, &text, err);
-    if (status == OCV_OK && version)
+    if (status == OCV_OK && c->branch)
+        status = append_property(&text, OCV_TOOLKIT_COMPAT, c->branch, err);
+    if (status == OCV_OK && version && !c->branch)
         status = append_property(&text, OCV_TOOLKIT_VERSION, version, err);
     if (status == OCV_OK && first)
         status = append_property(&text, OCV_TOOLKIT_VERSION, first, err);
@@ -191,7 +204,8 @@ static size_t count_ptx(const struct ocv_tag_cuda *table)
 static void find_devices(struct claim *c, unsigned major, unsigned minor, bool open)
 {
     if (c->table)
-        c->own = (struct ocv_tag_cuda){.minor = c->table->minor, .from = c->table->from};
+        c->own = (struct ocv_tag_cuda){
+            .minor = c->table->minor, .from = c->table->from, .compat = c->table->compat};
     c->own.any_sm = true;
     if (names_devices(c->tag))
         c->table = &c->own;
@@ -202,7 +216,7 @@ static void find_devices(struct claim *c, unsigned major, unsigned minor, bool o
 int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *order,
                    struct ocv_properties **all, struct ocv_properties **base, struct ocv_error *err)
 {
-    char toolkit[OCV_TAG_TEXT_MAX], first[16];
+    char toolkit[OCV_TAG_TEXT_MAX], first[16], branch[16];
     unsigned major, minor;
     bool open, nomem = false;
     struct claim c = {.tag = tag};
@@ -216,13 +230,15 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     find_devices(&c, major, minor, open);
     if (nomem)
         return ocv_error_nomem(err);
+    if (c.table && c.table->compat && driver_branch(major, minor, branch))
+        c.branch = branch;
     snprintf(first, sizeof(first), "%u.0", major);
     if (c.table && c.table->from && strtoul(c.table->from, NULL, 10) == major) {
         snprintf(first, sizeof(first), "%s", c.table->from);
         if (ocv_tag_version_compare(toolkit, first) < 0)
             snprintf(toolkit, sizeof(toolkit), "%s", first);
     }
-    bool runs = c.table && c.table->minor && major >= OCV_TOOLKIT_MINOR_FROM &&
+    bool runs = c.table && c.table->minor && !c.branch && major >= OCV_TOOLKIT_MINOR_FROM &&
                 ocv_tag_version_compare(toolkit, first) > 0;
     size_t ptx = runs ? count_ptx(c.table) : 0;
     int status = write_claim(&c, toolkit, runs && !ptx ? first : NULL, false, all, err);

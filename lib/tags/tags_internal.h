@@ -78,6 +78,7 @@ struct ocv_tag_cuda {
     bool any_sm;      /**< nothing bounds the devices */
     bool minor;       /**< machine code runs on every driver of the toolkit's major version */
     const char *from; /**< or on those from this version on, "12.4"; NULL: on all */
+    bool compat;      /**< the image brings compatibility libraries of its version */
 };
 
 /** Which of several tags that say the same is taken. */

@@ -31,7 +31,11 @@ profile()
            {name: "cuda_version_lower_bound",
             values: ([down($minor; -1)[] | "\($major).\(.)"] +
                      (if $major == 13 then [down(9; -1)[] | "12.\(.)"] else [] end))},
-           {name: "sm_arch", values: $sm}]}]}' >"$STATE/$1.json"
+           {name: "sm_arch", values: $sm},
+           {name: "forward_compatibility",
+            values: [[580, 575, 570, 560, 555, 550, 545, 535, 530, 525, 520] as $branches |
+                     {"13.0": 0, "12.9": 1, "12.8": 2, "12.6": 3, "12.4": 5}["\($major).\($minor)"] // 10 |
+                     $branches[.:][] | tostring]}]}]}' >"$STATE/$1.json"
 }
 
 digest_of()

@@ -129,8 +129,9 @@ OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *c
                                     bool *declared);
 /** Notes for people: static namespace that a provider owns, bad namespace list, ... */
 OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
-/** Why nothing tells an entry from others: in an index made of tags by rules, an image may stand for
- *  several. NULL: it is the only one of its kind, or `entry` is NULL. Lives as long as the index. */
+/** Why nothing tells an entry from others: in an index made of tags by rules, an image may stand
+ * for several. NULL: it is the only one of its kind, or `entry` is NULL. Lives as long as the
+ * index. */
 OCV_API const char *ocv_index_doubt(const struct ocv_index *index, const struct ocv_entry *entry);
 /** First entry with this digest, or NULL. */
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,

@@ -217,7 +217,8 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers) && !lint->input->partial; k++) {
         if (!extreme_value(lint, entry, ocv_lint_drivers[k].a, 1) ||
-            extreme_value(lint, entry, ocv_lint_drivers[k].b, 1))
+            extreme_value(lint, entry, ocv_lint_drivers[k].b, 1) ||
+            extreme_value(lint, entry, ocv_lint_drivers[k].c, 1))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_DRIVER_BOUND_MISSING, i, AT_PROPERTIES,
                           "%s without %s: hosts with too old a driver get it, too",

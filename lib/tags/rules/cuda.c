@@ -47,6 +47,8 @@ static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     out->minor = out->from && strcmp(out->from, "false") != 0;
     if (!out->minor || strcmp(out->from, "true") == 0)
         out->from = NULL;
+    const char *compat = ocv_yaml_text(map, "compat");
+    out->compat = compat && !strcmp(compat, "true");
     out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
     int status = read_pattern(r, map, "toolkit", &out->toolkit);
     if (status == OCV_OK)
@@ -65,8 +67,10 @@ int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
     f->cudas = ocv_arena_alloc(&f->arena, node->n + 1, sizeof(*f->cudas));
     if (!f->cudas)
         return ocv_error_nomem(r->file.err);
-    if (node->type == OCV_YAML_SCALAR)
-        f->cudas[f->n_cudas++].minor = true;
+    if (node->type == OCV_YAML_SCALAR) {
+        bool compat = !strcmp(node->text, "compat");
+        f->cudas[f->n_cudas++] = (struct ocv_tag_cuda){.minor = !compat, .compat = compat};
+    }
     int status = OCV_OK;
     for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next)
         status = read_table(r, m, &f->cudas[f->n_cudas++]);

@@ -186,12 +186,15 @@ static const struct ocv_yaml_rule sm_archs = {.takes = OCV_TAKES_TEXT | OCV_TAKE
 static const struct ocv_yaml_rule architecture = {TEXT, .check = check_architecture};
 static const struct ocv_yaml_rule minor = {
     TEXT, .wanted = "true, false, or the driver's CUDA version (\"12.4\")", .good = is_minor};
+static const char *const truths[] = {"true", "false", NULL};
+static const struct ocv_yaml_rule truth = {TEXT, .words = truths};
 static const struct ocv_yaml_key cuda_keys[] = {
     {"toolkit", &text, false},     {"where", &where, false}, {"platform", &architecture, false},
-    {"sm_arch", &sm_archs, false}, {"minor", &minor, false}, {"note", &note, false}};
+    {"sm_arch", &sm_archs, false}, {"minor", &minor, false}, {"compat", &truth, false},
+    {"note", &note, false}};
 static const struct ocv_yaml_table cuda_table = {"a table", OCV_YAML_KEYS(cuda_keys)};
 static const struct ocv_yaml_rule cuda = {.takes = OCV_TAKES_MAP, .table = &cuda_table};
-static const char *const cuda_words[] = {"minor", "strict", NULL};
+static const char *const cuda_words[] = {"minor", "strict", "compat", NULL};
 static const struct ocv_yaml_rule cudas = {.takes = OCV_TAKES_TEXT | OCV_TAKES_LIST,
                                            .words = cuda_words,
                                            .max = OCV_TAG_CUDA_MAX,

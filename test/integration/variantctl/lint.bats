@@ -328,8 +328,8 @@ TAGS
     mkimage layout ada --seed 1 --layer 1000 >/dev/null
     mkimage layout hopper --seed 2 --layer 1000 >/dev/null
     "$VARIANTCTL" index create --quiet oci:layout:app --namespaces nvidia null=oci:layout:cpu \
-        "ada=oci:layout:ada,nvidia :: cuda_version_lower_bound :: 12.2,nvidia :: sm_arch :: 89_real" \
-        "hopper=oci:layout:hopper,nvidia :: cuda_version_lower_bound :: 12.2,nvidia :: sm_arch :: 90_real" >/dev/null
+        "ada=oci:layout:ada,nvidia :: cuda_version_lower_bound :: 12.9,nvidia :: sm_arch :: 89_real" \
+        "hopper=oci:layout:hopper,nvidia :: cuda_version_lower_bound :: 12.9,nvidia :: sm_arch :: 90_real" >/dev/null
     push_layout layout:app "$REGISTRY/tei:1.9"
     push_layout layout:cpu "$REGISTRY/tei:cpu-1.9"
     push_layout layout:ada "$REGISTRY/tei:86-1.9" # it is 89
@@ -340,10 +340,10 @@ TAGS
     [[ $output != *"hopper-1.9"* ]]
     # no rule knows this repository; what stands beside the tag says something all the same
     push_layout layout:ada "$REGISTRY/tei:1.9-cu118"
-    push_layout layout:hopper "$REGISTRY/tei:1.9-cu122"
+    push_layout layout:hopper "$REGISTRY/tei:1.9-cu129"
     push_layout layout:hopper "$REGISTRY/tei:1.8-cu118"
     run -5 lint --insecure "$REGISTRY" "$REGISTRY/tei:1.9"
-    [[ $output == *"tei:1.9-cu118: it says 'cu118'; nvidia :: cuda_version_lower_bound :: 12.2 of entry 1 (ada) is above it [OCV301"* ]]
+    [[ $output == *"tei:1.9-cu118: it says 'cu118'; nvidia :: cuda_version_lower_bound :: 12.9 of entry 1 (ada) is above it [OCV301"* ]]
     [ "$(grep -c OCV301 <<<"$output")" = 1 ]
 }
 

@@ -312,7 +312,7 @@ locked()
         "rule huggingface-tei 1.9 86-1.9 86_1.9 $(digest_of "$TEI:86-1.9") " ]
     [ "$(jq -c '.order' <<<"$output")" = '["86_1.9","1.9","null"]' ]
     [ "$(jq -r '[.selected.matched[]] | join(", ")' <<<"$output")" = \
-        "nvidia :: cuda_version_lower_bound :: 12.2, nvidia :: sm_arch :: 86_real" ]
+        "nvidia :: forward_compatibility :: 575, nvidia :: sm_arch :: 86_real" ]
     printf '%s' "$output" >"$BATS_TEST_TMPDIR/decision.json"
     require_validator
     valid decision "$BATS_TEST_TMPDIR/decision.json"
@@ -483,4 +483,37 @@ YAML
     [ "$(jq -c .group <<<"$output")" = '{"everything":"v2.4.1-cuda"}' ]
     run -0 "$VARIANTCTL" tags parse ghcr.io/immich-app/immich-machine-learning:v2.4.1-cuda
     [ "$(jq -c .group <<<"$output")" = '{"version":"v2.4.1"}' ]
+}
+
+# A machine with one NVIDIA GPU of this PCI id and this driver, probed: a profile.
+machine()
+{
+    local tree=$BATS_TEST_TMPDIR/$1 device
+    device=$tree/sys/bus/pci/devices/0000:3b:00.0
+    mkdir -p "$device" "$tree/sys/module/nvidia" "$tree/proc/driver/nvidia/gpus/0000:3b:00.0"
+    echo 0x10de >"$device/vendor"
+    echo "0x$2" >"$device/device"
+    echo 0x030200 >"$device/class"
+    echo "$3" >"$tree/sys/module/nvidia/version"
+    "$VARIANTCTL" probe --sysroot "$tree" --format json | jq '.platform.architecture = "amd64"' >"$BATS_TEST_TMPDIR/$1.json"
+}
+
+@test "images with compatibility libraries: on data-centre GPUs older drivers run them, on others none does" {
+    local dir=$BATS_TEST_TMPDIR properties
+    machine h100 2330 580.95.05
+    machine rtx5090 2b85 580.95.05
+    machine rtx5090-new 2b85 615.71.05
+    machine h100-old 2330 570.133.20
+    # what the tag says becomes the entry of an index
+    run -0 --separate-stderr "$VARIANTCTL" tags parse nvcr.io/nvidia/pytorch:26.08-py3
+    properties=$(jq -r '.properties | join(", ")' <<<"$output")
+    [[ $properties == "nvidia :: forward_compatibility :: 615, "* && $properties != *cuda_version* ]]
+    run -0 "$VARIANTCTL" index create --quiet "oci:$dir/ngc:1" "null=oci:$STATE/layout:ray-amd64" \
+        "ngc=oci:$STATE/layout:ray-amd64,$properties"
+    for chosen in h100=ngc rtx5090=null rtx5090-new=ngc h100-old=null; do
+        run -0 --separate-stderr "$VARIANTCTL" resolve --profile "$dir/${chosen%=*}.json" "oci:$dir/ngc:1"
+        [ "$(jq -r .selected.label <<<"$output")" = "${chosen#*=}" ] || { echo "$chosen: $output" >&2; false; }
+    done
+    run -0 "$VARIANTCTL" explain --profile "$dir/rtx5090.json" "oci:$dir/ngc:1"
+    [[ $output == *"this needs the libraries of driver 615: that driver or a newer one"* ]]
 }

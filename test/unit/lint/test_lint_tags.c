@@ -202,10 +202,10 @@ START_TEST(tags_of_shared_images)
     "linux/amd64 null\nlinux/amd64/x-a a nvidia :: cuda_version_lower_bound :: " a             \
     "\nlinux/amd64/x-b b nvidia :: cuda_version_lower_bound :: " b "\n  digest-of 1\ntag " tag \
     " = 1\n"
-    expect(SHARED("12.2, nvidia :: sm_arch :: 89_real", "12.2, nvidia :: sm_arch :: 86_real",
+    expect(SHARED("12.9, nvidia :: sm_arch :: 89_real", "12.9, nvidia :: sm_arch :: 86_real",
                   "ghcr.io/huggingface/text-embeddings-inference:86-1.9"),
            "OCV301", NULL);
-    expect(SHARED("12.2, nvidia :: sm_arch :: 89_real", "12.2, nvidia :: sm_arch :: 86_real",
+    expect(SHARED("12.9, nvidia :: sm_arch :: 89_real", "12.9, nvidia :: sm_arch :: 86_real",
                   "ghcr.io/huggingface/text-embeddings-inference:hopper-1.9"),
            "OCV301", "entry 1 (a) of the index has another value");
     expect(SHARED("12.8", "12.6", "r.example/app:1.0-cu126"), "OCV301", NULL);

@@ -106,6 +106,12 @@ START_TEST(server_with_two_kinds)
     ck_assert_str_eq(text_of(ns, "driver"), "570.124.06");
     ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "12.8");
     ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "90a_real");
+    /* branches whose user spaces run: the driver's, older ones, and on data-centre GPUs newer ones
+     */
+    ck_assert_str_eq(nth(values(ns, "forward_compatibility"), 0), "570");
+    ck_assert_str_eq(nth(values(ns, "forward_compatibility"), 1), "565");
+    size_t branches = json_array_size(values(ns, "forward_compatibility"));
+    ck_assert_str_eq(nth(values(ns, "forward_compatibility"), branches - 1), "595");
     ck_assert_uint_eq(json_array_size(devices), 3);
     json_t *first = json_array_get(devices, 0), *last = json_array_get(devices, 2);
     ck_assert_str_eq(text_of(first, "id"), "0000:81:00.0");
@@ -169,7 +175,8 @@ START_TEST(driver_missing)
     ck_assert_uint_eq(json_array_size(json_object_get(ns, "features")), 0);
     json_t *device = json_array_get(json_object_get(ns, "devices"), 0);
     ck_assert(json_is_true(json_object_get(device, "secondary")));
-    ck_assert_uint_eq(json_array_size(json_object_get(device, "features")), 3);
+    ck_assert_uint_eq(json_array_size(json_object_get(device, "features")), 4);
+    ck_assert_uint_eq(json_array_size(values(device, "forward_compatibility")), 0);
     ck_assert_uint_eq(json_array_size(values(device, "cuda_version_lower_bound")), 0);
     ck_assert_uint_eq(json_array_size(values(device, "sm_arch")), 0);
     ck_assert_str_eq(text_of(json_object_get(device, "attributes"), "compute_capability"), "10.0");
@@ -303,6 +310,44 @@ START_TEST(published_lists)
     free(line);
     fclose(file);
     ck_assert_uint_ge(n, 20);
+}
+END_TEST
+
+/* Source: schema/vocabulary.yaml, forward_compatibility; a 0 ends the newer ones. */
+static const struct {
+    uint16_t device;
+    unsigned sm, branch;
+    uint16_t newer[8];
+} user_spaces[] = {
+    {0x2330, 90, 580, {590, 595, 610, 615, 620}}, /* H100 */
+    {0x2330, 90, 535, {545, 550, 555, 560, 570, 575, 580, 590}},
+    {0x2236, 86, 535, {545, 550, 555, 560, 570, 575, 580, 590}}, /* A10 */
+    {0x2bb5, 120, 580, {590, 595, 610, 615, 620}},               /* RTX PRO 6000 Server Edition */
+    {0x2b85, 120, 580, {0}},                                     /* RTX 5090 */
+    {0x2204, 86, 535, {0}},                                      /* RTX 3090 */
+    {0x1d81, 70, 535, {0}},                                      /* TITAN V, the chip of a V100 */
+    {0x2330, 90, 545, {0}}, /* a branch that nothing newer is made for */
+};
+
+START_TEST(user_spaces_of_newer_drivers)
+{
+    for (size_t i = 0; i < sizeof(user_spaces) / sizeof(*user_spaces); i++) {
+        bool centre = ocv_nvidia_data_centre(user_spaces[i].device, user_spaces[i].sm);
+        unsigned branch = user_spaces[i].branch, found;
+        size_t n = 0, k = 0;
+        ck_assert_uint_eq(ocv_nvidia_user_space(branch, centre, 0), branch);
+        for (; (found = ocv_nvidia_user_space(branch, centre, n)) != 0; n++)
+            if (found > branch && k < 8)
+                ck_assert_msg(found == user_spaces[i].newer[k++], "row %zu: %u", i, found);
+        ck_assert_msg(k == 8 || user_spaces[i].newer[k] == 0, "row %zu: %zu", i, k);
+    }
+    /* by its version, by what it supports, and one that is newer than the table */
+    const struct ocv_cuda_version cuda = {12, 9}, none = {0, 0};
+    ck_assert_uint_eq(ocv_nvidia_branch(581, cuda), 580);
+    ck_assert_uint_eq(ocv_nvidia_branch(0, cuda), 575);
+    ck_assert_uint_eq(ocv_nvidia_branch(0, none), 0);
+    ck_assert_uint_eq(ocv_nvidia_branch(701, cuda), 701);
+    ck_assert_uint_eq(ocv_nvidia_user_space(701, true, 1), 620);
 }
 END_TEST
 
@@ -462,6 +507,7 @@ TEST_FILE
     tcase_add_test(c, nothing_there);
     tcase_add_test(c, published_lists);
     tcase_add_test(c, overrides);
+    tcase_add_test(c, user_spaces_of_newer_drivers);
     tcase_add_test(c, environment_speaks_of_this_machine_only);
     tcase_add_test(c, recorded_pci);
     tcase_add_test(c, recorded_gpus);

@@ -49,6 +49,17 @@ static void list_versions(const char *cuda, struct ocv_buffer *out)
     }
 }
 
+/* The driver branches of those versions, as a GPU has them that is not for data centres. */
+static void list_branches(const char *cuda, struct ocv_buffer *out)
+{
+    unsigned major, minor;
+    ck_assert_int_eq(sscanf(cuda, "%u.%u", &major, &minor), 2);
+    for (size_t i = 0; i < sizeof(ocv_drivers) / sizeof(*ocv_drivers); i++)
+        if (ocv_drivers[i].major < major ||
+            (ocv_drivers[i].major == major && ocv_drivers[i].minor <= minor))
+            append(out, "%u", ocv_drivers[i].branch);
+}
+
 /* Machine code of the same major, the chip's own first; then PTX. */
 static void list_devices(unsigned sm, struct ocv_buffer *out)
 {
@@ -66,7 +77,9 @@ static void list_devices(unsigned sm, struct ocv_buffer *out)
 
 static struct ocv_profile *host(const char *cuda, unsigned sm)
 {
-    struct ocv_buffer versions, devices;
+    struct ocv_buffer versions, devices, branches;
+    ocv_buffer_init(&branches, 8192);
+    list_branches(cuda, &branches);
     ocv_buffer_init(&versions, 8192);
     ocv_buffer_init(&devices, 8192);
     list_versions(cuda, &versions);
@@ -74,12 +87,14 @@ static struct ocv_profile *host(const char *cuda, unsigned sm)
     char *text = quoted(
         "{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux','architecture':'amd64'},"
         "'namespaces':[{'namespace':'nvidia','driver':'1.2','features':[{'name':"
-        "'cuda_version_lower_bound','values':[%s]},{'name':'sm_arch','values':[%s]}]}]}",
-        versions.data, devices.data);
+        "'cuda_version_lower_bound','values':[%s]},{'name':'sm_arch','values':[%s]},"
+        "{'name':'forward_compatibility','values':[%s]}]}]}",
+        versions.data, devices.data, branches.data);
     struct ocv_profile *profile = parse_profile(text);
     free(text);
     ocv_buffer_free(&versions);
     ocv_buffer_free(&devices);
+    ocv_buffer_free(&branches);
     return profile;
 }
 
@@ -236,6 +251,10 @@ static const struct {
      "100-1.9"},
     {"ghcr.io/huggingface/text-embeddings-inference:1.9", "100-1.9 120-1.9", "13.0", 121,
      "120-1.9"},
+    /* PTX of 12.9 with its compatibility libraries; older releases need 12.2 */
+    {"ghcr.io/huggingface/text-embeddings-inference:1.9", "86-1.9 cpu-1.9", "12.8", 86, "cpu-1.9"},
+    {"ghcr.io/huggingface/text-embeddings-inference:1.9", "86-1.9 cpu-1.9", "12.9", 86, "86-1.9"},
+    {"ghcr.io/huggingface/text-embeddings-inference:1.7", "86-1.7 cpu-1.7", "12.2", 86, "86-1.7"},
     {"ghcr.io/huggingface/text-generation-inference:3.3.4", "3.3.4 3.3.4-intel-cpu", "12.8", 100,
      "3.3.4"},
 };

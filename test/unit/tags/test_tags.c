@@ -149,13 +149,13 @@ static const struct {
     const char *text, *message;
 } wrong[] = {
     {FAMILY "cuda: major\n",
-     "r.yaml:5: invalid value 'major' for cuda: minor or strict, or a list"},
+     "r.yaml:5: invalid value 'major' for cuda: minor, strict or compat, or a list"},
     {FAMILY "prefer: {tag: shortes}\n",
      "r.yaml:5: invalid value 'shortes' for tag: shortest; did you mean 'shortest'?"},
     {FAMILY "prefer: {cuda: newst}\n", "r.yaml:5: invalid value 'newst' for cuda: newest or "
                                        "oldest, or a list; did you mean 'newest'?"},
     {FAMILY "prefer: {tag: [shortest]}\n", "r.yaml:5: 'tag' must be shortest"},
-    {FAMILY "cuda: {minor: true}\n", "r.yaml:5: 'cuda' must be minor or strict, or a list"},
+    {FAMILY "cuda: {minor: true}\n", "r.yaml:5: 'cuda' must be minor, strict or compat, or a list"},
     {FAMILY "cuda:\n- {minor: yes}\n",
      "r.yaml:6: invalid value 'yes' for minor: true, false, or the driver's CUDA version"},
     {FAMILY "cuda:\n- {minor: '12'}\n", "r.yaml:6: invalid value '12' for minor"},

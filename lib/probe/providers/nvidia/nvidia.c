@@ -86,11 +86,27 @@ static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, stru
     return status;
 }
 
+/* The user space of a newer driver than the machine's own. WSL's driver is Windows'. */
+static bool runs_newer(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
+{
+    return gpu->pci && !m->wsl && ocv_nvidia_data_centre(gpu->pci->device, gpu->sm);
+}
+
+/* The driver's branch, 0 if none serves or it is unknown: a Tegra's drivers have other branches. */
+static unsigned branch_of(const struct ocv_nvidia_machine *m, const struct forced *forced)
+{
+    if (forced->cuda)
+        return ocv_nvidia_branch(0, forced->version);
+    if (m->tegra || !m->cuda.major || ocv_nvidia_driver_state(m) != OCV_NVIDIA_USABLE)
+        return 0;
+    return ocv_nvidia_branch((unsigned)strtoul(m->driver, NULL, 10), m->cuda);
+}
+
 static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                   struct ocv_result *result, struct ocv_error *err)
+                   unsigned branch, struct ocv_result *result, struct ocv_error *err)
 {
     static const char *const features[] = {"cuda_version_lower_bound", "cuda_version_upper_bound",
-                                           "sm_arch"};
+                                           "sm_arch", "forward_compatibility"};
     char why[sizeof(m->trouble)];
     json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
     if (!device || (gpu->uuid[0] && !set_member(device, "uuid", json_string(gpu->uuid))))
@@ -103,11 +119,15 @@ static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_g
     ocv_nvidia_why(m, gpu, why, sizeof(why));
     if (ocv_nvidia_barred(gpu))
         return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), why, err);
-    if (m->force_code)
-        return OCV_OK; /* what the namespace has */
-    return gpu->state == OCV_NVIDIA_USABLE
-               ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
-               : ocv_gpu_add_none(device, "sm_arch", err);
+    if (!m->force_code) /* else what the namespace has */
+        status = gpu->state == OCV_NVIDIA_USABLE
+                     ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
+                     : ocv_gpu_add_none(device, "sm_arch", err);
+    bool other = runs_newer(m, gpu) != runs_newer(m, &m->gpus[0]);
+    return status == OCV_OK && branch && other && gpu->state == OCV_NVIDIA_USABLE
+               ? ocv_nvidia_add_user_spaces(result, device, branch, !runs_newer(m, &m->gpus[0]),
+                                            err)
+               : status;
 }
 
 static int add_features(const struct ocv_nvidia_machine *m, const struct forced *forced,
@@ -115,6 +135,7 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
 {
     /* what no driver runs must not be chosen: without a GPU that counts there are no features */
     bool counts = m->n > 0 && !ocv_nvidia_barred(&m->gpus[0]);
+    unsigned branch = branch_of(m, forced);
     int status = OCV_OK;
     if (forced->cuda)
         status = ocv_nvidia_add_cuda(result, forced->version, err);
@@ -124,8 +145,11 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
         status = ocv_nvidia_add_sm(result, NULL, forced->capability, false, err);
     else if (status == OCV_OK && counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
         status = ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err);
+    if (status == OCV_OK && branch && (counts || forced->cuda))
+        status = ocv_nvidia_add_user_spaces(result, NULL, branch,
+                                            m->n > 0 && runs_newer(m, &m->gpus[0]), err);
     for (size_t i = 0; status == OCV_OK && i < m->n; i++)
-        status = add_gpu(m, &m->gpus[i], result, err);
+        status = add_gpu(m, &m->gpus[i], branch, result, err);
     return status;
 }
 

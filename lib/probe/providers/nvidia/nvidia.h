@@ -29,6 +29,15 @@ bool ocv_nvidia_integrated(unsigned sm);
 /** The CUDA version that a driver for desktops and servers supports. `*newer`: the driver is newer
  *  than the table, whose newest entry is given. */
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer);
+/** True for a GPU that NVIDIA makes for data centres: it may run the user space of a newer driver
+ *  than its own (package cuda-compat). */
+bool ocv_nvidia_data_centre(uint16_t device, unsigned sm);
+/** The driver's branch: of its version, or where that is unknown (0), of the CUDA version that it
+ *  supports. 0 where it is older than the table. */
+unsigned ocv_nvidia_branch(unsigned driver_major, struct ocv_cuda_version cuda);
+/** The i-th branch whose user space runs on a driver of `branch`, 0 past the last: its own and
+ * older ones downwards, then newer ones upwards, which only data-centre GPUs run. */
+unsigned ocv_nvidia_user_space(unsigned branch, bool data_centre, size_t i);
 /** The driver branches that run GPUs of a compute capability: the first and the last one, 0 where
  *  no driver that the lists are made for is too old or too new. */
 void ocv_nvidia_branches(unsigned sm, unsigned *first, unsigned *last);
@@ -172,6 +181,9 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
  *  `guess` says nothing of code for one chip or family only. */
 int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Add forward_compatibility to the namespace, or to `device` if it is not NULL. */
+int ocv_nvidia_add_user_spaces(struct ocv_result *result, json_t *device, unsigned branch,
+                               bool data_centre, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Values of the overriding environment variables; false if malformed. */
 bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out);
 bool ocv_nvidia_force_sm(const char *text, unsigned *out);

@@ -119,6 +119,23 @@ int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bo
     return status;
 }
 
+int ocv_nvidia_add_user_spaces(struct ocv_result *result, json_t *device, unsigned branch,
+                               bool data_centre, struct ocv_error *err)
+{
+    static const char feature[] = "forward_compatibility";
+    char value[16];
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK; i++) {
+        unsigned user_space = ocv_nvidia_user_space(branch, data_centre, i);
+        if (!user_space)
+            break;
+        snprintf(value, sizeof(value), "%u", user_space);
+        status = device ? ocv_device_add(device, feature, value, err)
+                        : ocv_result_add(result, feature, value, err);
+    }
+    return status;
+}
+
 /* At most two digits, zeroes before them aside. */
 static bool read_number(const char **text, unsigned *out)
 {

@@ -2,6 +2,7 @@
 /* What an NVIDIA GPU's PCI id and its driver's version mean. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
+#include "gen/toolkits.h"
 #include "lib/probe/providers/nvidia/nvidia_ids.h"
 
 #include <stdlib.h>
@@ -22,22 +23,8 @@ static const struct {
     {0x2f00, 0x2f80, 120}, {0x3000, 0x30ff, 107}, {0x3180, 0x31ff, 103}, {0x3200, 0x323f, 103},
 };
 
-/* Driver branch -> CUDA, Linux. Source: CUDA release notes, table "CUDA Toolkit and Corresponding
- * Driver Versions", up to 13.3 (610.43.02); 12.7, of which there is no toolkit: what driver 565
- * says of itself; 13.4 and 13.5: the cuda_compat package of a driver, which names the version
- * (redistrib_DRIVER.json among NVIDIA's downloads), and Triton's compatibility matrix (615.61). */
-static const struct {
-    unsigned branch;
-    struct ocv_cuda_version cuda;
-} branches[] = {
-    {620, {13, 5}}, {615, {13, 4}}, {610, {13, 3}}, {595, {13, 2}}, {590, {13, 1}}, {580, {13, 0}},
-    {575, {12, 9}}, {570, {12, 8}}, {565, {12, 7}}, {560, {12, 6}}, {555, {12, 5}}, {550, {12, 4}},
-    {545, {12, 3}}, {535, {12, 2}}, {530, {12, 1}}, {525, {12, 0}}, {520, {11, 8}}, {515, {11, 7}},
-    {510, {11, 6}}, {495, {11, 5}}, {470, {11, 4}}, {465, {11, 3}}, {460, {11, 2}}, {455, {11, 1}},
-    {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}}, {410, {10, 0}}, {396, {9, 2}},  {387, {9, 1}},
-    {384, {9, 0}},  {367, {8, 0}},  {352, {7, 5}},  {346, {7, 0}},
-};
-#define BRANCH_UNKNOWN 625u /* the first branch after the table's newest */
+#define BRANCH_UNKNOWN 625u /* the first branch after the newest of schema/toolkits.yaml */
+#define BRANCH_OLDEST 450u  /* of those whose user spaces are listed: CUDA 11 */
 
 /* Capabilities up to `sm`, from the row before -> the branches that run them. Last ones: NVIDIA's
  * lists of legacy GPUs and its notice for branch 580. First ones: the changelog of NVIDIA's open
@@ -52,6 +39,28 @@ static const struct {
     {86, 455, 0},  {90, 520, 0},  {100, 570, 0}, {103, 580, 0}, {107, 615, 0},
     {110, 580, 0}, {120, 570, 0}, {121, 580, 0},
 };
+
+/* The user space of a driver branch, as packages cuda-compat-X-Y have it -> older branches whose
+ * kernel drivers it is made for, 0 after the last. Data-centre GPUs only. Source: the branches that
+ * NVIDIA_REQUIRE_CUDA names in NVIDIA's base images of that CUDA version (11.8.0, 12.0.0, 12.4.1,
+ * 12.6.3, 12.8.0, 12.9.1, 13.0, 13.2.0); Triton's release notes 23.08 and 24.04 for 535 and 545;
+ * where neither was read (530, 555, 590), what the versions before and after have in common. For
+ * 610 and newer: 580, the branch with long-term support, and those after it. */
+#define COMPAT_MAX 6
+static const struct {
+    uint16_t branch, kernels[COMPAT_MAX];
+} compat[] = {
+    {520, {450, 470, 510, 515}},      {525, {450, 470, 510, 515, 520}},
+    {530, {450, 470, 510, 525}},      {535, {450, 470, 510, 525}},
+    {545, {470, 525, 535}},           {550, {470, 525, 535}},
+    {555, {470, 535, 550}},           {560, {470, 535, 550}},
+    {570, {470, 535, 550, 560, 565}}, {575, {535, 550, 560, 565, 570}},
+    {580, {535, 550, 565, 570, 575}}, {590, {535, 570, 580}},
+    {595, {535, 570, 580, 590}},      {610, {580, 590, 595}},
+    {615, {580, 590, 595, 610}},      {620, {580, 590, 595, 610, 615}},
+};
+
+#define N_DRIVERS (sizeof(ocv_drivers) / sizeof(*ocv_drivers))
 
 static int compare_ids(const void *key, const void *entry)
 {
@@ -73,6 +82,21 @@ unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
             return blocks[i].sm;
     *guess = false;
     return 0;
+}
+
+static int compare_id(const void *key, const void *entry)
+{
+    const uint16_t *wanted = key, *known = entry;
+    return (*wanted > *known) - (*wanted < *known);
+}
+
+bool ocv_nvidia_data_centre(uint16_t device, unsigned sm)
+{
+    /* GA100, GH100, GB100, GB110, GR100 and their siblings are for nothing else */
+    return sm == 80 || sm == 90 || sm == 100 || sm == 103 || sm == 107 ||
+           bsearch(&device, ocv_nvidia_data_centre_ids,
+                   sizeof(ocv_nvidia_data_centre_ids) / sizeof(*ocv_nvidia_data_centre_ids),
+                   sizeof(*ocv_nvidia_data_centre_ids), compare_id);
 }
 
 bool ocv_nvidia_integrated(unsigned sm)
@@ -98,8 +122,35 @@ void ocv_nvidia_branches(unsigned sm, unsigned *first, unsigned *last)
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer)
 {
     *newer = driver_major >= BRANCH_UNKNOWN;
-    for (size_t i = 0; i < sizeof(branches) / sizeof(*branches); i++)
-        if (driver_major >= branches[i].branch)
-            return branches[i].cuda;
+    for (size_t i = 0; i < N_DRIVERS; i++)
+        if (driver_major >= ocv_drivers[i].branch)
+            return (struct ocv_cuda_version){ocv_drivers[i].major, ocv_drivers[i].minor};
     return (struct ocv_cuda_version){0, 0};
+}
+
+unsigned ocv_nvidia_branch(unsigned driver_major, struct ocv_cuda_version cuda)
+{
+    if (driver_major >= BRANCH_UNKNOWN)
+        return driver_major;
+    for (size_t i = 0; i < N_DRIVERS; i++) {
+        const struct ocv_driver *d = &ocv_drivers[i];
+        bool supports = cuda.major > d->major || (cuda.major == d->major && cuda.minor >= d->minor);
+        if (driver_major ? driver_major >= d->branch : supports)
+            return d->branch;
+    }
+    return 0;
+}
+
+unsigned ocv_nvidia_user_space(unsigned branch, bool data_centre, size_t i)
+{
+    if (branch >= BRANCH_UNKNOWN && i-- == 0)
+        return branch;
+    for (size_t k = 0; k < N_DRIVERS; k++)
+        if (ocv_drivers[k].branch <= branch && ocv_drivers[k].branch >= BRANCH_OLDEST && i-- == 0)
+            return ocv_drivers[k].branch;
+    for (size_t k = 0; data_centre && k < sizeof(compat) / sizeof(*compat); k++)
+        for (size_t n = 0; n < COMPAT_MAX; n++)
+            if (compat[k].kernels[n] == branch && i-- == 0)
+                return compat[k].branch;
+    return 0;
 }
