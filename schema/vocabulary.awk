@@ -21,13 +21,15 @@ function joined(line) {
 }
 
 /^    kind: / {
-    if ($2 != "cpu" && $2 != "gpu" && $2 != "npu") {
+    if ($2 != "cpu" && $2 != "gpu" && $2 != "npu" && $2 != "api") {
         print "vocabulary.yaml:" NR ": unknown kind: " $2 > "/dev/stderr"
         failed = 1
         exit 1
     }
     if ($2 == "cpu")
         cpu[n_cpu++] = names[n - 1]
+    if ($2 == "api")
+        api[n_api++] = names[n - 1]
     if ($2 == "gpu")
         gpu[n_gpu++] = names[n - 1]
 }
@@ -74,7 +76,7 @@ function array(name, list, count,    i) {
 }
 
 END {
-    if (failed || n == 0 || n_cpu == 0)
+    if (failed || n == 0 || n_cpu == 0 || n_api == 0)
         exit 1
     print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/vocabulary.yaml by schema/vocabulary.awk. */"
@@ -88,6 +90,7 @@ END {
     print ""
     array("ocv_vocabulary_namespaces", names, n)
     array("ocv_vocabulary_cpu_namespaces", cpu, n_cpu)
+    array("ocv_vocabulary_api_namespaces", api, n_api)
     array("ocv_vocabulary_gpu_namespaces", gpu, n_gpu)
     print ""
     features()

@@ -151,18 +151,17 @@ static bool namespace_listed(const struct ocv_index *index, const char *ns, size
     return false;
 }
 
-/* Absent list: all namespaces in use but the CPU ones in lexical order, then the CPU ones. Sorted
- * ids give lexical order. */
+/* Absent list: namespaces in use by their turn, and in lexical order. Sorted ids give that. */
 static int default_namespaces(struct ocv_index *index, struct ocv_error *err)
 {
     index->namespaces = ocv_arena_alloc(&index->arena, index->n_properties + 1, sizeof(char *));
     if (!index->namespaces)
         return ocv_error_nomem(err);
-    for (int cpu = 0; cpu < 2; cpu++) {
+    for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++) {
         const char *last = NULL;
         for (size_t i = 0; i < index->n_properties; i++) {
             const char *ns = index->properties[i].ns;
-            if (ns != last && ocv_vocabulary_is_cpu(ns) == (cpu == 1))
+            if (ns != last && ocv_vocabulary_turn(ns) == turn)
                 index->namespaces[index->n_namespaces++] = ns;
             last = ns;
         }

@@ -63,6 +63,14 @@ bool ocv_vocabulary_owns(const char *ns)
                    sizeof(*ocv_vocabulary_namespaces), by_name) != NULL;
 }
 
+unsigned ocv_vocabulary_turn(const char *ns)
+{
+    for (size_t i = 0; i < sizeof(ocv_vocabulary_api_namespaces) / sizeof(char *); i++)
+        if (strcmp(ocv_vocabulary_api_namespaces[i], ns) == 0)
+            return 1;
+    return ocv_vocabulary_is_cpu(ns) ? 2 : 0;
+}
+
 bool ocv_vocabulary_is_cpu(const char *ns)
 {
     return bsearch(ns, ocv_vocabulary_cpu_namespaces,

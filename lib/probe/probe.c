@@ -15,9 +15,9 @@
 #define IDENTITY_MAX 256
 
 static const struct provider *const providers[] = {
-    &ocv_provider_x86_64,  &ocv_provider_aarch64, &ocv_provider_loongarch64,
-    &ocv_provider_ppc64le, &ocv_provider_riscv64, &ocv_provider_s390x,
-    &ocv_provider_nvidia,  &ocv_provider_amd,     &ocv_provider_intel,
+    &ocv_provider_x86_64,  &ocv_provider_aarch64, &ocv_provider_loongarch64, &ocv_provider_ppc64le,
+    &ocv_provider_riscv64, &ocv_provider_s390x,   &ocv_provider_nvidia,      &ocv_provider_amd,
+    &ocv_provider_intel,   &ocv_provider_vulkan,
 };
 #define N_PROVIDERS (sizeof(providers) / sizeof(*providers))
 

@@ -51,6 +51,17 @@ static int append_property(struct hope_text *h, const char *ns, const char *feat
     return ocv_buffer_printf(&h->text, h->err, "%s%s", h->text.len ? ", " : "", piece);
 }
 
+/* What no answer gives such a tag: the branch of libraries that its family does not bring. */
+static bool is_out_of_reach(const struct ocv_tag *tag, const char *ns, const char *feature)
+{
+    if (strcmp(ns, OCV_TOOLKIT_NAMESPACE) != 0 || strcmp(feature, OCV_TOOLKIT_COMPAT) != 0)
+        return false;
+    for (size_t i = 0; i < tag->family->n_cudas; i++)
+        if (tag->family->cudas[i].compat)
+            return false;
+    return true;
+}
+
 /* The best values of the host, and of each of its devices: a list of any length ranks as its best.
  */
 static int append_features(struct hope_text *h, const char *ns, const char *asked,
@@ -60,7 +71,8 @@ static int append_features(struct hope_text *h, const char *ns, const char *aske
     for (size_t i = 0; i < n; i++) {
         bool is_asked = strcmp(list[i].name, asked) == 0;
         size_t most = is_asked ? ASKED_VALUES_MAX : OTHER_VALUES_MAX;
-        if (!is_asked && tag_says(h->tag, ns, list[i].name))
+        if ((!is_asked && tag_says(h->tag, ns, list[i].name)) ||
+            is_out_of_reach(h->tag, ns, list[i].name))
             continue;
         for (size_t k = 0; k < list[i].n_values && k < most && status == OCV_OK; k++)
             status = append_property(h, ns, list[i].name, list[i].values[k]);

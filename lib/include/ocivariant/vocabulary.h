@@ -23,6 +23,10 @@ extern "C" {
 OCV_API bool ocv_vocabulary_owns(const char *ns);
 /** Of these, those that describe the processor. */
 OCV_API bool ocv_vocabulary_is_cpu(const char *ns);
+/** The turn of a namespace in the default order, below OCV_VOCABULARY_TURNS: devices of a maker,
+ * what GPUs of any maker have (vulkan), processors. One that is not owned is of the first. */
+OCV_API unsigned ocv_vocabulary_turn(const char *ns);
+#define OCV_VOCABULARY_TURNS 3u
 /** Bytes of a word of the vocabulary that is suggested, with NUL. */
 #define OCV_WORD_MAX 64
 /** Which part of a property is not in the vocabulary. */

@@ -96,9 +96,9 @@ static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out
         }
     qsort(names, used, sizeof(*names), by_name);
     int status = OCV_OK;
-    for (int cpu = 0; cpu < 2; cpu++)
+    for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++)
         for (size_t i = 0; status == OCV_OK && i < used; i++)
-            if (ocv_vocabulary_is_cpu(names[i]) == (cpu == 1))
+            if (ocv_vocabulary_turn(names[i]) == turn)
                 status = append_name(out, names[i], err);
     free(names);
     return status;

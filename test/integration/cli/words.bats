@@ -269,7 +269,7 @@ readable()
     [[ $output == *"nvidia        gpu  NVIDIA GPUs"* ]]
     run -0 "$VARIANTCTL" vocabulary nvidia
     [ "${lines[0]}" = "nvidia: NVIDIA GPUs (gpu; provider: built in)" ]
-    [[ $output == *"  sm_arch                    nvidia :: sm_arch :: 90_real" ]]
+    [[ $output == *"  sm_arch                    nvidia :: sm_arch :: 90_real"* ]]
     for name in nvidia::sm_arch 'nvidia :: sm_arch' nvidia::sm_arch::90_real; do
         run -0 "$VARIANTCTL" vocabulary "$name"
         [ "${lines[0]}" = "nvidia :: sm_arch" ]

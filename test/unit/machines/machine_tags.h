@@ -43,9 +43,10 @@ UNUSED static struct ocv_index *tag_index(const char *const *names, size_t n)
                   err.message);
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(tag_entry(rules, names[i], i, manifests), "%s is no variant", names[i]);
-    json_t *document = json_pack("{s:i, s:s, s:{s:s, s:s}, s:o}", "schemaVersion", 2, "mediaType",
-                                 OCV_MEDIA_TYPE_INDEX, "annotations", OCV_ANNOTATION_SCHEMA, "1",
-                                 OCV_ANNOTATION_NAMESPACES, "nvidia, amd", "manifests", manifests);
+    json_t *document =
+        json_pack("{s:i, s:s, s:{s:s, s:s}, s:o}", "schemaVersion", 2, "mediaType",
+                  OCV_MEDIA_TYPE_INDEX, "annotations", OCV_ANNOTATION_SCHEMA, "1",
+                  OCV_ANNOTATION_NAMESPACES, "nvidia, amd, vulkan", "manifests", manifests);
     char *text = json_dumps(document, 0);
     ck_assert_msg(ocv_index_parse(text, strlen(text), NULL, &index, &err) == OCV_OK, "%s",
                   err.message);

@@ -43,7 +43,7 @@ START_TEST(vocabulary_is_sound)
         const char *ns = text(member(item(namespaces, i), "namespace"));
         const char *kind = text(member(item(namespaces, i), "kind"));
         ck_assert_msg(ocv_property_name_valid(ns, strlen(ns)), "%s", ns);
-        ck_assert_msg(matches("^(cpu|gpu|npu)$", kind), "%s: %s", ns, kind);
+        ck_assert_msg(matches("^(cpu|gpu|npu|api)$", kind), "%s: %s", ns, kind);
         ck_assert_msg(ocv_vocabulary_owns(ns), "%s", ns); /* the generated header has it */
         yaml_node_t *features = member(item(namespaces, i), "features");
         ck_assert_uint_ge(length(features), 1);

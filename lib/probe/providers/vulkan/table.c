@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which Vulkan driver of Mesa drives a GPU, and which version of the API it has there. Source:
+ * Mesa's documentation, pages of its drivers and docs/features.txt, and the release notes of 24.0
+ * to 25.1; the version is that of Mesa 25.1, which images made today have, and of a row the lowest.
+ * NVIDIA's own driver: its release highlights of branches 510 (1.3) and 570 (1.4). */
+#include "lib/probe/providers/amd/amd.h"
+#include "lib/probe/providers/intel/intel.h"
+#include "lib/probe/providers/nvidia/nvidia.h"
+#include "lib/probe/providers/vulkan/vulkan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Intel's GPUs before Xe, by blocks of ids: Linux, include/drm/intel/pciids.h. anv: Gen9 and newer;
+ * hasvk: Gen7 to Gen8. */
+static const struct {
+    uint16_t first, last;
+    const char *driver;
+    uint8_t minor;
+} intel[] = {
+    {0x0152, 0x016a, "hasvk", 2}, {0x0402, 0x042e, "hasvk", 2}, {0x0a02, 0x0a2e, "hasvk", 2},
+    {0x0d02, 0x0d2e, "hasvk", 2}, {0x0f30, 0x0f33, "hasvk", 2}, {0x1602, 0x163e, "hasvk", 3},
+    {0x1902, 0x193d, "anv", 4},   {0x1a84, 0x1a85, "anv", 4},   {0x22b0, 0x22b3, "hasvk", 3},
+    {0x3184, 0x3185, "anv", 4},   {0x3e90, 0x3ea9, "anv", 4},   {0x4541, 0x4571, "anv", 4},
+    {0x4e51, 0x4e71, "anv", 4},   {0x5902, 0x593b, "anv", 4},   {0x5a84, 0x5a85, "anv", 4},
+    {0x87c0, 0x87ca, "anv", 4},   {0x8a50, 0x8a71, "anv", 4},   {0x9b21, 0x9bf6, "anv", 4},
+};
+
+/* Systems on a chip: the kernel driver, and how the first name in the device tree begins. Mali
+ * before CSF (kernel driver panfrost) has no conformant driver. */
+static const struct {
+    const char *kernel, *compatible, *driver;
+    uint8_t minor;
+} platforms[] = {
+    {"panthor", "", "panvk", 2},
+    {"v3d", "brcm,2711-v3d", "v3dv", 3},
+    {"v3d", "brcm,2712-v3d", "v3dv", 3},
+    {"asahi", "apple,agx-", "honeykrisp", 4},
+    {"msm", "qcom,adreno-6", "turnip", 3},
+    {"msm", "qcom,adreno-7", "turnip", 3},
+    {"adreno", "qcom,adreno-6", "turnip", 3},
+    {"adreno", "qcom,adreno-7", "turnip", 3},
+};
+
+static struct ocv_vulkan_support of_amd(uint16_t device)
+{
+    bool guess;
+    unsigned target = ocv_amd_of_device(device, &guess);
+    /* gfx908 and what followed it for computing have no graphics */
+    if (target == 90008 || target == 90010 || (target >= 90400 && target <= 90599))
+        return (struct ocv_vulkan_support){0};
+    return (struct ocv_vulkan_support){.driver = "radv",
+                                       .minor = target >= 80000 ? 4 : 3,
+                                       .integrated =
+                                           (ocv_amd_traits(target) & OCV_AMD_INTEGRATED) != 0};
+}
+
+static struct ocv_vulkan_support of_intel(uint16_t device)
+{
+    const struct ocv_intel_gpu *xe = ocv_intel_gpu_find(device);
+    /* 12.60: Ponte Vecchio, for computing alone */
+    if (xe && strncmp(xe->ip, "12.60.", 6) != 0 && strncmp(xe->ip, "12.61.", 6) != 0)
+        return (struct ocv_vulkan_support){
+            .driver = "anv", .minor = 4, .integrated = xe->integrated};
+    for (size_t i = 0; !xe && i < sizeof(intel) / sizeof(*intel); i++)
+        if (device >= intel[i].first && device <= intel[i].last)
+            return (struct ocv_vulkan_support){
+                .driver = intel[i].driver, .minor = intel[i].minor, .integrated = true};
+    return (struct ocv_vulkan_support){0};
+}
+
+/* nouveau: nvk from Maxwell on. */
+static struct ocv_vulkan_support of_nouveau(uint16_t device)
+{
+    bool guess;
+    unsigned sm = ocv_nvidia_sm(device, &guess);
+    if (sm < 50)
+        return (struct ocv_vulkan_support){0};
+    return (struct ocv_vulkan_support){.driver = "nvk", .minor = sm >= 75 ? 4 : 3};
+}
+
+static struct ocv_vulkan_support of_nvidia(const char *version)
+{
+    unsigned long branch = strtoul(version, NULL, 10);
+    return (struct ocv_vulkan_support){.driver = "nvidia",
+                                       .minor = branch >= 570   ? 4
+                                                : branch >= 510 ? 3
+                                                                : 2};
+}
+
+struct ocv_vulkan_support ocv_vulkan_of_pci(const struct ocv_pci_device *pci, const char *version)
+{
+    if (!ocv_gpu_is_class(pci->class_code))
+        return (struct ocv_vulkan_support){0};
+    if (pci->vendor == OCV_PCI_AMD && !strcmp(pci->driver, "amdgpu"))
+        return of_amd(pci->device);
+    if (pci->vendor == OCV_PCI_INTEL &&
+        (!strcmp(pci->driver, "i915") || !strcmp(pci->driver, "xe")))
+        return of_intel(pci->device);
+    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nouveau"))
+        return of_nouveau(pci->device);
+    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nvidia"))
+        return of_nvidia(version);
+    return (struct ocv_vulkan_support){0};
+}
+
+struct ocv_vulkan_support ocv_vulkan_of_platform(const char *driver, const char *compatible)
+{
+    for (size_t i = 0; i < sizeof(platforms) / sizeof(*platforms); i++)
+        if (!strcmp(driver, platforms[i].kernel) &&
+            !strncmp(compatible, platforms[i].compatible, strlen(platforms[i].compatible)))
+            return (struct ocv_vulkan_support){
+                .driver = platforms[i].driver, .minor = platforms[i].minor, .integrated = true};
+    return (struct ocv_vulkan_support){0};
+}

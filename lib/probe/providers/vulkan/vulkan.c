@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Namespace vulkan: GPUs that a Vulkan driver in a container can use through their DRM render
+ * nodes. The driver comes with the image (Mesa), or is put there by the container engine
+ * (NVIDIA's). Display controllers without such a driver, lavapipe and virtual GPUs do not count:
+ * whether the host of a virtio GPU offers Venus cannot be read from files. No library is asked. */
+#include "lib/probe/providers/vulkan/vulkan.h"
+#include "lib/probe/providers/builtin.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEVICES_MAX 64u /* GPUs of a machine; more are not looked at */
+#define NODES_MAX 256u  /* entries of sys/class/drm */
+#define TEXT_MAX 96u
+
+/* As the vocabulary lists them. */
+static const char *const drivers[] = {"radv",  "anv",  "hasvk",      "nvk",   "turnip",
+                                      "panvk", "v3dv", "honeykrisp", "nvidia"};
+
+struct device {
+    char id[32];   /* PCI address, or the name of the render node */
+    char node[32]; /* the render node; empty where the machine shows none of any GPU */
+    struct ocv_vulkan_support support;
+};
+
+struct machine {
+    struct device devices[DEVICES_MAX];
+    size_t n;
+};
+
+static void add_gpu(struct machine *m, const char *id, const char *node,
+                    struct ocv_vulkan_support support)
+{
+    if (!support.driver || m->n == DEVICES_MAX)
+        return;
+    struct device *device = &m->devices[m->n++];
+    snprintf(device->id, sizeof(device->id), "%s", id);
+    snprintf(device->node, sizeof(device->node), "%s", node);
+    device->support = support;
+}
+
+static void scan_pci(const struct ocv_probe_host *host, struct machine *m)
+{
+    bool nodes = ocv_sysroot_directory(host->root, "sys/class/drm");
+    char version[64] = "";
+    ocv_sysroot_line(host->root, "sys/module/nvidia/version", version, sizeof(version));
+    for (size_t i = 0; i < host->pci.n; i++) {
+        const struct ocv_pci_device *pci = &host->pci.devices[i];
+        char node[32] = "";
+        if (nodes && !ocv_gpu_node(host, pci->address, "drm", "renderD", node, sizeof(node)))
+            continue;
+        if (!ocv_pci_is_lost(host->root, pci->address))
+            add_gpu(m, pci->address, node, ocv_vulkan_of_pci(pci, version));
+    }
+}
+
+/* The value of KEY= in the lines of a uevent, empty if it is not there. */
+static void read_key(const char *text, const char *key, char out[TEXT_MAX])
+{
+    size_t len = strlen(key);
+    out[0] = '\0';
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
+        if (strncmp(line, key, len) == 0 && line[len] == '=') {
+            snprintf(out, TEXT_MAX, "%.*s", (int)strcspn(line + len + 1, "\n"), line + len + 1);
+            return;
+        }
+}
+
+/* A render node of a device that is not on the PCI bus, which its uevent names. */
+static void scan_node(const struct ocv_probe_host *host, const char *node, struct machine *m)
+{
+    char path[96], driver[TEXT_MAX], compatible[TEXT_MAX], address[TEXT_MAX];
+    struct ocv_error ignored = {0};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 4096);
+    snprintf(path, sizeof(path), "sys/class/drm/%.31s/device/uevent", node);
+    if (ocv_sysroot_read(host->root, path, &text, &ignored) < 0 || !text.data)
+        return;
+    read_key(text.data, "DRIVER", driver);
+    read_key(text.data, "OF_COMPATIBLE_0", compatible);
+    read_key(text.data, "PCI_SLOT_NAME", address);
+    if (!address[0])
+        add_gpu(m, node, node, ocv_vulkan_of_platform(driver, compatible));
+}
+
+static int is_render_node(const struct dirent *entry)
+{
+    const char *digits = entry->d_name + 7;
+    return strncmp(entry->d_name, "renderD", 7) == 0 && *digits && strlen(entry->d_name) < 32 &&
+           strspn(digits, "0123456789") == strlen(digits);
+}
+
+static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
+{
+    int fd = ocv_sysroot_openat(host->root, "sys/class/drm", O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct dirent *entry;
+    for (size_t i = 0; i < NODES_MAX && (entry = readdir(dir)); i++)
+        if (is_render_node(entry))
+            scan_node(host, entry->d_name, m);
+    closedir(dir);
+}
+
+/* Cards first, then newer versions of the API. */
+static int by_capability(const void *a, const void *b)
+{
+    const struct device *left = a, *right = b;
+    if (left->support.integrated != right->support.integrated)
+        return left->support.integrated ? 1 : -1;
+    if (left->support.minor != right->support.minor)
+        return left->support.minor > right->support.minor ? -1 : 1;
+    return strcmp(left->id, right->id);
+}
+
+static int add_device(const struct machine *m, size_t i, struct ocv_result *result,
+                      struct ocv_error *err)
+{
+    const struct device *device = &m->devices[i];
+    char version[16];
+    json_t *json = ocv_result_device(result, device->id, NULL);
+    if (!json)
+        return ocv_error_nomem(err);
+    /* an integrated GPU beside a card, which comes first */
+    bool secondary = device->support.integrated && !m->devices[0].support.integrated;
+    int status = ocv_gpu_mark(json, i, secondary, false, err);
+    if (status == OCV_OK && device->support.integrated)
+        status = ocv_device_attribute(json, "integrated", "true", err);
+    if (status == OCV_OK)
+        status = ocv_device_add(json, "driver", device->support.driver, err);
+    for (unsigned minor = device->support.minor + 1; minor-- > 0 && status == OCV_OK;) {
+        snprintf(version, sizeof(version), "1.%u", minor);
+        status = ocv_device_add(json, "api_version", version, err);
+    }
+    return status;
+}
+
+/* What any of the devices has. */
+static int add_union(const struct machine *m, struct ocv_result *result, struct ocv_error *err)
+{
+    unsigned newest = 0;
+    char version[16];
+    int status = ocv_result_add(result, "present", "on", err);
+    for (size_t k = 0; k < sizeof(drivers) / sizeof(*drivers); k++)
+        for (size_t i = 0; i < m->n && status == OCV_OK; i++)
+            if (strcmp(m->devices[i].support.driver, drivers[k]) == 0)
+                status = ocv_gpu_add_once(result, "driver", drivers[k], err);
+    for (size_t i = 0; i < m->n; i++)
+        newest = m->devices[i].support.minor > newest ? m->devices[i].support.minor : newest;
+    for (unsigned minor = newest + 1; minor-- > 0 && status == OCV_OK;) {
+        snprintf(version, sizeof(version), "1.%u", minor);
+        status = ocv_result_add(result, "api_version", version, err);
+    }
+    return status;
+}
+
+static void check_access(const struct ocv_probe_host *host, const struct machine *m,
+                         struct ocv_result *result)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "dev/dri/%s", m->devices[i].node);
+        if (!m->devices[i].node[0] || ocv_gpu_access(host, path) != OCV_GPU_MAY_NOT)
+            continue;
+        result->status = OCV_RESULT_PARTIAL;
+        snprintf(result->note, sizeof(result->note),
+                 "this user may not open /%s (group render): its programs find no device", path);
+        return;
+    }
+}
+
+static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *result,
+                        struct ocv_error *err)
+{
+    struct machine m = {.n = 0};
+    scan_pci(host, &m);
+    scan_platform(host, &m);
+    if (m.n == 0)
+        return OCV_OK;
+    qsort(m.devices, m.n, sizeof(*m.devices), by_capability);
+    result->source = "sysfs";
+    result->status = OCV_RESULT_OK;
+    check_access(host, &m, result);
+    int status = add_union(&m, result, err);
+    for (size_t i = 0; i < m.n && status == OCV_OK; i++)
+        status = add_device(&m, i, result, err);
+    return status;
+}
+
+const struct provider ocv_provider_vulkan = {.name = "vulkan",
+                                             .ns = "vulkan",
+                                             .kind = "builtin",
+                                             .version = "1",
+                                             .probe = probe_vulkan,
+                                             .quiet = true};
