@@ -285,9 +285,13 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
 {
     const struct ocv_entry *first = NULL;
     const char *ns = NULL;
+    char besides[200] = "";
     bool same = true;
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (r.code == OCV_REJECT_DENIED && !*besides)
+            snprintf(besides, sizeof(besides), "; %.63s is denied (%.100s)",
+                     r.entry->label ? r.entry->label : "the default", r.origin ? r.origin : "");
         if (!r.ns)
             continue; /* another platform, or no image */
         same = same && (!ns || !strcmp(ns, r.ns));
@@ -295,8 +299,8 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
         if (!first || r.entry->position < first->position)
             first = r.entry;
     }
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default",
-                  image->text);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default%s",
+                  image->text, besides);
     hint_explain(cli, image, err);
     if (!first || !first->label)
         return OCV_ERR_NO_MATCH;
@@ -310,6 +314,34 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
                        why, tag, first->label);
     else
         ocv_error_hint(err, "%s--label %s --unchecked pulls that build", why, first->label);
+    return OCV_ERR_NO_MATCH;
+}
+
+/* The first entry that `deny` names, where nothing else keeps one away; else the number of those
+ * that are out. */
+static size_t all_denied(const struct ocv_decision *decision)
+{
+    size_t n = ocv_decision_rejected_count(decision), first = n;
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (is_platform(r.code) ||
+            (r.code >= OCV_REJECT_UNKNOWN_PLATFORM && r.code <= OCV_REJECT_DIGEST_ALGORITHM))
+            continue;
+        if (r.code != OCV_REJECT_DENIED)
+            return n;
+        if (first == n)
+            first = i;
+    }
+    return first;
+}
+
+static int denied(const struct named_index *image, const struct ocv_rejection *why,
+                  struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_NO_MATCH,
+                  "%s: every build of it for this machine is denied: deny has '%s' (%s)",
+                  image->text, why->required, why->origin ? why->origin : "");
+    ocv_error_hint(err, "name another tag of the repository, or take it out of deny there");
     return OCV_ERR_NO_MATCH;
 }
 
@@ -345,6 +377,11 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
         return ocv_error_set(err, OCV_ERR_DATA, "%s: no entry can be used: manifests[%zu]: %s",
                              text, malformed->position,
                              malformed->detail ? malformed->detail : "malformed");
+    size_t out = all_denied(decision);
+    if (out < ocv_decision_rejected_count(decision)) {
+        const struct ocv_rejection why = ocv_decision_rejected(decision, out);
+        return denied(image, &why, err);
+    }
     if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))
         return no_such_label(image, label, origin, err);
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {

@@ -2,6 +2,7 @@
 /* Text that quotes bytes from outside. The programs have a copy: these functions are not public. */
 #include "lib/base/text.h"
 
+#include <fnmatch.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -79,4 +80,12 @@ void ocv_text_clean(char *s)
             memset(s, '?', n ? n : 1);
         s += n ? n : 1;
     }
+}
+
+size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text)
+{
+    size_t i = 0;
+    while (i < n && fnmatch(globs[i], text, 0) != 0)
+        i++;
+    return i;
 }

@@ -15,5 +15,7 @@ size_t ocv_text_hidden(const void *text, size_t len);
 /** Replace what no terminal or JSON writer should see by '?': hidden characters and bytes that are
  *  no UTF-8, such as a character that a length limit cut in two. */
 void ocv_text_clean(char *s);
+/** The first of `n` globs (`*`, `?` and `[]`, fnmatch) that the whole text matches; `n`: none. */
+size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text);
 
 #endif

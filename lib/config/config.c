@@ -137,6 +137,7 @@ void ocv_config_free(struct ocv_config *config)
         return;
     for (const char *const *key = ocv_config_keys(); *key; key++)
         ocv_config_clear(config, *key);
+    ocv_config_clear(config, "deny");
     for (size_t i = 0; i < config->n_scalars; i++) {
         free(config->scalars[i].value);
         free(config->scalars[i].origin);
@@ -271,7 +272,17 @@ struct ocv_preferences ocv_config_preferences(const struct ocv_config *config)
                                     .devices = devices->devices,
                                     .n_devices = devices->n_devices,
                                     .label = label && *label->value ? label->value : NULL,
-                                    .label_origin = label ? label->origin : NULL};
+                                    .label_origin = label ? label->origin : NULL,
+                                    .deny = *ocv_config_strings(config, "deny")};
+}
+
+struct ocv_preferences ocv_config_preferences_for(const struct ocv_config *config,
+                                                  const struct ocv_reference *reference)
+{
+    struct ocv_preferences own =
+        ocv_config_preferences(ocv_config_for_reference(config, reference));
+    own.tag = reference ? reference->tag : NULL;
+    return own;
 }
 
 size_t ocv_config_allow_count(const struct ocv_config *config)

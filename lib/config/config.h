@@ -83,6 +83,10 @@ const char *ocv_config_registry_origin(const struct ocv_config *config, const ch
                                        const char *key);
 /** Its preferences for choosing among entries; none for NULL. Borrows from the configuration. */
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
+/** Those for the images of a reference: of ocv_config_for_reference, with its tag, which is
+ *  borrowed. */
+struct ocv_preferences ocv_config_preferences_for(const struct ocv_config *config,
+                                                  const struct ocv_reference *reference);
 /** Where names are looked for beside the vocabulary and `known_namespaces`. */
 struct ocv_name_sources {
     const struct ocv_profile *profile; /**< of the host, without the configuration's `override` */

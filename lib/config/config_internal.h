@@ -51,6 +51,7 @@ struct ocv_config {
     struct ocv_file_origin *file_origins;
     size_t n_file_origins;
     struct ocv_strings allow;
+    struct ocv_strings deny; /* of a repository's alone */
     struct ocv_scalar *scalars;
     size_t n_scalars;
     struct ocv_repository_setting *repositories;

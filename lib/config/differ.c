@@ -94,7 +94,8 @@ static bool repositories_differ(const struct ocv_config *a, const struct ocv_con
         differ = text_differs(x->glob, y->glob) || x->config->given != y->config->given ||
                  scalar_differs(x->config, y->config, "label") ||
                  scalar_differs(x->config, y->config, "workload") ||
-                 scalar_differs(x->config, y->config, "no_device");
+                 scalar_differs(x->config, y->config, "no_device") ||
+                 strings_differ(&x->config->deny, &y->config->deny);
         for (const char *const *key = ocv_config_keys(); !differ && *key; key++)
             differ = ocv_config_repository_key(*key) && layer_differs(x->config, y->config, *key);
     }

@@ -111,13 +111,17 @@ static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
                                                 .each = &registry};
 
 /* The first OWN_KEYS are in no other table. */
-#define OWN_KEYS 3u
-static const struct ocv_yaml_key repository_keys[] = {
-    {"label", &label, false},          {"workload", &workloads, false},
-    {"no_device", &no_devices, false}, {"disable", &texts, false},
-    {"require", &texts, false},        {"device_policy", &device_policies, false},
-    {"tag_rules", &on_off, false},     {"cpu_levels", &on_off, false},
-    {"choose", &chooses, false}};
+#define OWN_KEYS 4u
+static const struct ocv_yaml_key repository_keys[] = {{"label", &label, false},
+                                                      {"workload", &workloads, false},
+                                                      {"no_device", &no_devices, false},
+                                                      {"deny", &texts, false},
+                                                      {"disable", &texts, false},
+                                                      {"require", &texts, false},
+                                                      {"device_policy", &device_policies, false},
+                                                      {"tag_rules", &on_off, false},
+                                                      {"cpu_levels", &on_off, false},
+                                                      {"choose", &chooses, false}};
 static const struct ocv_yaml_table repository_table = {"a repository",
                                                        OCV_YAML_KEYS(repository_keys)};
 static const struct ocv_yaml_rule repository = {
@@ -176,7 +180,7 @@ static const struct ocv_yaml_key keys[] = {KEYS(LIST_KEY, KEY_KEY)};
 static const struct {
     const char *key;
     size_t offset;
-} lists[] = {KEYS(LIST_OFFSET, KEY_OFFSET)};
+} lists[] = {KEYS(LIST_OFFSET, KEY_OFFSET) LIST_OFFSET(deny)};
 
 static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys), .inner = &repository_table};
 const struct ocv_yaml_rule ocv_config_rule = {

@@ -59,6 +59,17 @@ static bool is_wish(const char *text)
     return false;
 }
 
+#define BUILD_GLOB_MAX 128u /* bytes, as a tag; fnmatch recurses over it */
+
+/* A label or a tag, in which `*` stands for any part. */
+static bool is_build_glob(const char *text)
+{
+    static const char known[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
+    size_t n = strlen(text);
+    return n > 0 && n <= BUILD_GLOB_MAX && strspn(text, known) == n;
+}
+
 int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
                    struct ocv_error *err)
 {
@@ -76,6 +87,10 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     if (!strcmp(key, "workload_annotations") && !is_wish(text))
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "'%.60s' is not require, disable, label or devices", text);
+    if (!strcmp(key, "deny") && !is_build_glob(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.60s' is not a label or tag (A-Z a-z 0-9 . _ -, `*` for any part)",
+                             text);
     return ocv_strings_add(list, text, strlen(text), origin, err);
 }
 

@@ -43,6 +43,7 @@ static const char *const reject_names[OCV_REJECT_MAX] = {
     [OCV_REJECT_REQUIREMENT] = "requirement",
     [OCV_REJECT_MALFORMED] = "malformed",
     [OCV_REJECT_AMBIGUOUS] = "ambiguous",
+    [OCV_REJECT_DENIED] = "denied",
 };
 
 const char *ocv_reject_name(enum ocv_reject code)

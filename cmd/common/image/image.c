@@ -411,11 +411,11 @@ static void warn_contradictions(struct cli *cli, const struct image *image)
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err)
 {
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
-                                          .platform = cli->platform,
-                                          .label = names_label(image->index, cli->label),
-                                          .unchecked = cli->unchecked};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(cli->config, image->reference),
+        .platform = cli->platform,
+        .label = names_label(image->index, cli->label),
+        .unchecked = cli->unchecked};
     if (!image->choice)
         return ocv_resolve(image->index, profile, &options, out, err);
     struct rules_source data;

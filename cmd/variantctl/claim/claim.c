@@ -156,9 +156,8 @@ static int make_claim(const struct claim_options *r, const struct image *image,
                       struct ocv_error *err)
 {
     struct cli *cli = r->cli;
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     struct ocv_resolve_options resolve = {
-        .preferences = ocv_config_preferences(config),
+        .preferences = ocv_config_preferences_for(cli->config, image->reference),
         .platform = cli->platform,
         .label = !matched->entry                             ? names_label(image->index, cli->label)
                  : matched->entry->kind == OCV_ENTRY_VARIANT ? matched->entry->label

@@ -64,8 +64,7 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
     ocv_auto(ocv_match) match = NULL;
     ocv_auto(ocv_placement) placement = NULL;
     const struct ocv_resolve_options how = {
-        .preferences =
-            ocv_config_preferences(ocv_config_for_reference(cli->config, image->reference)),
+        .preferences = ocv_config_preferences_for(cli->config, image->reference),
         .label = names_label(image->index, cli->label)};
     const struct ocv_match_role role = {
         .count = job->replicas, .architecture = cli->platform ? cli->platform->architecture : NULL};

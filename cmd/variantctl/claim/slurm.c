@@ -81,8 +81,7 @@ static int print_constraint(struct cli *cli, const struct claim_slurm *r, const 
 {
     ocv_auto_buffer out;
     struct ocv_resolve_options options = {
-        .preferences =
-            ocv_config_preferences(ocv_config_for_reference(cli->config, image->reference)),
+        .preferences = ocv_config_preferences_for(cli->config, image->reference),
         .platform = cli->platform,
         .label = names_label(image->index, cli->label)};
     struct slurm_comments told = {cli, image->index};

@@ -225,8 +225,8 @@ static int check_names(struct cli *cli, const struct coverage *c, const struct i
 static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
                         struct ocv_error *err)
 {
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    struct ocv_resolve_options how = {.preferences = ocv_config_preferences(config),
+    struct ocv_resolve_options how = {.preferences =
+                                          ocv_config_preferences_for(cli->config, image->reference),
                                       .platform = cli->platform,
                                       .label = names_label(image->index, cli->label),
                                       .unchecked = cli->unchecked};

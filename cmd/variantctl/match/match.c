@@ -164,8 +164,7 @@ static int place_job(struct match_request *r, struct match_result *m, struct ocv
 {
     struct cli *cli = r->cli;
     struct ocv_resolve_options how = {
-        .preferences =
-            ocv_config_preferences(ocv_config_for_reference(cli->config, m->image.reference)),
+        .preferences = ocv_config_preferences_for(cli->config, m->image.reference),
         .label = names_label(m->image.index, r->label)};
     int status = ocv_match_new(m->fleet, m->image.index, &how, &m->match, err);
     if (status == OCV_OK)

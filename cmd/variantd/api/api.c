@@ -300,6 +300,9 @@ static enum MHD_Result handle_health(struct current *current, struct MHD_Connect
                                    ocv_choose_name(ocv_config_choose(instance->settings->config)));
     if (status == OCV_OK && full)
         status = format_registries(instance->settings, &text);
+    if (status == OCV_OK && full)
+        status = ocv_buffer_printf(&text, NULL, ",\"denied\":%llu",
+                                   (unsigned long long)metrics_denied_count(current->metrics));
     if (status == OCV_OK)
         status = ocv_buffer_append(&text, "}\n", 2, NULL);
     node_put(snapshot);

@@ -173,6 +173,16 @@ void metrics_lost_devices(struct metrics *m, uint64_t n)
     atomic_store_explicit(&m->lost_devices, n, memory_order_relaxed);
 }
 
+void metrics_denied(struct metrics *m, uint64_t n)
+{
+    atomic_fetch_add_explicit(&m->denied, n, memory_order_relaxed);
+}
+
+uint64_t metrics_denied_count(const struct metrics *m)
+{
+    return atomic_load_explicit(&m->denied, memory_order_relaxed);
+}
+
 void metrics_config_read(struct metrics *m, bool valid)
 {
     atomic_store_explicit(&m->config_valid, valid, memory_order_relaxed);

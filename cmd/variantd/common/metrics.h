@@ -44,6 +44,9 @@ void metrics_not_configured(struct metrics *metrics, bool missing);
 void metrics_lesser(struct metrics *metrics, uint64_t n);
 /** Number of devices of this node that do not answer on the bus. */
 void metrics_lost_devices(struct metrics *metrics, uint64_t n);
+/** A choice found `n` builds that `deny` names. */
+void metrics_denied(struct metrics *metrics, uint64_t n);
+uint64_t metrics_denied_count(const struct metrics *metrics);
 /** Number of names in the configuration that are unknown on this node. */
 void metrics_unknown_names(struct metrics *metrics, uint64_t n);
 /** The configuration was read, at the start or on a reload. `valid`: it is in force now. */

@@ -37,7 +37,7 @@ struct metrics {
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
     atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
-    atomic_uint_fast64_t lost_devices;
+    atomic_uint_fast64_t lost_devices, denied;
     atomic_uint_fast64_t not_configured;
     atomic_uint_fast64_t config_valid;
     atomic_int_fast64_t config_read_ms; /* Unix time */

@@ -3,6 +3,7 @@
 #include "lib/base/array.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
+#include "lib/base/text.h"
 #include "lib/records/records.h"
 
 #include <arpa/inet.h>
@@ -39,12 +40,37 @@ const struct ocv_config *settings_for(const struct settings *settings,
     return ocv_config_for_reference(settings->config, reference);
 }
 
+struct ocv_reference *settings_reference(const char *text)
+{
+    struct ocv_reference *reference = NULL;
+    return text && ocv_reference_parse(text, &reference, NULL) == OCV_OK ? reference : NULL;
+}
+
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text)
 {
-    ocv_auto(ocv_reference) reference = NULL;
-    if (text && ocv_reference_parse(text, &reference, NULL) < 0)
-        reference = NULL;
+    ocv_auto(ocv_reference) reference = settings_reference(text);
     return settings_for(settings, reference);
+}
+
+struct ocv_preferences settings_preferences(const struct settings *settings,
+                                            const struct ocv_reference *reference)
+{
+    return ocv_config_preferences_for(settings->config, reference);
+}
+
+bool settings_deny(const struct settings *settings, const struct ocv_reference *reference,
+                   const char *label, const char **glob, const char **origin)
+{
+    const struct ocv_preferences own = settings_preferences(settings, reference);
+    const struct ocv_strings *deny = &own.deny;
+    size_t i = own.tag ? ocv_text_find_glob(deny->list, deny->count, own.tag) : deny->count;
+    if (i == deny->count && label)
+        i = ocv_text_find_glob(deny->list, deny->count, label);
+    if (i == deny->count)
+        return false;
+    *glob = deny->list[i];
+    *origin = deny->origins[i];
+    return true;
 }
 
 static bool rules_on(const struct ocv_config *config)

@@ -27,7 +27,7 @@ static bool rules_refuse(const struct instance *instance, const char *reference,
         ocv_tag_answer(tag, config, &answered, NULL) == OCV_OK && !ocv_tag_refused(answered) &&
         ocv_properties_count(ocv_tag_properties(answered)) > 0 &&
         ocv_properties_format(ocv_tag_properties(answered), &text, NULL) == OCV_OK &&
-        fit_by_properties(instance, reference, NULL, "tag", text.data, NULL, &one) == OCV_OK &&
+        fit_by_properties(instance, reference, NULL, NULL, text.data, NULL, &one) == OCV_OK &&
         strcmp(one.verdict, "misfit") == 0;
     if (refused)
         snprintf(reason, size, "by its tag's family it does not run here: %.400s", one.reason);

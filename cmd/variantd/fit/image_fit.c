@@ -244,6 +244,19 @@ static void apply_required(const struct instance *instance, const struct fit_que
              unmet);
 }
 
+/* Whatever it is: the configuration never takes it. */
+static void apply_denied(const struct instance *instance, const struct ocv_reference *reference,
+                         struct fit_answer *out)
+{
+    const char *glob, *origin;
+    const char *label = out->label[0] ? out->label : NULL;
+    if (!settings_deny(instance->settings, reference, label, &glob, &origin))
+        return;
+    out->verdict = "misfit";
+    snprintf(out->reason, sizeof(out->reason), "never taken here: deny has '%s' (%.300s)", glob,
+             origin);
+}
+
 /* Record that the image is on the node, as reported by a trusted client. True if that is new. */
 static bool report_once(const struct fit_question *q, const struct ocv_reference *reference,
                         const struct fit_answer *answer)
@@ -309,6 +322,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
     } else {
         find_answer(instance, q, reference, &answer);
         apply_required(instance, q, &answer);
+        apply_denied(instance, reference, &answer);
     }
     answer.choose = choose;
     if (answer.each_pod) /* each pod gets its own build, so the node as a whole is no measure */

@@ -23,8 +23,7 @@ static bool has_property(const struct instance *instance, const char *reference,
                          const char *property)
 {
     struct fit_answer one = {0};
-    return fit_by_properties(instance, reference, given, "required", property, NULL, &one) ==
-               OCV_OK &&
+    return fit_by_properties(instance, reference, given, NULL, property, NULL, &one) == OCV_OK &&
            strcmp(one.verdict, "fits") == 0;
 }
 

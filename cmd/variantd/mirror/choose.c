@@ -182,18 +182,36 @@ static int log_note(const struct ocv_reference *reference, const struct ocv_deci
     return status;
 }
 
+/* What the configuration never takes is told once for each choice, not for each pull. */
+static void count_denied(const struct mirror *mirror, const struct ocv_reference *reference,
+                         const struct ocv_decision *decision)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (r.code != OCV_REJECT_DENIED)
+            continue;
+        if (n++ == 0)
+            log_line(LOG_LEVEL_INFO, "%s:%s: %s is never taken here: deny has '%s' (%s)",
+                     reference->name, reference->tag ? reference->tag : "latest",
+                     r.entry->label ? r.entry->label : "the default", r.required, r.origin);
+    }
+    metrics_denied(mirror->metrics, n);
+}
+
 static int decide_entry(struct mirror_choice *choice, const struct mirror *mirror,
                         const struct source *from, const struct ocv_reference *reference,
                         const struct ocv_index *index, const struct snapshot *snapshot,
                         struct ocv_error *err)
 {
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences(settings_for(mirror->settings, reference))};
+    struct ocv_resolve_options options = {.preferences =
+                                              settings_preferences(mirror->settings, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
+    count_denied(mirror, reference, decision);
     /* only served choices are on the node, so only they are recorded */
     if (ocv_index_has_variants(index) &&
         settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
@@ -212,17 +230,38 @@ static void free_choice(struct refcounted *item)
     free(item);
 }
 
+static struct mirror_choice *new_choice(enum outcome outcome)
+{
+    struct mirror_choice *choice = calloc(1, sizeof(*choice));
+    if (!choice)
+        return NULL;
+    refcounted_init(&choice->item, free_choice);
+    choice->outcome = outcome;
+    return choice;
+}
+
+bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
+                   struct mirror_choice **out)
+{
+    const char *glob, *origin;
+    if (!settings_deny(mirror->settings, reference, NULL, &glob, &origin))
+        return false;
+    log_line(LOG_LEVEL_INFO, "%s:%s: the tag is never taken here: deny has '%s' (%s)",
+             reference->name, reference->tag, glob, origin);
+    metrics_denied(mirror->metrics, 1);
+    *out = new_choice(OUTCOME_NO_FIT);
+    return true;
+}
+
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
                                   const struct ocv_reference *reference,
                                   const struct document *document, const struct snapshot *snapshot)
 {
     struct ocv_error err = {0};
     ocv_auto(ocv_index) index = NULL;
-    struct mirror_choice *choice = calloc(1, sizeof(*choice));
+    struct mirror_choice *choice = new_choice(OUTCOME_ORDINARY);
     if (!choice)
         return NULL;
-    refcounted_init(&choice->item, free_choice);
-    choice->outcome = OUTCOME_ORDINARY;
     size_t len = document ? document->body.len : 0;
     budget_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);

@@ -161,6 +161,9 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
                        struct ocv_error *err)
 {
     const struct ocv_descriptor *top = *tag ? &(*tag)->head.descriptor : NULL;
+    if (choice_denied(l->mirror, l->q->reference,
+                      out)) /* whatever it holds, under any other name */
+        return *out ? OCV_OK : ocv_error_nomem(err);
     bool ruled = variants_by_rule(l->mirror, l->q->reference);
     *out = top && !ruled ? known_choice(l, top->digest) : NULL;
     if (*out)

@@ -196,6 +196,9 @@ void choice_drop_note(struct ocv_record_note *note);
 struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen);
 /** Record it, and drop it. Waits for the disk. */
 void choice_record(const struct mirror *mirror, struct ocv_record_note *note);
+/** True: the configuration never takes this tag, and `*out` (NULL: out of memory) says so. */
+bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
+                   struct mirror_choice **out);
 /** Choose for this node. NULL: no memory. */
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
                                   const struct ocv_reference *reference,

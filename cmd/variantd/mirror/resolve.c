@@ -96,8 +96,9 @@ static int decide_index(const struct mirror *m, const char *text, const struct o
                         struct ocv_buffer *json, struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(m->node);
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
+    ocv_auto(ocv_reference) reference = settings_reference(text);
+    struct ocv_resolve_options options = {.preferences =
+                                              settings_preferences(m->settings, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status == OCV_OK)

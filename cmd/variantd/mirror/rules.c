@@ -167,8 +167,8 @@ static int choose_winner(const struct mirror *mirror, const struct ocv_reference
                          struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(mirror->node);
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences(settings_for(mirror->settings, reference))};
+    struct ocv_resolve_options options = {.preferences =
+                                              settings_preferences(mirror->settings, reference)};
     struct ocv_decision *decision = NULL;
     int status =
         ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);

@@ -215,6 +215,8 @@ static int format_rejection(const struct ocv_decision *decision, size_t i, struc
     case OCV_REJECT_REQUIREMENT:
         return ocv_buffer_printf(out, err, "fits, but does not use %s, which is required",
                                  r->required);
+    case OCV_REJECT_DENIED:
+        return ocv_buffer_printf(out, err, "never taken here: deny has '%.100s'", r->required);
     case OCV_REJECT_FOREIGN_ARCHITECTURE:
         return ocv_buffer_printf(
             out, err,

@@ -42,8 +42,7 @@ static const char *kind_name(enum ocv_entry_kind kind)
     return names[kind];
 }
 
-/* By a rule: the tag, for people to find the image again. */
-static const char *entry_tag(const struct ocv_index *index, const struct ocv_entry *entry)
+const char *ocv_entry_tag(const struct ocv_index *index, const struct ocv_entry *entry)
 {
     const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
     return json_string_value(
@@ -72,7 +71,7 @@ static void write_selected(struct ocv_json_writer *w, const struct ocv_decision 
         write_property(w, ocv_index_property(d->index, ids[i]));
     ocv_json_write_close(w, ']');
     if (d->index->rule)
-        write_optional(w, "tag", entry_tag(d->index, entry));
+        write_optional(w, "tag", ocv_entry_tag(d->index, entry));
     text->len = 0;
     if (w->status == OCV_OK)
         w->status = ocv_decision_note(d, entry, text, w->err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/core/resolve/preferences_internal.h"
 
-#include <stdbool.h>
+#include "lib/base/text.h"
+
 #include <string.h>
 
 /* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
@@ -59,4 +60,16 @@ const char *ocv_preferences_devices_origin(const struct ocv_preferences *prefere
         if (!strcmp(preferences->policies[i].ns, ns))
             return preferences->policies[i].origin;
     return NULL;
+}
+
+bool ocv_preferences_deny(const struct ocv_preferences *preferences, const char *name,
+                          const char **glob, const char **origin)
+{
+    const struct ocv_strings *deny = &preferences->deny;
+    size_t i = name ? ocv_text_find_glob(deny->list, deny->count, name) : deny->count;
+    if (i == deny->count)
+        return false;
+    *glob = deny->list[i];
+    *origin = deny->origins[i];
+    return true;
 }

@@ -90,6 +90,22 @@ static const char *disabled_at(const struct ocv_decision *d,
     return at;
 }
 
+/* The tag that was asked for, the entry's label, or the tag that a rule made it of. The default
+ * goes by the name null, labelled or not. */
+static void check_denied(const struct ocv_decision *d, const struct constraints *request,
+                         struct ocv_rejection *why)
+{
+    const struct ocv_preferences *preferences = &request->options->preferences;
+    const char *label = why->entry->label;
+    const char *const names[] = {preferences->tag, label ? label : "null",
+                                 d->index->rule ? ocv_entry_tag(d->index, why->entry) : NULL};
+    for (size_t i = 0; preferences->deny.count && i < sizeof(names) / sizeof(*names); i++)
+        if (ocv_preferences_deny(preferences, names[i], &why->required, &why->origin)) {
+            why->code = OCV_REJECT_DENIED;
+            return;
+        }
+}
+
 /* The line of the configuration that decided, where one did. */
 static const char *origin_of(const struct ocv_decision *d, const struct constraints *request,
                              const struct ocv_rejection *why)
@@ -112,7 +128,8 @@ static int reject_entry(struct ocv_decision *d, const struct constraints *reques
     why->origin = origin ? ocv_arena_printf(d->arena, "%s", origin) : NULL;
     if (why->required)
         why->required = ocv_arena_printf(d->arena, "%s", why->required);
-    bool kept = (!origin || why->origin) && (why->code != OCV_REJECT_REQUIREMENT || why->required);
+    bool needed = why->code == OCV_REJECT_REQUIREMENT || why->code == OCV_REJECT_DENIED;
+    bool kept = (!origin || why->origin) && (!needed || why->required);
     d->rejected[d->n_rejected++] = *why;
     return kept ? OCV_OK : ocv_error_nomem(err);
 }
@@ -133,6 +150,8 @@ static int consider_entry(struct ocv_decision *d, const struct constraints *requ
             why.code = OCV_REJECT_NONE;
         }
     }
+    if (why.code == OCV_REJECT_NONE)
+        check_denied(d, request, &why);
     if (why.code == OCV_REJECT_NONE && !unchecked && entry->kind == OCV_ENTRY_VARIANT) {
         if (request->foreign)
             why.code = OCV_REJECT_FOREIGN_ARCHITECTURE;

@@ -3,6 +3,7 @@
  * so that there is one rule for what fits. */
 #include "lib/base/format/json.h"
 #include "lib/core/property_internal.h"
+#include "lib/core/resolve/preferences_internal.h"
 #include "ocivariant/resolve.h"
 
 #include <string.h>
@@ -73,6 +74,20 @@ static int check_bare(const char *label, const struct ocv_resolve_options *optio
     return OCV_OK;
 }
 
+/* By its own label: the entry that is made of it may have another. */
+static int check_denied(const char *label, struct ocv_resolve_options *options, bool *denied,
+                        struct ocv_buffer *reason, struct ocv_error *err)
+{
+    const char *glob, *origin;
+    const struct ocv_preferences *preferences = &options->preferences;
+    *denied = ocv_preferences_deny(preferences, preferences->tag, &glob, &origin) ||
+              ocv_preferences_deny(preferences, label && *label ? label : NULL, &glob, &origin);
+    options->preferences.deny.count = 0;
+    return *denied ? ocv_buffer_printf(reason, err, "never taken here: deny has '%.100s' (%s)",
+                                       glob, origin)
+                   : OCV_OK;
+}
+
 int ocv_fit_check(const char *label, const char *properties, const char *statics,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *options,
                   bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
@@ -81,9 +96,13 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
     ocv_auto(ocv_decision) decision = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    struct ocv_resolve_options own = options ? *options : (struct ocv_resolve_options){0};
+    bool denied = false;
     int status = host_properties(properties ? properties : "", statics, &text, err);
     *fits = false;
-    if (status < 0)
+    if (status == OCV_OK)
+        status = check_denied(label, &own, &denied, reason, err);
+    if (status < 0 || denied)
         return status;
     if (text.len == 0)
         return check_bare(label, options, fits, reason, err);
@@ -94,7 +113,7 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
                                ocv_index_entry(index, 0)->detail ? ocv_index_entry(index, 0)->detail
                                                                  : "malformed label or properties");
     if (status == OCV_OK)
-        status = ocv_resolve(index, profile, options, &decision, err);
+        status = ocv_resolve(index, profile, &own, &decision, err);
     if (status < 0)
         return status;
     *fits = ocv_decision_selected(decision) != NULL;

@@ -65,6 +65,7 @@ enum ocv_reject {
     OCV_REJECT_REQUIREMENT, /**< "requirement": it fits, but does not use what is required */
     OCV_REJECT_MALFORMED,   /**< "malformed": no descriptor, or a platform of another shape */
     OCV_REJECT_AMBIGUOUS,   /**< "ambiguous": one of several images that nothing tells apart */
+    OCV_REJECT_DENIED,      /**< "denied": the user's configuration never takes it */
     OCV_REJECT_MAX
 };
 /** The code's text, e.g. "value-unsupported". Never NULL. */

@@ -51,6 +51,9 @@ struct ocv_preferences {
     size_t n_devices;
     const char *label; /**< the one entry that is taken, or NULL */
     const char *label_origin;
+    struct ocv_strings deny; /**< globs: no entry of such a label (`null`: the default), no image of
+                                such a tag */
+    const char *tag;         /**< that was asked for, for `deny`; or NULL */
 };
 
 #ifdef __cplusplus

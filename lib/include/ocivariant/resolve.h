@@ -72,7 +72,8 @@ struct ocv_rejection {
     const char *ns; /**< first failing feature by namespace, feature; NULL if not about one */
     const char *feature;
     const char *device;   /**< id of the device that is not served, or NULL */
-    const char *required; /**< what it does not use ("ns :: feature"), or NULL */
+    const char *required; /**< what it does not use ("ns :: feature"), or the glob of `deny` that
+                             names it; or NULL */
     const char *origin;   /**< where the preferences come from, or NULL */
 };
 /** Number of entries that are out, each with its reason. */

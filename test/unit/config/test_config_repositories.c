@@ -94,9 +94,37 @@ START_TEST(workload)
 END_TEST
 
 static const char *const workload_slips[] = {
-    "workload: annotations\n", "repositories: {r.example/a: {workload: on}}\n",
-    "repositories: {r.example/a: {no_device: gpu}}\n", "workload_annotations: [labels]\n",
-    "repositories: {r.example/a: {workload_annotations: [label]}}\n"};
+    "workload: annotations\n",
+    "repositories: {r.example/a: {workload: on}}\n",
+    "repositories: {r.example/a: {no_device: gpu}}\n",
+    "workload_annotations: [labels]\n",
+    "repositories: {r.example/a: {workload_annotations: [label]}}\n",
+    "deny: [a]\n",
+    "repositories: {r.example/a: {deny: ['a:1']}}\n",
+    "repositories: {r.example/a: {deny: ['']}}\n",
+    "repositories: {r.example/a: {deny: ['a?']}}\n",
+    "repositories: {r.example/a: {deny: "
+    "['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa']}}\n"};
+
+/* A file that changes them is another configuration. */
+START_TEST(deny)
+{
+    ocv_auto(ocv_reference) one = NULL;
+    ck_assert_int_eq(ocv_reference_parse("r.example/one:1", &one, NULL), OCV_OK);
+    ocv_auto(ocv_config) c = config_of("repositories: {r.example/one: {deny: [a, 'B-1.*']}}\n");
+    ocv_auto(ocv_config) same = config_of("repositories: {r.example/one: {deny: [a, 'B-1.*']}}\n");
+    ocv_auto(ocv_config) other = config_of("repositories: {r.example/one: {deny: [a]}}\n");
+    struct ocv_preferences own = ocv_config_preferences_for(c, one);
+    ck_assert_uint_eq(own.deny.count, 2);
+    ck_assert_str_eq(own.deny.list[1], "B-1.*");
+    ck_assert_str_eq(own.deny.origins[1], "f.yaml:1");
+    ck_assert_str_eq(own.tag, "1");
+    ck_assert_uint_eq(ocv_config_preferences_for(c, NULL).deny.count, 0);
+    ck_assert(!ocv_config_differs(c, same, "repositories"));
+    ck_assert(ocv_config_differs(c, other, "repositories"));
+}
+END_TEST
 
 START_TEST(workload_slip)
 {
@@ -286,6 +314,7 @@ TEST_FILE
     tcase_add_test(tcase, what_holds_for_a_repository);
     tcase_add_test(tcase, a_flag_counts_more);
     tcase_add_test(tcase, workload);
+    tcase_add_test(tcase, deny);
     tcase_add_loop_test(tcase, workload_slip, 0, N(workload_slips));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

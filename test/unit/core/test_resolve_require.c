@@ -166,6 +166,89 @@ START_TEST(a_repository_has_its_label)
 }
 END_TEST
 
+/* What is never taken; the image; what is chosen. */
+static const struct {
+    const char *deny, *image, *chosen;
+} denials[] = {
+    {"cuda12.6", "r.example/a:1", "cpu.v3"},
+    {"cuda12.6, cpu.v3", "r.example/a:1", "null"},
+    {"'cuda*', cpu.v3", "r.example/a:1", "null"},
+    {"cuda12.6, cpu.v3, 'null'", "r.example/a:1", "(none)"},
+    {"'*'", "r.example/a:1", "(none)"},
+    {"cuda12", "r.example/a:1", "cuda12.6"}, /* of the whole label */
+    {"'uda*'", "r.example/a:1", "cuda12.6"},
+    {"CUDA12.6", "r.example/a:1", "cuda12.6"},
+    {"", "r.example/a:1", "cuda12.6"},
+    {"'1.*'", "r.example/a:1.2", "(none)"}, /* the tag that was asked for */
+    {"'1.*'", "r.example/a:2.1", "cuda12.6"},
+    {"latest", "r.example/a", "(none)"},
+    {"'*'", "r.example/b:1", "cuda12.6"}, /* of another repository */
+};
+
+START_TEST(what_is_never_taken)
+{
+    char text[256];
+    ocv_auto(ocv_index) index = builds();
+    ocv_auto(ocv_profile) profile = host();
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_config) config = new_config();
+    snprintf(text, sizeof(text), "repositories: {r.example/a: {deny: [%s]}}", denials[_i].deny);
+    ck_assert_int_eq(ocv_config_merge_yaml(config, "f.yaml", text, strlen(text), NULL), OCV_OK);
+    ck_assert_int_eq(ocv_reference_parse(denials[_i].image, &reference, NULL), OCV_OK);
+    struct ocv_resolve_options options = {.preferences =
+                                              ocv_config_preferences_for(config, reference)};
+    ocv_auto(ocv_decision) d = resolve(index, profile, &options);
+    ck_assert_msg(!strcmp(selected(d), denials[_i].chosen), "%s: %s", denials[_i].deny,
+                  selected(d));
+    /* nor by force */
+    options.label = "cuda12.6";
+    options.unchecked = true;
+    ocv_auto(ocv_decision) forced = resolve(index, profile, &options);
+    bool taken = ocv_decision_selected(forced) != NULL;
+    ck_assert_int_eq(taken, !strcmp(denials[_i].chosen, "cuda12.6"));
+}
+END_TEST
+
+/* One variant without its index is judged by the same lines. */
+START_TEST(what_is_never_taken_alone)
+{
+    static const char text[] = "repositories:\n  r.example/a:\n    deny: [cuda12.6, \"bad*\"]\n";
+    ocv_auto(ocv_index) index = builds();
+    ocv_auto(ocv_profile) profile = host();
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_config) config = new_config();
+    ocv_auto_buffer reason, line;
+    struct ocv_rejection r;
+    size_t place;
+    bool fits;
+    ocv_buffer_init(&reason, 4096);
+    ocv_buffer_init(&line, 4096);
+    ck_assert_int_eq(ocv_config_merge_yaml(config, "f.yaml", text, strlen(text), NULL), OCV_OK);
+    ck_assert_int_eq(ocv_reference_parse("r.example/a:1", &reference, NULL), OCV_OK);
+    struct ocv_resolve_options options = {.preferences =
+                                              ocv_config_preferences_for(config, reference)};
+    ocv_auto(ocv_decision) d = resolve(index, profile, &options);
+    ck_assert_ptr_nonnull(rejection(d, "cuda12.6", &r, &place));
+    ck_assert_int_eq(r.code, OCV_REJECT_DENIED);
+    ck_assert_str_eq(ocv_reject_name(r.code), "denied");
+    ck_assert_int_eq(ocv_decision_reason(d, place, &line, NULL), OCV_OK);
+    ck_assert_str_eq(line.data, "never taken here: deny has 'cuda12.6' (f.yaml:3)");
+    ck_assert_int_eq(ocv_fit_check("cuda12.6", "nvidia :: cuda_version_lower_bound :: 12.6", NULL,
+                                   profile, &options, &fits, &reason, NULL),
+                     OCV_OK);
+    ck_assert(!fits);
+    ck_assert_str_eq(reason.data, line.data);
+    ck_assert_int_eq(ocv_fit_check("cuda12.5", "nvidia :: cuda_version_lower_bound :: 12.5", NULL,
+                                   profile, &options, &fits, &reason, NULL),
+                     OCV_OK);
+    ck_assert(fits);
+    options.preferences.tag = "bad-1";
+    ck_assert_int_eq(ocv_fit_check("null", "", NULL, profile, &options, &fits, &reason, NULL),
+                     OCV_OK);
+    ck_assert(!fits);
+}
+END_TEST
+
 /* What the host has, as an override of two features; what is chosen, what was missed. */
 static const struct {
     const char *override, *disable, *chosen, *missed;
@@ -254,6 +337,8 @@ TEST_FILE
     tcase_add_test(tcase, an_ordinary_image_uses_nothing);
     tcase_add_test(tcase, which_line_decided);
     tcase_add_test(tcase, a_repository_has_its_label);
+    tcase_add_loop_test(tcase, what_is_never_taken, 0, (int)(sizeof(denials) / sizeof(*denials)));
+    tcase_add_test(tcase, what_is_never_taken_alone);
     tcase_add_loop_test(tcase, what_was_missed, 0, N(missed));
     tcase_add_test(tcase, nothing_was_missed);
     tcase_add_test(tcase, judged_alone);

@@ -65,8 +65,7 @@ int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const 
     char digest[OCV_DIGEST_MAX];
     ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
     const struct ocv_resolve_options options = {
-        .preferences =
-            ocv_config_preferences(ocv_config_for_reference(q->decide->config, reference))};
+        .preferences = ocv_config_preferences_for(q->decide->config, reference)};
     int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;

@@ -50,6 +50,7 @@ static int prepare_options(struct choice_input *a, const struct choose_question 
     static const struct ocv_strings none = {0};
     const struct ocv_config *own = wishes ? wishes->config : NULL;
     *a = (struct choice_input){.options.preferences = ocv_config_preferences(q->config)};
+    a->options.preferences.tag = q->tag;
     struct ocv_preferences base = a->options.preferences, *p = &a->options.preferences;
     p->disable = p->require = none;
     int status = join_lists(&base.disable, own ? &own->disable : &none, &p->disable, err);

@@ -14,6 +14,7 @@
 struct choose_question {
     const char *name;                /**< of the image, for messages */
     const struct ocv_config *config; /**< for its repository */
+    const char *tag;                 /**< that was asked for, or NULL */
     const struct workload_wishes *wishes;
     const char *devices; /**< in the format above */
     const struct ocv_index *index;

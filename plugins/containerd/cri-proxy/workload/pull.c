@@ -62,6 +62,7 @@ static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
     int status = decide_profile(call->decide, &p->profile, digest, err);
     const struct choose_question question = {.name = call->text,
                                              .config = call->config,
+                                             .tag = call->reference->tag,
                                              .wishes = &work->wishes,
                                              .devices = work->devices,
                                              .index = p->index,

@@ -176,6 +176,7 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     const struct choose_question question = {
         .name = row->reference,
         .config = ocv_config_for_reference(decide->config, reference),
+        .tag = reference ? reference->tag : NULL,
         .wishes = &wishes,
         .devices = row->devices,
         .index = index,

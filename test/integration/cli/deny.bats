@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `deny` of a repository: this build never, here. By every command that chooses, by the daemon and its hooks, and
+# among tags.
+
+load ../harness
+load ../images
+load ../variantd
+load ../tags
+
+setup_file()
+{
+    local tag
+    state_start
+    require docker-registry skopeo curl jq
+    make_programs "$STATE/layout"
+    start_named_registries
+    export SERVER=$REGISTRY L=$STATE/layout
+    push_layout "$L:app" "$SERVER/team/app:1"
+    push_layout "$L:app" "$SERVER/team/app:1-broken"
+    push_layout "$L:null" "$SERVER/team/plain:1"
+    for tag in v0.14.1 v0.14.1-cu130; do
+        mkimage "$STATE/tags" one --label "build=$tag"
+        skopeo --insecure-policy copy --quiet --preserve-digests --dest-tls-verify=false \
+            "oci:$STATE/tags:one" "docker://$REGISTRY/vllm/vllm-openai:$tag" 3>&-
+    done
+    profile h100 '"90a_real","90_real"' 13 0
+    cp "$CONFIG" "$STATE/base.yaml"
+    printf '  "%s": {url: "http://%s"}\n' "$SERVER" "$SERVER" >>"$STATE/base.yaml"
+    export DATA H100=$STATE/h100.json
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    export OCV_DATADIR=$DATA CONFIG=$BATS_TEST_TMPDIR/config.yaml
+}
+
+# deny REPOSITORY LIST
+deny()
+{
+    { cat "$STATE/base.yaml" && printf 'repositories:\n  "%s":\n    deny: [%s]\n' "$1" "$2"; } >"$CONFIG"
+    AT=$CONFIG:$(grep -n deny: "$CONFIG" | cut -d: -f1)
+}
+
+chooses()
+{
+    run -0 --separate-stderr "$VARIANTCTL" resolve --config "$CONFIG" --profile "$PROFILES/h100.json" "$1"
+    [ "$(jq -r .selected.label <<<"$output")" = "$2" ]
+}
+
+@test "a denied build is passed over, by every command that chooses" {
+    deny "$SERVER/team/app" 'cuda12.8, "cuda12.6*"'
+    chooses "$SERVER/team/app:1" cpu.v3
+    [ "$(jq -r '.rejected[] | select(.label == "cuda12.8") | "\(.code) \(.required) \(.origin)"' <<<"$output")" = "denied cuda12.8 $AT" ]
+    best=$(jq -r .selected.digest <<<"$output")
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+    [ "$output" = "$SERVER/team/app@$best" ]
+    run -0 "$VARIANTCTL" explain --config "$CONFIG" --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+    [[ $output == *"cuda12.6"*"never taken here: deny has 'cuda12.6*' ($AT)"* ]]
+    [[ $output == *"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" lock --config "$CONFIG" --profile "h100=$PROFILES/h100.json" "$SERVER/team/app:1"
+    [ "$(jq -r '.images[0].profiles.h100.label' <<<"$output")" = cpu.v3 ]
+    run -0 --separate-stderr "$VARIANTCTL" coverage --config "$CONFIG" --profiles "$PROFILES/h100.json" --format json "$SERVER/team/app:1"
+    [ "$(jq -r '.hosts[0].selected.label' <<<"$output")" = cpu.v3 ]
+    run -0 --separate-stderr "$VARIANTCTL" match --config "$CONFIG" --profiles "$PROFILES/h100.json" --replicas 1 --print-ref "$SERVER/team/app:1"
+    [ "$output" = "$SERVER/team/app@$best" ]
+    # by no other way, either
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" --label cuda12.8 --unchecked "$SERVER/team/app:1"
+    [[ $stderr == *"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+}
+
+@test "where every build is denied, exit 3 names the line" {
+    deny "$SERVER/team/app" '"*"'
+    for command in "$VPULL --dry-run" "$VPULL --print-ref" "$VARIANTCTL resolve" "$VARIANTCTL explain"; do
+        # shellcheck disable=SC2086
+        run -3 $command --config "$CONFIG" --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+        [[ $output == *"deny has '*' ($AT)"* ]]
+    done
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+    [[ $stderr == *"vpull: $SERVER/team/app:1: every build of it for this machine is denied: deny has '*' ($AT)"*"hint: name another tag of the repository, or take it out of deny there"* ]]
+    # what is left does not fit
+    deny "$SERVER/team/app" '"null", "c*"'
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+    [[ $stderr == *"no variant fits and there is no default; "*" is denied ($AT)"* ]]
+}
+
+@test "a tag that is denied is refused when it is asked for, with or without variants" {
+    deny "$SERVER/team/app" '"*-broken"'
+    chooses "$SERVER/team/app:1" cuda12.8
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/app:1-broken"
+    [[ $stderr == *"is denied: deny has '*-broken' ($AT)"* ]]
+    deny "$SERVER/team/plain" 1
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/plain:1"
+    [[ $stderr == *"is denied: deny has '1' ($AT)"* ]]
+}
+
+@test "among the tags of a rule, by their names" {
+    run -0 --separate-stderr "$VPULL" --config "$STATE/base.yaml" --print-ref --profile "$H100" docker.io/vllm/vllm-openai:v0.14.1
+    [ "$output" = "docker.io/vllm/vllm-openai@$(digest_of vllm/vllm-openai:v0.14.1-cu130)" ]
+    deny docker.io/vllm/vllm-openai '"*-cu130"'
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$H100" docker.io/vllm/vllm-openai:v0.14.1
+    [ "$output" = "docker.io/vllm/vllm-openai@$(digest_of vllm/vllm-openai:v0.14.1)" ]
+    run -0 "$VARIANTCTL" explain --config "$CONFIG" --profile "$H100" docker.io/vllm/vllm-openai:v0.14.1
+    [[ $output == *"never taken here: deny has '*-cu130' ($AT)"* ]]
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$H100" docker.io/vllm/vllm-openai:v0.14.1-cu130
+    [[ $stderr == *"deny has '*-cu130' ($AT)"* ]]
+    deny docker.io/vllm/vllm-openai '"v0.14.1*"'
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$H100" docker.io/vllm/vllm-openai:v0.14.1
+    [[ $stderr == *"is denied: deny has 'v0.14.1*' ($AT)"* ]]
+}
+
+@test "the daemon does not serve it, counts it, and says so to hooks" {
+    deny "$SERVER/team/app" 'cuda12.8, "*-broken"'
+    start_variantd deny --config "$CONFIG" --profile "$PROFILES/h100.json" --tag-rules on
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/healthz"
+    [ "$(jq .denied <<<"$output")" = 0 ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/resolve?ref=$SERVER/team/app:1"
+    best=$(jq -r .selected.digest <<<"$output") bad=$(jq -r '.rejected[] | select(.label == "cuda12.8") | .digest' <<<"$output")
+    [ "$(jq -r '.rejected[] | select(.label == "cuda12.8") | .code' <<<"$output")" = denied ]
+    ask HEAD "/v2/team/app/manifests/1?ns=$SERVER"
+    [ "$code $(header docker-content-digest)" = "200 $best" ]
+    [ "$best" != "$bad" ]
+    ask HEAD "/v2/team/app/manifests/1-broken?ns=$SERVER"
+    [ "$code" = 404 ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/healthz"
+    [ "$(jq .denied <<<"$output")" = 2 ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/metrics"
+    [[ $output == *$'\nvariantd_denied_total 2\n'* ]]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1&digest=$bad"
+    [ "$(jq -r '"\(.verdict) \(.reason)"' <<<"$output")" = "misfit never taken here: deny has 'cuda12.8' ($AT)" ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1-broken&digest=$best"
+    [ "$(jq -r .verdict <<<"$output")" = misfit ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1&digest=$best"
+    [ "$(jq -r .verdict <<<"$output")" = fits ]
+    stop_daemon deny
+}
+
+@test "a mistake in deny names its line" {
+    deny "$SERVER/team/app" '"team/app:1"'
+    run -2 "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
+    [[ $output == *"$AT: 'team/app:1' is not a label or tag"* ]]
+}
