@@ -207,6 +207,8 @@ static int choose_tag(struct cli *cli, struct image *image, bool *unlisted, stru
         return status;
     struct rules_source data;
     struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    if (image->parsed)
+        data.top = image->top;
     status = ocv_tag_choice_new(image->rules, image->reference, &source, &image->choice, err);
     if (status == OCV_OK && image->choice)
         take_choice(image);
@@ -236,6 +238,9 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
         return OCV_OK;
     if (unlisted && status == OCV_OK)
         cli_warn(cli, "%s is used unchanged, since its tags cannot be listed: %s", text,
+                 reason.message);
+    else if (unlisted && second < 0 && second != OCV_ERR_NOT_FOUND)
+        cli_warn(cli, "%s is looked for as a single tag, since its tags cannot be listed: %s", text,
                  reason.message);
     if (second < 0 && !unlisted) {
         status = second;

@@ -218,6 +218,10 @@ static int source_head(void *data, const char *tag, struct ocv_descriptor *out,
 {
     const struct rules_source *s = data;
     struct ocv_reference tagged = *s->reference;
+    if (*s->top.digest && !strcmp(tag, s->reference->tag)) {
+        *out = s->top;
+        return OCV_OK;
+    }
     tagged.tag = (char *)(uintptr_t)tag; /* borrowed for this call */
     tagged.digest = NULL;
     return ocv_registry_head(s->cli->registry, &tagged, out, err);

@@ -43,7 +43,9 @@ void rules_tags_free(struct rules_tags *tags);
 struct rules_source {
     struct cli *cli;
     const struct ocv_reference *reference;
-    bool unlisted; /* its tags are too many, take too long, or are no list */
+    bool unlisted;             /* its tags are too many, take too long, or are no list */
+    struct ocv_descriptor top; /**< what the reference's own tag stands for, if it was read already:
+                                  it has a digest then */
 };
 struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
                                    struct rules_source *data);

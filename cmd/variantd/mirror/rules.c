@@ -239,7 +239,8 @@ int rules_find(const struct mirror *mirror, const struct source *from,
     }
     client_repay(from->client, asked.paid);
     if (!listed) {
-        log_line(LOG_LEVEL_INFO, "%s: no choice by tag rules: %s", reference->name, reason.message);
+        log_line(asked.unlisted ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
+                 "%s: no choice by tag rules: %s", reference->name, reason.message);
         return OCV_OK;
     }
     if (status < 0 && err)

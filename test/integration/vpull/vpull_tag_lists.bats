@@ -98,15 +98,56 @@ SECOND='{"path": "last=two", "body": {"name": "x", "tags": ["v2.4.0-cuda"]}}'
     start_lists many "{\"path\": \"/tags/list\", \"body\": $(jq -nc '{tags: [range(100001) | "commit-\(.)"]}')}"
     chosen "$CPU"
     [[ $stderr == *"$IMAGE:v2.4.0 is used unchanged, since its tags cannot be listed: $IMAGE has more than 100000 tags"* ]]
+    # a name for a set of tags alone is not there
+    run -1 --separate-stderr "$VPULL" --print-ref --config "$CONFIG" --profile "$PROFILES/h100.json" "$IMAGE:v2.5.0"
+    [[ $stderr == *"$IMAGE:v2.5.0 is looked for as a single tag, since its tags cannot be listed: $IMAGE has more than 100000 tags"*"not found"* ]]
     # in variantd containerd's own pull follows
     start_variantd many-tags --config "$CONFIG" --tag-rules on --profile "$PROFILES/h100.json"
     ask HEAD "/v2/${IMAGE#*/}/manifests/v2.4.0?ns=ghcr.io"
     [ "$code" = 404 ]
-    grep -q "no choice by tag rules: $IMAGE has more than 100000 tags" "$STATE/log/many-tags"
+    grep -qi "warn.*no choice by tag rules: $IMAGE has more than 100000 tags" "$STATE/log/many-tags"
     # a list that is none
     start_lists garbage '{"path": "/tags/list", "body": "[]"}'
     chosen "$CPU"
     [[ $stderr == *"cannot be listed: $IMAGE: the list of tags is malformed"* ]]
+}
+
+# The list answers 500: whoever reads it fails.
+@test "no list is read where the name, or what it points to, tells that there is no choice among tags" {
+    local image host name
+    mkdir -p "$BATS_TEST_TMPDIR/data"
+    cp -r "$OCV_TOP/plugins/tags.d" "$BATS_TEST_TMPDIR/data"
+    cat >"$BATS_TEST_TMPDIR/data/tags.d/silent.yaml" <<'END'
+schema: dev.ocivariant.tags/v1
+family: silent
+repositories: [docker.io/team/silent]
+parts:
+  - {match: 'v[0-9.]+', first: true, group: version}
+  - {match: 'cuda', kind: device, gives: ['nvidia :: sm_arch :: 90_real']}
+defaults:
+  - {missing: device, refuse: 'which device it needs is not stated'}
+group_tags: ['{version}']
+END
+    export OCV_DATADIR=$BATS_TEST_TMPDIR/data
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:v2.3.0" "null=oci:$STATE/layout:v2.4.0" \
+        "cuda=oci:$STATE/layout:v2.4.0-cuda,nvidia :: sm_arch :: 90_real" 3>&-
+    start_lists unread '{"path": "/tags/list", "status": 500}'
+    sed -i "s|^  ghcr.io: .*|&\n  docker.io: {url: \"http://$RULES\", insecure: true}|" "$CONFIG"
+    start_variantd unread --config "$CONFIG" --tag-rules on --profile "$PROFILES/h100.json"
+    # a build's own tag; a tag that does not say what it needs, and is there; an index with variants; no family
+    for image in "$IMAGE:v2.4.0-cuda" docker.io/team/silent:v2.4.0 "$IMAGE:v2.3.0" \
+        docker.io/team/app:v2.4.0; do
+        run -0 --separate-stderr "$VPULL" --print-ref --config "$CONFIG" --profile "$PROFILES/h100.json" "$image"
+        run ! grep HEAD "$RULES_LOG" # it was read already
+        host=${image%%/*} name=${image#*/}
+        ask HEAD "/v2/${name%:*}/manifests/${name##*:}?ns=$host"
+        run ! grep tags/list "$RULES_LOG"
+        : >"$RULES_LOG"
+    done
+    # the name of a set
+    run "$VPULL" --print-ref --config "$CONFIG" --profile "$PROFILES/h100.json" "$IMAGE:v2.4.0"
+    grep tags/list "$RULES_LOG"
+    stop_daemon unread
 }
 
 # bats test_tags=slow
