@@ -122,6 +122,22 @@ private_pull()
     stop_daemon proxy
 }
 
+@test "what the configuration denies is not chosen, and where nothing else fits the engine does not get the index" {
+    local id
+    id=$(proxied pull "$PINNED")
+    [ "$(repo_digest "$id")" = "$PLAIN_REGISTRY/demo/app@$(digest_of cuda12.8)" ]
+    printf 'socket: %s\npolicy: enforce\nrepositories: {"%s/demo/app": {deny: ["cuda*"]}}\n' \
+        "$STATE/h100.sock" "$PLAIN_REGISTRY" >"$STATE/deny.yaml"
+    # a line that is new counts for what was chosen before it, too
+    restart_proxy h100 --config "$STATE/deny.yaml"
+    id=$(proxied pull "$PINNED")
+    [ "$(repo_digest "$id")" = "$PLAIN_REGISTRY/demo/app@$(digest_of cpu.v3)" ]
+    sed -i 's/"cuda\*"/"*"/' "$STATE/deny.yaml"
+    restart_proxy h100 --config "$STATE/deny.yaml"
+    run ! proxied pull "$PINNED"
+    [[ $output == *FailedPrecondition*"$PINNED: nothing fits this node but what deny has ('*', $STATE/deny.yaml:3)"* ]]
+}
+
 @test "a pinned index becomes the image that fits: pull, status, list, run, remove" {
     local id
     run -0 proxied status "$PINNED"

@@ -139,17 +139,36 @@ void decide_doubt(const struct decide *decide, const char *text)
         map_set_checked(decide->map, key, false);
 }
 
-/* No entry meets the requirements: the engine must not choose by itself either. */
+/* The first entry that `deny` names; `code` of it is another where there is none. */
+static struct ocv_rejection find_denied(const struct ocv_decision *decision)
+{
+    struct ocv_rejection r = {0};
+    for (size_t i = 0; decision && i < ocv_decision_rejected_count(decision); i++)
+        if ((r = ocv_decision_rejected(decision, i)).code == OCV_REJECT_DENIED)
+            break;
+    return r;
+}
+
+/* No entry meets the requirements, or one that would is denied: the engine must not choose by
+ * itself either. */
 static void refuse_pin(const struct pinned_choice *q, const char *text,
                        char refused[DECIDE_REASON_MAX])
 {
     const char *const *required = NULL;
     const struct ocv_config *config = ocv_config_for_reference(q->decide->config, q->reference);
-    if (!q->decide->enforce || !ocv_config_list(config, "require", &required))
+    const struct ocv_rejection denied = find_denied(q->decision);
+    if (!q->decide->enforce)
         return;
-    snprintf(refused, DECIDE_REASON_MAX,
-             "ocivariant: %.200s: no entry that fits this node uses %.100s, which is required",
-             text, required[0]);
+    if (ocv_config_list(config, "require", &required))
+        snprintf(refused, DECIDE_REASON_MAX,
+                 "ocivariant: %.200s: no entry that fits this node uses %.100s, which is required",
+                 text, required[0]);
+    else if (denied.code == OCV_REJECT_DENIED)
+        snprintf(refused, DECIDE_REASON_MAX,
+                 "ocivariant: %.200s: nothing fits this node but what deny has ('%.128s', %.100s)",
+                 text, denied.required, denied.origin);
+    else
+        return;
     log_line("%s: %s",
              q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be refused" : "refused",
              refused);
