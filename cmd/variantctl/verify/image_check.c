@@ -171,6 +171,11 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
         ocv_workload_input_free(&input);
         return;
     }
+    ocv_auto(ocv_reference) own =
+        NULL; /* with the tag under which it is here; a layout's is bare */
+    if (image->name && strpbrk(image->name, "/:") &&
+        ocv_reference_parse(image->name, &own, NULL) == OCV_OK)
+        choose.preferences.tag = own->tag;
     out->verdict = image->index
                        ? check_index(j, image->index, &choose, known, &out->text, &out->err)
                        : check_known(j, &choose, known, &out->text, &out->err);

@@ -21,11 +21,9 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
     struct ocv_resolve_options options = {.any_use = true};
     struct ocv_workload_input input = {0};
     char by[OCV_GIVEN_FOUND_MAX];
-    ocv_auto(ocv_reference) named = settings_reference(reference);
-    const struct ocv_config *config = settings_for(instance->settings, named);
+    const struct ocv_config *config = settings_for_text(instance->settings, reference);
     int status = ocv_workload_preferences(config, snapshot->profile, given, &input,
                                           &options.preferences, by, &err);
-    options.preferences.tag = named ? named->tag : NULL;
     if (status == OCV_OK)
         status = ocv_fit_check(label, properties, statics, snapshot->profile, &options, &fits,
                                &reason, &err);

@@ -137,6 +137,13 @@ chooses()
     [ "$(jq -r .verdict <<<"$output")" = misfit ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1&digest=$best"
     [ "$(jq -r .verdict <<<"$output")" = fits ]
+    # of a record, which has no tag
+    OCV_STATE_DIR=$STATE/node run -0 "$VPULL" --config "$STATE/base.yaml" --profile "$PROFILES/h100.json" --quiet \
+        --to "oci:$BATS_TEST_TMPDIR/here:1" "$SERVER/team/app:1"
+    OCV_STATE_DIR=$STATE/node run -5 "$VARIANTCTL" verify --config "$CONFIG" --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/here"
+    [[ $output == *misfit*"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+    deny "$SERVER/team/app" latest
+    OCV_STATE_DIR=$STATE/node run -0 "$VARIANTCTL" verify --config "$CONFIG" --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/here"
     stop_daemon deny
 }
 
