@@ -20,9 +20,9 @@ int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *
                     struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
-    ocv_auto(ocv_reference) reference = settings_reference(text);
-    const struct ocv_resolve_options options = {.preferences =
-                                                    settings_preferences(m->settings, reference)};
+    /* `text` may be a repository alone, which has no tag that could be denied */
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
     const struct snapshot *snapshot = node_get(m->node);
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status == OCV_OK) {

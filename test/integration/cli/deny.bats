@@ -142,7 +142,11 @@ chooses()
         --to "oci:$BATS_TEST_TMPDIR/here:1" "$SERVER/team/app:1"
     OCV_STATE_DIR=$STATE/node run -5 "$VARIANTCTL" verify --config "$CONFIG" --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/here"
     [[ $output == *misfit*"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+    stop_daemon deny
     deny "$SERVER/team/app" latest
+    OCV_STATE_DIR=$STATE/node start_variantd deny --config "$CONFIG" --profile "$PROFILES/h100.json"
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app@$best"
+    [ "$(jq -r '"\(.verdict) \(.fit)"' <<<"$output")" = "lesser cuda12.8" ]
     OCV_STATE_DIR=$STATE/node run -0 "$VARIANTCTL" verify --config "$CONFIG" --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/here"
     stop_daemon deny
 }
