@@ -76,7 +76,7 @@ LAZY_SRC     := $(call sources,cmd/common/lazy)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
 LINT_SRC     := $(call sources,lib/lint lib/lint/checks)
 GRPC_SRC     := $(call sources,lib/grpc)
-CONTENT_SRC  := $(call sources,lib/content)
+CONTENT_SRC  := $(call sources,lib/content lib/content/reader)
 SLURM_SRC    := $(call sources,lib/slurm)
 CLAIM_SRC    := $(call sources,lib/claim)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]

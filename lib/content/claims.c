@@ -77,6 +77,8 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
                    : out->lacking ? OCV_CONTENT_PARTLY
                                   : OCV_CONTENT_KEPT;
     list_targets(&content->derived, fact, out->found, sizeof(out->found));
+    if (!out->found[0])
+        snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
 }
 
 /* ---- levels and versions ---- */

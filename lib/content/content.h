@@ -4,9 +4,10 @@
  *
  * Read: ELF (64-bit, little-endian): machine, libraries needed, C library versions wanted, x86
  * level; NVIDIA fat binaries and cubins; offload bundles of clang, compressed ones too; AMD code
- * objects. Formats: System V gABI; fatbinary.h of the CUDA toolkit and NVIDIA's cuobjdump as
- * reference; clang's "Clang Offload Bundler" and LLVM's "User Guide for AMDGPU Backend". libelf is
- * not used: it wants a whole file or a descriptor that seeks, and a layer is a stream.
+ * objects and kpack archives. Formats: System V gABI; fatbinary.h of the CUDA toolkit and NVIDIA's
+ * cuobjdump as reference; clang's "Clang Offload Bundler" and LLVM's "User Guide for AMDGPU
+ * Backend". libelf is not used: it wants a whole file or a descriptor that seeks, and a layer is a
+ * stream.
  *
  * A section table stands at the end of its file. So device code is noted when its first bytes pass,
  * and counts once the table shows it in a section for device code.
@@ -39,6 +40,11 @@ enum ocv_content_fact {
     OCV_CONTENT_CUDA_ZSTD,   /**< code for an SM that is compressed with zstd, which drivers read
                                   from CUDA 12.4 on: "90" */
     OCV_CONTENT_HIP_CODE,    /**< machine code of a GPU of AMD: "gfx942:sramecc+:xnack-" */
+    OCV_CONTENT_KPACK_NAME,  /**< the name under which kpack archives have the code of this library
+                              */
+    OCV_CONTENT_KPACK_PATH,  /**< where its archives are, from its directory on:
+                                  "../.kpack/blas_@GFXARCH@.kpack" */
+    OCV_CONTENT_KPACK_CODE,  /**< a target and a name, of a kpack archive: "gfx942 lib/libx.so" */
     OCV_CONTENT_SYCL_CODE,   /**< the target of SYCL code: "spir64_gen" */
     OCV_CONTENT_HWCAPS,      /**< a directory of glibc-hwcaps: "x86-64-v3" */
     OCV_CONTENT_NPU_KERNEL,  /**< the chip that a directory of kernels is for: "soc910" */
@@ -49,6 +55,8 @@ enum ocv_content_fact {
 
 /** OCV_CONTENT_UNSEEN of an archive: wheels are zip archives. */
 #define OCV_CONTENT_ZIP "a zip archive, not opened"
+/** The same of a library that was split by kpack, where no archive has code of it. */
+#define OCV_CONTENT_KPACK_MISSING "its code for GPUs is in .kpack archives that are not here"
 
 /** The fact's name in reports: "cuda-code". */
 const char *ocv_content_fact_name(enum ocv_content_fact fact);

@@ -85,9 +85,12 @@ static bool is_cuda(enum ocv_content_fact fact)
 
 bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact)
 {
-    for (size_t i = 0; i < facts->n; i++)
-        if (is_cuda(fact) ? is_cuda(facts->list[i].fact) : facts->list[i].fact == fact)
+    for (size_t i = 0; i < facts->n; i++) {
+        enum ocv_content_fact it = facts->list[i].fact;
+        if (it == fact || (is_cuda(fact) && is_cuda(it)) ||
+            (fact == OCV_CONTENT_HIP_CODE && it == OCV_CONTENT_KPACK_NAME))
             return true;
+    }
     return false;
 }
 
@@ -279,11 +282,11 @@ static const char *toolkit_of(const char *ptx)
     return NULL;
 }
 
-int ocv_content_derive(const struct ocv_content_report *report, const struct ocv_content_told *told,
+int ocv_content_derive(struct ocv_content_report *report, const struct ocv_content_told *told,
                        struct ocv_content_derived *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
     *out = (struct ocv_content_derived){0};
+    int status = ocv_content_join(report, err);
     for (size_t i = 0; i < report->n_files && status >= 0; i++)
         status = read_file(out, &report->files[i], err);
     if (out->n_targets)

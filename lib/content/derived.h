@@ -77,7 +77,12 @@ struct ocv_content_told {
     size_t n_given;
 };
 
-/** Read `report`, which must live as long as `out` is used; `told` may be NULL.
+/** Give each library in the report the code that kpack archives have of it, as
+ * OCV_CONTENT_HIP_CODE. Once is enough; again changes nothing. ocv_content_derive does it. */
+int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err);
+
+/** Read `report`, which must live as long as `out` is used; `told` may be NULL. Its files are
+ * joined.
  *
  * Files name the major version of CUDA that they need; the toolkit that they were built with is
  * what the configuration states, or what wrote their PTX. Machine code runs on every driver of that
@@ -86,7 +91,7 @@ struct ocv_content_told {
  * where none does, the toolkit alone; where some do, the toolkit, and a second entry (`base`) for
  * these with the first version. Of CUDA 12 the first version is 12.4 where some of the code is
  * compressed with zstd. */
-int ocv_content_derive(const struct ocv_content_report *report, const struct ocv_content_told *told,
+int ocv_content_derive(struct ocv_content_report *report, const struct ocv_content_told *told,
                        struct ocv_content_derived *out, struct ocv_error *err);
 void ocv_content_derived_free(struct ocv_content_derived *derived);
 void ocv_content_free(struct ocv_content *content);
@@ -97,7 +102,8 @@ bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_
 /** The same by facts of that kind alone, as machine code does without a compiler. */
 bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
                                    enum ocv_content_fact fact, const char *value);
-/** Has it code of the maker of the GPUs that `fact` is about? */
+/** Has it code of the maker of the GPUs that `fact` is about? A library without its kpack archives
+ * needs such code all the same. */
 bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact);
 /** The last part of ocv_content_derive: the properties (proposal.c). */
 int ocv_content_propose(const struct ocv_content_report *report,

@@ -90,6 +90,37 @@ def elf(machine, sections=(), needed=(), versions=(), soname=None, level=0, shar
     return head + segments + body
 
 
+def msgpack(value):
+    """Texts, numbers, lists and maps, each in its short form."""
+    if isinstance(value, str):
+        data = value.encode()
+        return (bytes([0xA0 | len(data)]) if len(data) < 32 else bytes([0xD9, len(data)])) + data
+    if isinstance(value, int):
+        return bytes([value]) if value < 128 else b"\xcd" + struct.pack(">H", value)
+    if isinstance(value, list):
+        return bytes([0x90 | len(value)]) + b"".join(msgpack(one) for one in value)
+    return bytes([0x80 | len(value)]) + b"".join(msgpack(one) for pair in value.items() for one in pair)
+
+
+def kpack(objects):
+    """An archive of AMD's kpack: {name: {gpu: bytes of its code}}; what should be code is noise."""
+    code = b"\x5a" * 448
+    toc = {name: {gpu: {"type": "hsaco", "ordinal": 0, "original_size": size} for gpu, size in gpus.items()}
+           for name, gpus in objects.items()}
+    table = {"format_version": 1, "group_name": "x", "gfx_arch_family": "gfx942",
+             "gfx_arches": sorted({gpu for gpus in objects.values() for gpu in gpus}), "toc": toc,
+             "compression_scheme": "zstd-per-kernel", "zstd_offset": 64, "zstd_size": len(code)}
+    return (b"KPAK" + struct.pack("<IQ", 1, 64 + len(code))).ljust(64, b"\0") + code + msgpack(table)
+
+
+def split_elf(name, *paths):
+    """A library that kpack took the code out of; a page of it is left."""
+    ref = msgpack({"kpack_search_paths": list(paths), "kernel_name": name})
+    return elf(62, [(".hip_fatbin", bundle(("hipv4-amdgcn-amd-amdhsa--gfx90a", 16))),
+                    (".hipFatBinSegment", struct.pack("<IIQQ", 0x4B504948, 1, 0, 0)),
+                    (".rocm_kpack_ref", ref)], ["libamdhip64.so.7"])
+
+
 def device_elf(machine, text, flags=0, abi=0):
     head = b"\x7fELF\2\1\1\x41" + bytes([abi]) + b"\0" * 7
     head += struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0, 0, 0, flags, 64, 56, 0, 64, 0, 0)
@@ -128,6 +159,9 @@ def main(directory):
         "plain.bundle": hip,
         "zlib1.bundle": ccob(1, 0, hip, zlib.compress(hip)),
         "zlib2.bundle": ccob(2, 0, hip, zlib.compress(hip)),
+        "kpack.so": split_elf("lib/libx.so", "../.kpack/x_@GFXARCH@.kpack", "/opt/x.kpack"),
+        "x_gfx942.kpack": kpack({"lib/libx.so#0": {"gfx942": 1024, "gfx942:xnack+": 1024},
+                                 "lib/libx.so#1": {"gfx942": 512}, "lib/liby.so#0": {"gfx942": 16}}),
         "zstd3.bundle": ccob(3, 1, hip, zstd_raw(hip)),
     }
     for name, data in files.items():

@@ -35,6 +35,8 @@ void derive_unseen(const struct derive_result *result,
                    void (*visit)(void *data, const char *source, const char *words), void *data);
 /** True if everything was examined. */
 bool derive_all_seen(const struct derive_result *result);
+/** What to say of a result without properties, a sentence. */
+const char *derive_no_property(const struct derive_result *result);
 /** Percentage of the image's bytes that a build for `target` alone would save. */
 int derive_saving(const struct derive_result *result, const struct ocv_content_target *target);
 /** "machine code", "PTX", ... */

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #define CHUNK ((size_t)256 << 10)
-/* Reports before the second version do not say which code is compressed with zstd. */
-#define KIND "content-2"
+/* Reports before the second version do not say which code is compressed with zstd, those before the
+ * third nothing of kpack. */
+#define KIND "content-3"
 
 /* State of feeding a layer to the scanner. */
 struct layer_feed {

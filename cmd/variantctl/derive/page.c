@@ -209,10 +209,11 @@ static void put_result(struct derive_page *p, const struct derive_result *result
     }
     put_list(p, "Proposed properties", d->properties, d->n_properties);
     put_list(p, "A second entry, for older drivers", d->base, d->n_base);
-    if (!d->n_properties)
-        put_raw(p, derive_all_seen(result)
-                       ? "<p>Its files need no particular machine.</p>\n"
-                       : "<p>What was looked at needs no particular machine.</p>\n");
+    if (!d->n_properties) {
+        put_raw(p, "<p>");
+        put_raw(p, derive_no_property(result));
+        put_raw(p, "</p>\n");
+    }
     if (d->n_needs)
         put_needs(p, d);
     bool any = false;

@@ -64,9 +64,7 @@ static void put_properties(struct text *t, const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
     if (!d->n_properties) {
-        put_line(t, derive_all_seen(result)
-                        ? "\nIts files need no particular machine.\n"
-                        : "\nWhat was looked at needs no particular machine.\n");
+        put_line(t, "\n%s\n", derive_no_property(result));
         return;
     }
     put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);

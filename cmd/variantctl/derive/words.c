@@ -117,6 +117,15 @@ bool derive_all_seen(const struct derive_result *result)
     return all;
 }
 
+const char *derive_no_property(const struct derive_result *result)
+{
+    const struct ocv_content_derived *d = &result->content.derived;
+    if (d->cuda_files || d->hip_files)
+        return "No GPU runs all of its files that have code for GPUs.";
+    return derive_all_seen(result) ? "Its files need no particular machine."
+                                   : "What was looked at needs no particular machine.";
+}
+
 void derive_words(const struct derive_result *result,
                   void (*visit)(void *data, const char *source, const char *words), void *data)
 {

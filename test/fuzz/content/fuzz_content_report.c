@@ -14,7 +14,7 @@ static bool read_one(const void *data, size_t size, struct ocv_content_report *o
     return ocv_content_report_read(data, size, out, NULL) >= 0;
 }
 
-static void derive(const struct ocv_content_report *report)
+static void derive(struct ocv_content_report *report)
 {
     static const struct ocv_property given[] = {{"nvidia", "sm_arch", "90_real"},
                                                 {"nvidia", "sm_arch", "120_virtual"}};

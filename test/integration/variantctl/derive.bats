@@ -131,6 +131,26 @@ PY
     [[ $output == *"not a layer that can be read"* ]]
 }
 
+@test "derive: a library whose code is in kpack archives has what the archives have" {
+    local t=$BATS_TEST_TMPDIR/t
+    mkdir -p "$t/opt/lib" "$t/opt/.kpack"
+    cp "$SAMPLES/kpack.so" "$t/opt/lib/libx.so"
+    cp "$SAMPLES/x_gfx942.kpack" "$t/opt/.kpack"
+    run -0 "$VARIANTCTL" derive --json "$t"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "amd :: gfx_arch :: gfx942" ]
+    [ "$(jq -c '.images[0].not_looked_at' <<<"$output")" = '[]' ]
+    mkimage "$L" split --binary opt/lib/libx.so="$SAMPLES/kpack.so"
+    run -0 "$VARIANTCTL" derive --report "$t/page.html" "oci:$L:split"
+    [[ $output == *"no GPU code in what was looked at"*"No GPU runs all of its files that have code for GPUs."* ]]
+    [[ $output == *"not looked at: opt/lib/libx.so: its code for GPUs is in .kpack archives that are not here"* ]]
+    grep -q "No GPU runs all of its files" "$t/page.html"
+    # a promise that only the archive would keep
+    "$VARIANTCTL" index create --quiet "oci:$L:promise" --namespaces amd "null=oci:$L:cpu" \
+        "gfx942=oci:$L:split,amd :: gfx_arch :: gfx942" >/dev/null
+    run -5 "$VARIANTCTL" lint --deep "oci:$L:promise"
+    [[ $output == *"amd :: gfx_arch :: gfx942 is claimed, but its files are built for GPUs whose .kpack archives are not here (opt/lib/libx.so) [OCV701 "* ]]
+}
+
 @test "derive: code without a function limits nothing, and what is not looked at is said" {
     mkdir "$BATS_TEST_TMPDIR/t"
     cp "$SAMPLES/cuda.so" "$SAMPLES/empty.so" "$SAMPLES/elsewhere.so" "$BATS_TEST_TMPDIR/t/"

@@ -170,3 +170,21 @@ PYTHON
     run ! pgrep -f "$STATE/libexec/content-scan --layer"
     stop_daemon silent
 }
+
+@test "derive: a library and its kpack archives in layers of their own, one of which is taken away" {
+    local t=$BATS_TEST_TMPDIR/kpack
+    mkdir -p "$t"/{host,gfx942,less}/opt/.kpack "$t/host/opt/lib"
+    cp "$SAMPLES/kpack.so" "$t/host/opt/lib/libx.so"
+    cp "$SAMPLES/x_gfx942.kpack" "$t/gfx942/opt/.kpack"
+    : >"$t/less/opt/.kpack/.wh.x_gfx942.kpack"
+    image split "$t/host" "$t/gfx942"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:split"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "amd :: gfx_arch :: gfx942" ]
+    image split "$t/gfx942" "$t/host"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:split"
+    [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "amd :: gfx_arch :: gfx942" ]
+    image split "$t/host" "$t/gfx942" "$t/less"
+    run -0 "$VARIANTCTL" derive --json "oci:$L:split"
+    [ "$(jq -r '.images[0].properties | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '.images[0].not_looked_at[0].path' <<<"$output")" = opt/lib/libx.so ]
+}

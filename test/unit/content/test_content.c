@@ -18,6 +18,10 @@ static const struct {
                "hip-code gfx942:sramecc+:xnack- 512;"},
     {"hip-compressed.so",
      "machine amd64 5328;hip-code gfx90a 265;hip-code gfx942:sramecc+:xnack- 530;"},
+    {"kpack.so", "machine amd64 12752;needed libamdhip64.so.7 0;kpack-name lib/libx.so 0;"
+                 "kpack-path ../.kpack/x_@GFXARCH@.kpack 0;kpack-path /opt/x.kpack 0;"},
+    {"x_gfx942.kpack", "kpack-code gfx942 lib/libx.so 304;kpack-code gfx942 lib/liby.so 3;"
+                       "kpack-code gfx942:xnack+ lib/libx.so 203;"},
     {"sycl.so", "machine amd64 4384;sycl-code spir64_gen 40;"},
     {"compat.so", "machine arm64 4336;soname libcuda.so.1 0;cuda-compat yes 0;"},
     {"cuda.fatbin", "cuda-code 80 128;cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;"

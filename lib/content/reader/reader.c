@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 #include "lib/base/array.h"
 
 #include <stddef.h>
@@ -21,6 +21,9 @@ static void clear_reader(struct ocv_content_reader *r)
     free(r->values);
     free(r->words);
     free(r->places);
+    free(r->table.data);
+    for (size_t i = 0; i < r->n_refs; i++)
+        free(r->refs[i].data);
     ocv_elf_free(&r->elf);
     memset(r, 0, offsetof(struct ocv_content_reader, work));
     r->container = -1;
@@ -191,6 +194,8 @@ static void identify_file(struct ocv_content_reader *r)
         r->kind = OCV_KIND_DEVICE;
     else if (r->len >= IDENTIFY && !memcmp(r->window, "\177ELF", 4))
         ocv_elf_begin(r);
+    else if (magic == OCV_KPACK_MAGIC)
+        ocv_kpack_begin(r);
     else if (magic == ZIP_MAGIC)
         ocv_content_unseen(r, OCV_CONTENT_ZIP);
 }
@@ -200,9 +205,13 @@ static int64_t wanted_from(const struct ocv_content_reader *r)
 {
     if (r->kind == OCV_KIND_NONE)
         return INT64_MAX;
+    if (r->kind == OCV_KIND_KPACK)
+        return ocv_capture_wants(r, &r->table);
     int64_t from = r->next;
     if (r->container < 0 && r->kind == OCV_KIND_ELF) {
-        int64_t words = r->words_next - (int64_t)OCV_WORD_MAX - 1;
+        int64_t words = r->words_next - (int64_t)OCV_CONTENT_WORD_MAX - 1;
+        if (ocv_kpack_search_from(r) < words)
+            words = ocv_kpack_search_from(r);
         if (words < r->words_floor)
             words = r->words_floor;
         if (words < from)
@@ -222,7 +231,11 @@ static int scan_bytes(struct ocv_content_reader *r, bool last, struct ocv_error 
     bool device = ocv_elf_is_device(r);
     if (device)
         ocv_elf_device(r, last);
+    else if (r->kind == OCV_KIND_KPACK)
+        status = ocv_capture_keep(r, &r->table, err);
     else if (r->kind == OCV_KIND_ELF)
+        ocv_kpack_search(r);
+    if (status >= 0 && r->kind == OCV_KIND_ELF && !device)
         status = ocv_elf_capture(r, err);
     if (status >= 0 && r->kind != OCV_KIND_NONE && !device)
         status = scan_code(r, last, err);
@@ -310,7 +323,9 @@ int ocv_content_end(struct ocv_content_reader *reader, struct ocv_content_facts 
 {
     int status = scan_bytes(reader, true, err);
     int64_t size = reader->base + (int64_t)reader->len;
-    if (status >= 0 && reader->kind == OCV_KIND_DEVICE)
+    if (status >= 0 && reader->kind == OCV_KIND_KPACK)
+        status = ocv_kpack_end(reader, size, err);
+    if (status >= 0 && (reader->kind == OCV_KIND_DEVICE || reader->kind == OCV_KIND_KPACK))
         status = add_all(reader, facts, err);
     if (status >= 0 && reader->kind == OCV_KIND_ELF)
         status = ocv_elf_end(reader, facts, size, err);

@@ -5,7 +5,7 @@
  * container: u32 magic, u16 version, u16 header size, u64 bytes that follow
  * entry:     u16 kind, u16, u32 header size, u64 bytes that follow, u32, u32, u16 minor, u16 major,
  *            u32 architecture, …, u64 flags (at 40), …, u64 bytes that they inflate to (at 56) */
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,8 +11,9 @@
 #include "lib/content/content.h"
 
 #define OCV_WINDOW ((size_t)256 * 1024)
-#define OCV_WORD_MAX ((size_t)160)
+#define OCV_CONTENT_WORD_MAX ((size_t)160)
 #define OCV_HEADER_MAX ((size_t)64 * 1024) /* of a bundle; at most a quarter of the window */
+#define OCV_REFS_MAX 8u /* texts of a file that may be references to kpack archives */
 
 /* Numbers as ELF files of the machines that matter have them. */
 static inline uint16_t ocv_le16(const unsigned char *p)
@@ -65,6 +66,7 @@ enum ocv_content_kind {
     OCV_KIND_NONE,    /* nothing to be found in it */
     OCV_KIND_ELF,
     OCV_KIND_DEVICE, /* device code without an ELF file around it */
+    OCV_KIND_KPACK,  /* an archive of AMD's kpack */
 };
 
 struct ocv_elf {
@@ -81,6 +83,7 @@ struct ocv_elf {
     unsigned char header[64];
     char target[64]; /* of an object for a GPU */
     char toolkit[16];
+    bool split; /* its code for GPUs of AMD is in kpack archives */
 };
 
 struct ocv_content_reader {
@@ -94,6 +97,10 @@ struct ocv_content_reader {
     int64_t container;   /* fat binary that is being walked, -1: none */
     int64_t container_end;
     struct ocv_elf elf;
+    struct ocv_capture refs[OCV_REFS_MAX]; /* what may be a reference to kpack archives */
+    size_t n_refs;
+    int64_t ref_next;         /* where the search for one goes on */
+    struct ocv_capture table; /* of a kpack archive */
     struct ocv_sighting *sightings;
     size_t n_sightings;
     struct ocv_content_value *values;
@@ -122,6 +129,12 @@ void ocv_content_unseen(struct ocv_content_reader *r, const char *why);
 /** Note device code of `bytes` bytes in the container that begins there. */
 int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_content_fact fact,
                       const char *value, int64_t bytes, struct ocv_error *err);
+
+/** Keep what a capture wants of the window. */
+int ocv_capture_keep(struct ocv_content_reader *r, struct ocv_capture *c, struct ocv_error *err);
+/** Where in the file it goes on; INT64_MAX if it wants nothing more. One whose start has passed
+ * gets nothing. */
+int64_t ocv_capture_wants(const struct ocv_content_reader *r, const struct ocv_capture *c);
 
 /** Device code begins at `offset`, and the search goes on at `end`. */
 int ocv_content_leap(struct ocv_content_reader *r, int64_t offset, int64_t end,
@@ -158,6 +171,27 @@ int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, stru
 /** The GPU in a target's name, "amdgcn-amd-amdhsa--gfx942:xnack-"; false if there is none. */
 bool ocv_bundle_gpu(const char *target, size_t len, char *out, size_t size);
 void ocv_bundle_free(struct ocv_content_reader *r);
+
+/* ---- kpack.c ---- */
+
+#define OCV_KPACK_MAGIC 0x4b41504bu
+#define OCV_KPACK_REF ".rocm_kpack_ref"
+/** Note what in the window may be a reference to archives: its section is known at the end only. */
+void ocv_kpack_search(struct ocv_content_reader *r);
+/** The first byte of the file that this search may still need. */
+int64_t ocv_kpack_search_from(const struct ocv_content_reader *r);
+/** The reference in a section there. */
+int ocv_kpack_ref(struct ocv_content_reader *r, int64_t offset, int64_t size,
+                  struct ocv_content_facts *facts, struct ocv_error *err);
+/** A reference: 1 if `facts` have what it says, 0 if it is malformed. */
+int ocv_kpack_ref_parse(const void *bytes, size_t len, struct ocv_content_facts *facts,
+                        struct ocv_error *err);
+/** Read an archive's header, which is at the window's begin. */
+void ocv_kpack_begin(struct ocv_content_reader *r);
+/** The archive ends at `size`: its table becomes sightings. */
+int ocv_kpack_end(struct ocv_content_reader *r, int64_t size, struct ocv_error *err);
+int ocv_kpack_table_parse(struct ocv_content_reader *r, const void *bytes, size_t len,
+                          struct ocv_error *err);
 
 /* ---- words.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What an ELF file's machine is called: processors as images have them, and devices. */
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * bundle: magic, u64 entries; each u64 offset, u64 size, u64 length, name of the target
  * CCOB:   u32 magic, u16 version, u16 method; version 1: u32 inflated; 2: u32 total, u32 inflated;
  *         3: u64 total, u64 inflated; then u64 hash and the compressed bundle */
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The string tables of a file stand before the tables that point into them. So strings that may be
  * wanted are kept with their places while they pass. */
 #include "lib/base/array.h"
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 
 #include <string.h>
 
@@ -10,13 +10,10 @@
 
 /* Each wanted string has one of these in it; few bytes of a file are the first of one. */
 static const char *const marks[] = {
-    ".so",
-    "GLIBC",
-    ".nv_fatbin",
-    "bin", /* __nv_relfatbin */
-    ".hip_fatbin",
-    ".note.cuda.fwd_compatibility",
-    "FFLOAD_BUNDLE__",
+    ".so",         "GLIBC",
+    ".nv_fatbin",  "bin", /* __nv_relfatbin */
+    ".hip_fatbin", ".note.cuda.fwd_compatibility",
+    OCV_KPACK_REF, "FFLOAD_BUNDLE__",
 };
 static const char first_letters[] = ".GbF";
 #define LETTERS (sizeof(first_letters) - 1)
@@ -48,6 +45,7 @@ static bool is_wanted(const char *text, size_t len)
 {
     return (len > 5 && !memcmp(text, "GLIBC", 5)) || is_library(text, len) ||
            ends_with(text, len, "fatbin") || ends_with(text, len, ".fwd_compatibility") ||
+           ends_with(text, len, OCV_KPACK_REF) ||
            memmem(text, len, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN);
 }
 
@@ -77,9 +75,9 @@ static bool is_printable(char c)
 static bool string_around(const char *text, size_t len, size_t at, size_t *begin, size_t *end)
 {
     size_t b = at, e = at;
-    while (b > 0 && at - b < OCV_WORD_MAX && is_printable(text[b - 1]))
+    while (b > 0 && at - b < OCV_CONTENT_WORD_MAX && is_printable(text[b - 1]))
         b--;
-    while (e < len && e - at < OCV_WORD_MAX && is_printable(text[e]))
+    while (e < len && e - at < OCV_CONTENT_WORD_MAX && is_printable(text[e]))
         e++;
     *begin = b;
     *end = e;
@@ -121,7 +119,7 @@ static int search_text(struct ocv_content_reader *r, const char *text, size_t le
 int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct ocv_error *err)
 {
     size_t have;
-    int64_t start = r->words_next - (int64_t)OCV_WORD_MAX - 1;
+    int64_t start = r->words_next - (int64_t)OCV_CONTENT_WORD_MAX - 1;
     if (start < r->words_floor)
         start = r->words_floor;
     if (upto <= start)
@@ -130,7 +128,7 @@ int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct
     size_t len = (size_t)(upto - start);
     if (len > have)
         len = have;
-    size_t to = ends ? len : len > OCV_WORD_MAX ? len - OCV_WORD_MAX - 1 : 0;
+    size_t to = ends ? len : len > OCV_CONTENT_WORD_MAX ? len - OCV_CONTENT_WORD_MAX - 1 : 0;
     size_t from = (size_t)(r->words_next - start);
     if (from >= to)
         return OCV_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* ELF, 64-bit and little-endian: its header and program headers as they pass, its dynamic section,
  * and at the end its section table. */
-#include "lib/content/reader.h"
+#include "lib/content/reader/reader.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ void ocv_elf_begin(struct ocv_content_reader *r)
     }
 }
 
-static int keep_bytes(struct ocv_content_reader *r, struct ocv_capture *c, struct ocv_error *err)
+int ocv_capture_keep(struct ocv_content_reader *r, struct ocv_capture *c, struct ocv_error *err)
 {
     size_t have;
     if (c->have == c->want || r->base + (int64_t)r->len <= c->offset + (int64_t)c->have)
@@ -151,21 +151,21 @@ int ocv_elf_capture(struct ocv_content_reader *r, struct ocv_error *err)
 {
     struct ocv_elf *e = &r->elf;
     bool had = is_complete(&e->segments);
-    int status = keep_bytes(r, &e->segments, err);
+    int status = ocv_capture_keep(r, &e->segments, err);
     if (status >= 0 && !had && is_complete(&e->segments))
         read_segments(e);
     if (status >= 0)
-        status = keep_bytes(r, &e->dynamic, err);
+        status = ocv_capture_keep(r, &e->dynamic, err);
     if (status >= 0)
-        status = keep_bytes(r, &e->property, err);
+        status = ocv_capture_keep(r, &e->property, err);
     if (status >= 0)
-        status = keep_bytes(r, &e->sections, err);
+        status = ocv_capture_keep(r, &e->sections, err);
+    for (size_t i = 0; i < r->n_refs && status >= 0; i++)
+        status = ocv_capture_keep(r, &r->refs[i], err);
     return status;
 }
 
-/* Offset at which a capture continues, INT64_MAX if it is complete. One whose start has passed gets
- * nothing. */
-static int64_t next_wanted(const struct ocv_content_reader *r, const struct ocv_capture *c)
+int64_t ocv_capture_wants(const struct ocv_content_reader *r, const struct ocv_capture *c)
 {
     int64_t at = c->offset + (int64_t)c->have;
     return c->have == c->want || at < r->base ? INT64_MAX : at;
@@ -177,7 +177,12 @@ int64_t ocv_elf_wants(const struct ocv_content_reader *r)
                                        &r->elf.property};
     int64_t least = INT64_MAX;
     for (size_t i = 0; r->kind == OCV_KIND_ELF && i < sizeof(all) / sizeof(all[0]); i++) {
-        int64_t at = next_wanted(r, all[i]);
+        int64_t at = ocv_capture_wants(r, all[i]);
+        if (at < least)
+            least = at;
+    }
+    for (size_t i = 0; r->kind == OCV_KIND_ELF && i < r->n_refs; i++) {
+        int64_t at = ocv_capture_wants(r, &r->refs[i]);
         if (at < least)
             least = at;
     }
@@ -344,6 +349,10 @@ static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *
     int64_t size = (int64_t)(ocv_le64(s + 32) & INT64_MAX);
     if (offset > INT64_MAX / 4 || size > INT64_MAX / 4 || ocv_le32(s + 4) == SHT_NOBITS)
         return OCV_OK;
+    if (!strcmp(name, OCV_KPACK_REF))
+        return ocv_kpack_ref(r, offset, size, facts, err);
+    if (!strcmp(name, ".hip_fatbin") && r->elf.split)
+        return OCV_OK; /* what splitting left of it */
     if (!strcmp(name, ".nv_fatbin") || !strcmp(name, "__nv_relfatbin") ||
         !strcmp(name, ".hip_fatbin"))
         return count_within(r, facts, offset, offset + size, err);
@@ -379,6 +388,10 @@ static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *
     const unsigned char *strings = names < n ? section_at(e, names) : NULL;
     int64_t offset = strings ? (int64_t)(ocv_le64(strings + 24) & (INT64_MAX >> 2)) : 0;
     int status = ocv_content_work(r, (int64_t)n, err);
+    for (size_t i = 1; i < n && strings && r->n_refs && !r->elf.split; i++) {
+        const char *name = ocv_words_at(r, offset + ocv_le32(section_at(e, i)));
+        r->elf.split = name && !strcmp(name, OCV_KPACK_REF);
+    }
     for (size_t i = 1; i < n && strings && status >= 0; i++) {
         const unsigned char *s = section_at(e, i);
         const char *name = ocv_words_at(r, offset + ocv_le32(s));
@@ -405,6 +418,11 @@ static int add_device_object(struct ocv_content_reader *r, struct ocv_content_fa
     return OCV_OK;
 }
 
+static bool is_hip(const struct ocv_content_reader *r, const struct ocv_sighting *sighting)
+{
+    return r->values[sighting->value].fact == OCV_CONTENT_HIP_CODE;
+}
+
 /* Device code that no section counts: data that only looks like it, or code that a program brings
  * to the driver by itself. A file without sections counts it all. */
 static int add_rest(struct ocv_content_reader *r, struct ocv_content_facts *facts,
@@ -413,7 +431,7 @@ static int add_rest(struct ocv_content_reader *r, struct ocv_content_facts *fact
     if (!r->elf.shoff)
         return count_within(r, facts, 0, INT64_MAX, err);
     for (size_t i = 0; i < r->n_sightings; i++)
-        if (r->sightings[i].bytes >= 0)
+        if (r->sightings[i].bytes >= 0 && !(r->elf.split && is_hip(r, &r->sightings[i])))
             ocv_content_unseen(r, "device code outside of the sections for it");
     return OCV_OK;
 }
