@@ -21,11 +21,15 @@ function flush() {
         properties = properties "    {OCV_CONTENT_" fact ", " property ", " value "},\n"
     if (kind == "library")
         libraries = libraries "    {\"" library "\", \"" is "\", " (property ? property : "NULL, NULL") ", " (label ? label : "NULL") "},\n"
-    kind = property = label = ""
+    if (kind == "driver")
+        drivers = drivers "    {\"" library "\", \"" is "\", " (below ? below : "NULL") "},\n"
+    kind = property = label = below = ""
 }
 
 /^  - fact: [A-Z0-9_]+$/ { flush(); kind = "fact"; fact = $3; next }
 /^  - library: [A-Za-z0-9_]+\.so$/ { flush(); kind = "library"; library = $3; next }
+/^  - driver: [A-Za-z0-9_-]+\.so$/ { flush(); kind = "driver"; library = $3; next }
+/^    below: / { below = "\"" quoted($0) "\""; next }
 /^  - ptx: [0-9]+\.[0-9]+$/ { flush(); ptx = $3; next }
 /^  - setting: [A-Z_]+$/ { flush(); setting = $3; next }
 /^    of: [A-Z_]+$/ { of = $2; next }
@@ -48,7 +52,7 @@ function flush() {
     value = "\"" part[1] "\", \"" part[2] "\""
     next
 }
-/^(properties|settings|libraries|toolkits|compilers|labels|environment):$/ { flush(); next }
+/^(properties|settings|libraries|toolkits|drivers|compilers|labels|environment):$/ { flush(); next }
 !/^#/ && NF { fail("what is this?") }
 
 END {
@@ -65,6 +69,8 @@ END {
     print "__attribute__((unused)) static const struct content_setting {\n    const char *name;\n    enum ocv_content_fact fact;\n    bool dotted;\n} content_settings[] = {\n" settings "};\n"
     print "__attribute__((unused)) static const struct content_toolkit {\n    const char *ptx, *toolkit;\n} content_toolkits[] = {\n" toolkits "};\n"
     print "__attribute__((unused)) static const char *const content_environment[] = {\n" environment "};\n"
+    print "/** A library of a driver, by its name; `below` is NULL where a version follows. */"
+    print "__attribute__((unused)) static const struct content_driver {\n    const char *name, *is, *below;\n} content_drivers[] = {\n" drivers "};\n"
     print "/** A file whose path ends so brings a compiler that runs with the program. */"
     print "__attribute__((unused)) static const struct content_compiler {\n    const char *path, *is;\n} content_compilers[] = {\n" compilers "};\n"
     print "__attribute__((unused)) static const char *const content_labels[] = {\n" labels "};\n"

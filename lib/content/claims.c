@@ -225,3 +225,18 @@ const char *ocv_content_idle_compat(const struct ocv_content *content)
     }
     return NULL;
 }
+
+size_t ocv_content_drivers(const struct ocv_content *content, const struct ocv_content_file **first,
+                           const char **maker)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < content->report.n_files; i++) {
+        const struct ocv_content_file *file = &content->report.files[i];
+        for (size_t k = 0; k < file->facts.n; k++)
+            if (file->facts.list[k].fact == OCV_CONTENT_DRIVER && !n++) {
+                *first = file;
+                *maker = file->facts.list[k].value;
+            }
+    }
+    return n;
+}

@@ -35,5 +35,9 @@ bool ocv_content_same_code(const struct ocv_content *a, const struct ocv_content
 /** A forward-compatibility library that stands where NVIDIA's container toolkit does not look for
  *  it (usr/local/cuda.../compat), or NULL. */
 const char *ocv_content_idle_compat(const struct ocv_content *content);
+/** How many files are libraries of a driver, which should be the host's: one of them and its maker.
+ */
+size_t ocv_content_drivers(const struct ocv_content *content, const struct ocv_content_file **first,
+                           const char **maker);
 
 #endif

@@ -48,6 +48,7 @@ enum ocv_content_fact {
     OCV_CONTENT_SYCL_CODE,   /**< the target of SYCL code: "spir64_gen" */
     OCV_CONTENT_HWCAPS,      /**< a directory of glibc-hwcaps: "x86-64-v3" */
     OCV_CONTENT_NPU_KERNEL,  /**< the chip that a directory of kernels is for: "soc910" */
+    OCV_CONTENT_DRIVER,      /**< whose driver the file is a library of, that of a host: "NVIDIA" */
     OCV_CONTENT_COMPILER, /**< what compiles code when the program runs, by its files: "Triton" */
     OCV_CONTENT_UNSEEN,   /**< what was not looked at, in words */
     OCV_CONTENT_FACTS
@@ -84,8 +85,9 @@ int ocv_content_facts_merge(struct ocv_content_facts *into, const struct ocv_con
 void ocv_content_facts_sort(struct ocv_content_facts *facts);
 void ocv_content_facts_free(struct ocv_content_facts *facts);
 
-/** What a file's name says: an object named for a GPU of AMD (`…gfx942….hsaco`), a directory of
- *  glibc-hwcaps, kernels of an NPU by the directory of their chip, a compiler. */
+/** What a file's name says, where `facts` have what is in it: a driver's library, an object named
+ * for a GPU of AMD (`…gfx942….hsaco`), a directory of glibc-hwcaps, kernels of an NPU by the
+ * directory of their chip, a compiler. */
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
                      struct ocv_error *err);
 

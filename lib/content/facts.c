@@ -29,6 +29,7 @@ static const char *const names[OCV_CONTENT_FACTS] = {
     [OCV_CONTENT_SYCL_CODE] = "sycl-code",
     [OCV_CONTENT_HWCAPS] = "hwcaps",
     [OCV_CONTENT_NPU_KERNEL] = "npu-kernel",
+    [OCV_CONTENT_DRIVER] = "driver",
     [OCV_CONTENT_COMPILER] = "compiler",
     [OCV_CONTENT_UNSEEN] = "not-looked-at",
 };

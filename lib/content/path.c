@@ -39,6 +39,41 @@ static bool part_behind(const char *path, const char *before, char *out, size_t 
     return true;
 }
 
+/* Has the path a directory whose name ends so? */
+static bool is_below(const char *path, const char *end)
+{
+    for (const char *at = path; (at = strstr(at, end)); at++)
+        if (at[strlen(end)] == '/')
+            return true;
+    return false;
+}
+
+/* Whose driver a library belongs to. A driver's libraries are for its own version of the kernel's
+ * part; those in `stubs` only help to link, those in `compat` (cuda-compat) are made for other
+ * versions. */
+static const char *driver_of(const struct ocv_content_facts *facts, const char *path,
+                             const char *name)
+{
+    const char *soname = NULL;
+    bool compat = false;
+    for (size_t i = 0; i < facts->n; i++) {
+        if (facts->list[i].fact == OCV_CONTENT_SONAME)
+            soname = facts->list[i].value;
+        compat = compat || facts->list[i].fact == OCV_CONTENT_CUDA_COMPAT;
+    }
+    for (size_t i = 0; i < sizeof(content_drivers) / sizeof(content_drivers[0]) && soname; i++) {
+        const struct content_driver *it = &content_drivers[i];
+        size_t n = strlen(it->name);
+        if (strncmp(name, it->name, n) != 0 || strncmp(soname, it->name, n) != 0 || compat ||
+            is_below(path, "compat") || is_below(path, "stubs"))
+            continue;
+        bool versioned = name[n] == '.' && name[n + 1] >= '0' && name[n + 1] <= '9';
+        if (it->below ? strstr(path, it->below) != NULL : versioned)
+            return it->is;
+    }
+    return NULL;
+}
+
 static const char *compiler_of(const char *path)
 {
     for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
@@ -52,8 +87,10 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *compiler = compiler_of(path);
+    const char *compiler = compiler_of(path), *driver = driver_of(facts, path, name);
     char value[32];
+    if (driver)
+        return ocv_content_facts_add(facts, OCV_CONTENT_DRIVER, driver, bytes, 1, err);
     if (part_behind(path, "/glibc-hwcaps/", value, sizeof(value)))
         return ocv_content_facts_add(facts, OCV_CONTENT_HWCAPS, value, bytes, 1, err);
     if (part_behind(path, "/ai_core/tbe/kernel/", value, sizeof(value)) && ends_with(name, ".o"))

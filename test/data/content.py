@@ -142,6 +142,7 @@ def main(directory):
         "hip-compressed.so": elf(62, [(".hip_fatbin", ccob(2, 1, hip, zstd_raw(hip)))]),
         "sycl.so": elf(62, [("__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen", b"x" * 40)]),
         "compat.so": elf(183, [(".note.cuda.fwd_compatibility", b"{}")], soname="libcuda.so.1"),
+        "driver.so": elf(62, needed=["libc.so.6"], soname="libcuda.so.1"),
         "zstd.so": elf(62, [(".nv_fatbin", container(entry(2, 80, compressed=ZSTD), entry(2, 90)))],
                        ["libcudart.so.12"]),
         "empty.so": elf(62, [(".nv_fatbin", container(entry(2, 75, inflated=1464), entry(2, 52, inflated=872)))]),

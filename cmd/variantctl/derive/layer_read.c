@@ -11,7 +11,7 @@
 
 #define CHUNK ((size_t)256 << 10)
 /* Reports before the second version do not say which code is compressed with zstd, those before the
- * third nothing of kpack. */
+ * third nothing of kpack and of drivers. */
 #define KIND "content-3"
 
 /* State of feeding a layer to the scanner. */

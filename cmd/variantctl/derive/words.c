@@ -143,6 +143,8 @@ void derive_words(const struct derive_result *result,
     visit_told(result, OCV_CONTENT_COMPILER, "", ": code is compiled when the program runs", visit,
                data);
     visit_told(result, OCV_CONTENT_NPU_KERNEL, "kernels for ", "", visit, data);
+    visit_told(result, OCV_CONTENT_DRIVER, "of the driver of ",
+               ", which a host brings in the version that it needs", visit, data);
     visit_told(result, OCV_CONTENT_HWCAPS, "libraries for ", " alone", visit, data);
 }
 

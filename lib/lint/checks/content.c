@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Properties against the code in the images' files, where that was read (OCV701 to 708). */
+/* Properties against the code in the images' files, where that was read (OCV701 to 709). */
 #include "lib/lint/lint_internal.h"
 
 #include "lib/content/claims.h"
@@ -117,7 +117,9 @@ static void check_machine(struct ocv_lint *lint, size_t i, const struct ocv_cont
 static void check_libraries(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
 {
     const struct ocv_content_derived *d = &content->derived;
-    const char *compat = ocv_content_idle_compat(content);
+    const char *compat = ocv_content_idle_compat(content), *maker = NULL;
+    const struct ocv_content_file *driver = NULL;
+    size_t drivers = ocv_content_drivers(content, &driver, &maker);
     for (size_t a = 0; a < d->n_needs; a++)
         for (size_t b = a + 1; d->mixed && b < d->n_needs; b++)
             if (!strcmp(d->needs[a].is, d->needs[b].is) &&
@@ -128,6 +130,10 @@ static void check_libraries(struct ocv_lint *lint, size_t i, const struct ocv_co
                 a = d->n_needs;
                 break;
             }
+    if (drivers)
+        ocv_lint_entry_at(lint, OCV_LINT_DRIVER_IN_IMAGE, i, "",
+                          "%s is of the driver of %s, which the host has to bring (%zu file%s)",
+                          driver->path, maker, drivers, drivers == 1 ? "" : "s");
     if (compat)
         ocv_lint_entry_at(lint, OCV_LINT_COMPAT_NOT_USED, i, "",
                           "%s is a forward-compatibility library that nothing loads", compat);

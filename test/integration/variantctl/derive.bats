@@ -151,6 +151,19 @@ PY
     [[ $output == *"amd :: gfx_arch :: gfx942 is claimed, but its files are built for GPUs whose .kpack archives are not here (opt/lib/libx.so) [OCV701 "* ]]
 }
 
+@test "derive: a host's driver in an image is said so, and a finding" {
+    mkimage "$L" driver --binary usr/lib/libcuda.so.535.104.05="$SAMPLES/driver.so" \
+        --binary usr/lib/libnvidia-ml.so.1="$SAMPLES/driver.so" \
+        --binary usr/local/cuda/lib64/stubs/libcuda.so.1="$SAMPLES/driver.so"
+    run -0 "$VARIANTCTL" derive "oci:$L:driver"
+    [[ $output == *"usr/lib/libcuda.so.535.104.05: of the driver of NVIDIA, which a host brings in the version that it needs"* ]]
+    [[ $output != *"(2 files)"* ]]
+    "$VARIANTCTL" index create --quiet "oci:$L:bundled" --namespaces nvidia "null=oci:$L:cpu" \
+        "cu12=oci:$L:driver,nvidia :: cuda_version_lower_bound :: 12.2" >/dev/null
+    run "$VARIANTCTL" lint --deep "oci:$L:bundled"
+    [[ $output == *"usr/lib/libcuda.so.535.104.05 is of the driver of NVIDIA, which the host has to bring (1 file) [OCV709 driver-in-image]"* ]]
+}
+
 @test "derive: code without a function limits nothing, and what is not looked at is said" {
     mkdir "$BATS_TEST_TMPDIR/t"
     cp "$SAMPLES/cuda.so" "$SAMPLES/empty.so" "$SAMPLES/elsewhere.so" "$BATS_TEST_TMPDIR/t/"

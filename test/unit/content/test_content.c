@@ -24,6 +24,7 @@ static const struct {
                        "kpack-code gfx942:xnack+ lib/libx.so 203;"},
     {"sycl.so", "machine amd64 4384;sycl-code spir64_gen 40;"},
     {"compat.so", "machine arm64 4336;soname libcuda.so.1 0;cuda-compat yes 0;"},
+    {"driver.so", "machine amd64 512;needed libc.so.6 0;soname libcuda.so.1 0;"},
     {"cuda.fatbin", "cuda-code 80 128;cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;"
                     "cuda-ir 90 128;ptx-version 8.7 0;"},
     {"sm_90a.cubin", "machine cuda 116;cuda-code 90a 116;"},
@@ -377,6 +378,56 @@ START_TEST(test_paths)
 }
 END_TEST
 
+/* A driver's library, by its name and soname; one to link with, and one for other drivers. */
+START_TEST(test_drivers)
+{
+    static const struct {
+        const char *path, *soname, *facts;
+    } cases[] = {
+        {"usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05", "libcuda.so.1", "driver NVIDIA 5;"},
+        {"libcuda.so.1", "libcuda.so.1", "driver NVIDIA 5;"},
+        {"usr/lib64/libnvidia-ml.so.610.43", "libnvidia-ml.so.1", "driver NVIDIA 5;"},
+        {"usr/lib64/libnvidia-ptxjitcompiler.so.570.1", "libnvidia-ptxjitcompiler.so.1",
+         "driver NVIDIA 5;"},
+        {"usr/local/Ascend/driver/lib64/driver/libascend_hal.so", "libascend_hal.so",
+         "driver Ascend 5;"},
+        {"usr/local/cuda/lib64/stubs/libcuda.so.1", "libcuda.so.1", ""},
+        {"usr/local/cuda/lib64/stubs/libcuda.so", "libcuda.so.1", ""},
+        {"usr/local/cuda-12.8/compat/libcuda.so.570.86.10", "libcuda.so.1", ""},
+        {"opt/conda/cuda-compat/libnvidia-ptxjitcompiler.so.570.86.10",
+         "libnvidia-ptxjitcompiler.so.1", ""},
+        {"usr/lib/libcuda.so", "libcuda.so.1", ""},
+        {"usr/lib/libcuda.so.old", "libcuda.so.1", ""},
+        {"usr/lib/libcuda.so.1", "libmine.so.1", ""},
+        {"usr/lib/libcuda.so.1", NULL, ""}, /* no library, or an empty file left by a runtime */
+        {"usr/lib/libcudart.so.12", "libcudart.so.12", ""},
+        {"usr/local/Ascend/ascend-toolkit/latest/devlib/libascend_hal.so", "libascend_hal.so", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ocv_content_facts facts = {0}, own = {0};
+        if (cases[i].soname)
+            ck_assert_int_eq(
+                ocv_content_facts_add(&facts, OCV_CONTENT_SONAME, cases[i].soname, 0, 1, NULL),
+                OCV_OK);
+        ck_assert_int_eq(ocv_content_path(&facts, cases[i].path, 5, NULL), OCV_OK);
+        own.list = facts.list + (cases[i].soname ? 1 : 0);
+        own.n = facts.n - (cases[i].soname ? 1 : 0);
+        char *text = facts_text(&own);
+        ck_assert_msg(!strcmp(text, cases[i].facts), "%s: %s", cases[i].path, text);
+        free(text);
+        ocv_content_facts_free(&facts);
+    }
+    struct ocv_content_facts compat = {0}; /* moved elsewhere: OCV707 */
+    ck_assert_int_eq(ocv_content_facts_add(&compat, OCV_CONTENT_SONAME, "libcuda.so.1", 0, 1, NULL),
+                     OCV_OK);
+    ck_assert_int_eq(ocv_content_facts_add(&compat, OCV_CONTENT_CUDA_COMPAT, "yes", 0, 1, NULL),
+                     OCV_OK);
+    ck_assert_int_eq(ocv_content_path(&compat, "opt/libcuda.so.1", 5, NULL), OCV_OK);
+    ck_assert_uint_eq(compat.n, 2);
+    ocv_content_facts_free(&compat);
+}
+END_TEST
+
 START_TEST(test_merge)
 {
     struct ocv_content_facts a = {0}, b = {0};
@@ -416,6 +467,7 @@ TEST_FILE
     tcase_add_test(tcase, test_a_file_leaves_nothing_behind);
     tcase_add_test(tcase, test_other_files);
     tcase_add_test(tcase, test_paths);
+    tcase_add_test(tcase, test_drivers);
     tcase_add_test(tcase, test_merge);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
