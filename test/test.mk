@@ -84,7 +84,7 @@ $(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request cri_map workload_request worklo
 	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 
 # content-scan without its main
-$(BUILD)/test/fuzz/fuzz_content_layer: $$(call test_obj,$$(@F)) $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/content/*.c)))) $(ALL_A)
+$(addprefix $(BUILD)/test/fuzz/fuzz_content_,layer archive): $$(call test_obj,$$(@F)) $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/content/*.c)))) $(ALL_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -larchive $(OUR_LIBS)
 
 # the runtime hook without its main

@@ -56,6 +56,9 @@ enum ocv_content_fact {
 
 /** OCV_CONTENT_UNSEEN of an archive: wheels are zip archives. */
 #define OCV_CONTENT_ZIP "a zip archive, not opened"
+/** The same of others, by their names; and of one that was to be read. */
+#define OCV_CONTENT_ARCHIVE "an archive, not opened"
+#define OCV_CONTENT_UNREADABLE "an archive that cannot be read"
 /** The same of a library that was split by kpack, where no archive has code of it. */
 #define OCV_CONTENT_KPACK_MISSING "its code for GPUs is in .kpack archives that are not here"
 
@@ -87,7 +90,7 @@ void ocv_content_facts_free(struct ocv_content_facts *facts);
 
 /** What a file's name says, where `facts` have what is in it: a driver's library, an object named
  * for a GPU of AMD (`…gfx942….hsaco`), a directory of glibc-hwcaps, kernels of an NPU by the
- * directory of their chip, a compiler. */
+ * directory of their chip, a compiler, an archive. */
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
                      struct ocv_error *err);
 

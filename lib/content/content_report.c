@@ -37,7 +37,8 @@ static bool ends_with(const char *text, const char *end)
 
 bool ocv_content_is_text(const char *path)
 {
-    return ends_with(path, "/torch/version.py") || ends_with(path, ".dist-info/variant.json");
+    return ends_with(path, "/torch/version.py") || !strcmp(path, "torch/version.py") ||
+           ends_with(path, ".dist-info/variant.json");
 }
 
 /* FNV-1a, 64 bits. A publisher who makes two paths collide hides a file of that image only. */

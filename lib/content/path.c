@@ -74,12 +74,29 @@ static const char *driver_of(const struct ocv_content_facts *facts, const char *
     return NULL;
 }
 
+/* Rules begin with a slash, a path without one. */
 static const char *compiler_of(const char *path)
 {
     for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
-        if (ends_with(path, content_compilers[i].path))
+        if (ends_with(path, content_compilers[i].path) ||
+            !strcmp(path, content_compilers[i].path + 1))
             return content_compilers[i].is;
     return NULL;
+}
+
+/* Archives are not opened in archives and in layers; zip archives are known by their bytes. */
+static bool is_unopened(const struct ocv_content_facts *facts, const char *name)
+{
+    static const char *const ends[] = {".tar", ".tar.gz",  ".tgz",  ".tar.zst", ".tar.xz",
+                                       ".txz", ".tar.bz2", ".tbz2", ".conda",   ".deb",
+                                       ".rpm", ".7z",      ".rar"};
+    for (size_t i = 0; i < facts->n; i++)
+        if (facts->list[i].fact == OCV_CONTENT_UNSEEN)
+            return false;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (strlen(name) > strlen(ends[i]) && ends_with(name, ends[i]))
+            return true;
+    return false;
 }
 
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
@@ -99,5 +116,7 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
         return ocv_content_facts_add(facts, OCV_CONTENT_COMPILER, compiler, bytes, 1, err);
     if (gpu_of(name, value, sizeof(value)))
         return ocv_content_facts_add(facts, OCV_CONTENT_HIP_CODE, value, bytes, 1, err);
+    if (is_unopened(facts, name))
+        return ocv_content_facts_add(facts, OCV_CONTENT_UNSEEN, OCV_CONTENT_ARCHIVE, 0, 1, err);
     return OCV_OK;
 }

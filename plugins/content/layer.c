@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of a layer, as a stream. libarchive reads tar and decompresses gzip and zstd; nothing is
- * written to disk, and archives within the archive are not opened. */
+/* Files of a layer, as a stream, and of an archive that is a file. libarchive reads tar and zip,
+ * and decompresses; nothing is written to disk, and archives within the archive are not opened. */
 #include "plugins/content/scan.h"
+
+#include "lib/base/cleanup.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int archive_failed(struct archive *archive, struct ocv_error *err)
+static int archive_failed(struct scan *scan, struct archive *archive, struct ocv_error *err)
 {
+    scan->broken = true;
     const char *why = archive_error_string(archive);
-    return ocv_error_set(err, OCV_ERR_DATA, "not a layer that can be read: %s",
-                         why ? why : "no reason given");
+    return ocv_error_set(err, OCV_ERR_DATA, "not %s that can be read: %s",
+                         scan->size ? "an archive" : "a layer", why ? why : "no reason given");
 }
 
-/* Layers of zeros inflate to a thousand times their size; no real image has such layers. */
+/* Layers of zeros inflate to a thousand times their size; no real image has such layers. Of a zip
+ * archive the whole file counts, whose parts are read in any order. */
 #define RATIO_FREE (INT64_C(4) << 30)
 #define RATIO_MAX 200
 static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
                        struct ocv_error *err)
 {
-    int64_t inflated = scan->report.bytes, read = archive_filter_bytes(archive, -1);
+    int64_t inflated = scan->report.bytes - scan->before;
+    int64_t read = scan->size ? scan->size : archive_filter_bytes(archive, -1);
     ocv_content_sum(&inflated, more);
-    ocv_content_allow(scan->reader, read);
+    ocv_content_allow(scan->reader, scan->read + read);
     if (inflated > scan->bytes_max || (inflated > RATIO_FREE && inflated / RATIO_MAX > read))
-        return ocv_error_set(err, OCV_ERR_DATA,
-                             "a layer of %lld MiB inflates to more than %lld MiB",
-                             (long long)(read >> 20), (long long)(inflated >> 20));
+        return ocv_error_set(err, OCV_ERR_DATA, "%s of %lld MiB inflates to more than %lld MiB",
+                             scan->size ? "an archive" : "a layer", (long long)(read >> 20),
+                             (long long)(inflated >> 20));
     return OCV_OK;
 }
 
@@ -86,9 +92,11 @@ static int read_content(struct scan *scan, struct archive *archive, const char *
         text_len += is_text ? n : 0;
     }
     if (status >= 0 && got != ARCHIVE_OK && got != ARCHIVE_EOF)
-        return archive_failed(archive, err);
+        return archive_failed(scan, archive, err);
     if (status >= 0 && at < size)
         ocv_content_skip(scan->reader, size - at);
+    if (at > size) /* a zip archive may say it after the file */
+        size = at;
     if (status >= 0 && is_text)
         status = ocv_content_report_text(&scan->report, path, text, text_len, err);
     return status < 0 ? status : scan_file(scan, path, size, err);
@@ -101,15 +109,9 @@ static int note_other(struct scan *scan, const char *path, struct ocv_error *err
     return ocv_content_report_file(&scan->report, path, 0, &none, err);
 }
 
-static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
-                       struct ocv_error *err)
+static int read_entry(struct scan *scan, struct archive *archive, struct archive_entry *entry,
+                      const char *path, struct ocv_error *err)
 {
-    const char *path = relative_path(archive_entry_pathname(entry));
-    if (!path)
-        return OCV_OK;
-    int status = ocv_content_report_whiteout(&scan->report, path, err);
-    if (status != 0)
-        return status < 0 ? status : OCV_OK;
     if (archive_entry_filetype(entry) == AE_IFDIR)
         return OCV_OK;
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
@@ -117,10 +119,26 @@ static int read_member(struct scan *scan, struct archive *archive, struct archiv
     int64_t size = archive_entry_size(entry);
     if (size < 0)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
-    status = check_ratio(scan, archive, 0, err);
-    if (status < 0)
-        return status;
-    return read_content(scan, archive, path, size, err);
+    int status = check_ratio(scan, archive, 0, err);
+    return status < 0 ? status : read_content(scan, archive, path, size, err);
+}
+
+static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
+                       struct ocv_error *err)
+{
+    const char *name = archive_entry_pathname(entry), *path = relative_path(name);
+    ocv_auto_free char *joined = NULL;
+    if (!name)
+        return ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
+                                     "files whose names are not in UTF-8", 0, 1, err);
+    if (!path)
+        return OCV_OK;
+    int status = scan->size ? 0 : ocv_content_report_whiteout(&scan->report, path, err);
+    if (status != 0)
+        return status < 0 ? status : OCV_OK;
+    if (scan->inside && asprintf(&joined, "%s/%s", scan->inside, path) < 0)
+        return ocv_error_nomem(err);
+    return read_entry(scan, archive, entry, joined ? joined : path, err);
 }
 
 /* Bytes after the archive are part of the layer's digest, so the writer wants them read. */
@@ -132,17 +150,14 @@ static int drain_rest(struct scan *scan, int fd, struct ocv_error *err)
     return n < 0 ? ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno)) : OCV_OK;
 }
 
-int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
+static int read_members(struct scan *scan, struct archive *archive, int fd, struct ocv_error *err)
 {
-    struct archive *archive = archive_read_new();
-    if (!archive)
-        return ocv_error_nomem(err);
     archive_read_support_filter_gzip(archive);
     archive_read_support_filter_zstd(archive);
     archive_read_support_format_tar(archive);
-    archive_read_support_format_empty(archive);
     int status = OCV_OK, got = archive_read_open_fd(archive, fd, SCAN_CHUNK);
     struct archive_entry *entry;
+    scan->before = scan->report.bytes;
     while (status >= 0 && got == ARCHIVE_OK) {
         got = archive_read_next_header(archive, &entry);
         if (got == ARCHIVE_WARN)
@@ -151,7 +166,45 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
             status = read_member(scan, archive, entry, err);
     }
     if (status >= 0 && got != ARCHIVE_EOF)
-        status = archive_failed(archive, err);
+        status = archive_failed(scan, archive, err);
     archive_read_free(archive);
+    return status;
+}
+
+int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
+{
+    struct archive *archive = archive_read_new();
+    if (!archive)
+        return ocv_error_nomem(err);
+    archive_read_support_format_empty(archive);
+    int status = read_members(scan, archive, fd, err);
     return status < 0 ? status : drain_rest(scan, fd, err);
+}
+
+bool scan_is_archive(const char *name)
+{
+    static const char *const ends[] = {".whl", ".zip",    ".egg", ".conda",
+                                       ".tar", ".tar.gz", ".tgz", ".tar.zst"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (len > strlen(ends[i]) && !strcmp(name + len - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
+int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err)
+{
+    struct stat st;
+    struct archive *archive = archive_read_new();
+    if (!archive)
+        return ocv_error_nomem(err);
+    archive_read_support_format_zip(archive);
+    scan->size = fstat(fd, &st) == 0 && st.st_size > 0 ? st.st_size : 1;
+    scan->inside = inside;
+    scan->broken = false;
+    int status = read_members(scan, archive, fd, err);
+    scan->read += scan->size;
+    scan->size = 0;
+    scan->inside = NULL;
+    return status;
 }

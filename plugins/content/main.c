@@ -7,6 +7,7 @@
 #include "lib/base/file.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +16,51 @@
 
 #define BYTES_MAX (INT64_C(256) << 30)
 
-/* True for a layer, by its first bytes: gzip, zstd or tar. */
-static bool is_layer(int fd)
+enum input { INPUT_TREE, INPUT_LAYER, INPUT_ARCHIVE, INPUT_UNKNOWN };
+
+/* What a path is: of a file by its first bytes, and by its name where it should be an archive. */
+static enum input input_of(int fd, const char *path)
 {
-    unsigned char head[264];
+    static const struct {
+        const char *bytes;
+        size_t len, at;
+        enum input input;
+    } kinds[] = {
+        {"\x1f\x8b\x08", 3, 0, INPUT_LAYER}, {"\x28\xb5\x2f\xfd", 4, 0, INPUT_LAYER},
+        {"ustar", 5, 257, INPUT_LAYER},      {"PK\3\4", 4, 0, INPUT_ARCHIVE},
+        {"PK\5\6", 4, 0, INPUT_ARCHIVE},     {"\xfd\x37zXZ", 5, 0, INPUT_UNKNOWN},
+        {"BZh", 3, 0, INPUT_UNKNOWN},        {"7z\xbc\xaf\x27", 5, 0, INPUT_UNKNOWN},
+        {"Rar!", 4, 0, INPUT_UNKNOWN},       {"\xed\xab\xee\xdb", 4, 0, INPUT_UNKNOWN}, /* rpm */
+        {"!<arch>\n", 8, 0, INPUT_UNKNOWN}, /* deb, .a */
+    };
+    char head[264];
     struct stat st;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
-        return false;
-    return !memcmp(head, "\x1f\x8b\x08", 3) || !memcmp(head, "\x28\xb5\x2f\xfd", 4) ||
-           !memcmp(head + 257, "ustar", 5);
+    ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, head, sizeof(head), 0) : -1;
+    if (n < 0)
+        return INPUT_TREE;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].at + kinds[i].len <= (size_t)n &&
+            !memcmp(head + kinds[i].at, kinds[i].bytes, kinds[i].len))
+            return kinds[i].input;
+    return scan_is_archive(path) ? INPUT_ARCHIVE : INPUT_TREE;
 }
 
 static int scan_path(struct scan *scan, const char *path, struct ocv_error *err)
 {
     ocv_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool layer = fd >= 0 && is_layer(fd);
-    scan_confine(!layer);
-    return layer ? scan_layer(scan, fd, err) : scan_tree(scan, path, err);
+    enum input input = fd >= 0 ? input_of(fd, path) : INPUT_TREE;
+    scan_confine(input == INPUT_TREE);
+    switch (input) {
+    case INPUT_LAYER:
+        return scan_layer(scan, fd, err);
+    case INPUT_ARCHIVE:
+        return scan_archive(scan, fd, NULL, err);
+    case INPUT_UNKNOWN:
+        return ocv_error_set(err, OCV_ERR_DATA, "an archive of a kind that is not opened");
+    case INPUT_TREE:
+        break;
+    }
+    return scan_tree(scan, path, err);
 }
 
 static int scan_input(struct scan *scan, const char *what, struct ocv_error *err)
@@ -53,6 +81,7 @@ static int scan_input(struct scan *scan, const char *what, struct ocv_error *err
 int main(int argc, char **argv)
 {
     struct ocv_error err = {0};
+    (void)!setlocale(LC_CTYPE, "C.UTF-8"); /* what libarchive turns names into */
     if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--layer") != 0)) {
         fputs("usage: content-scan PATH | content-scan --layer <LAYER\n", stderr);
         return 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* content-scan: reports the content of a directory or a layer as JSON on standard output. It is a
- * process of its own because it reads untrusted archives. */
+/* content-scan: reports the content of a directory, an archive or a layer as JSON on standard
+ * output. It is a process of its own because it reads untrusted archives. */
 #ifndef CONTENT_SCAN_H
 #define CONTENT_SCAN_H
 
@@ -14,7 +14,13 @@ struct scan {
     struct ocv_content_report report;
     unsigned char *chunk; /* SCAN_CHUNK */
     int64_t read;         /* bytes of the files of a directory */
-    int64_t bytes_max;    /* decompressed bytes of all files in an archive */
+    /* of the archive that is being read */
+    const char
+        *inside;       /* its path in a directory, which those of its members begin with; or NULL */
+    int64_t size;      /* of its file; 0: a layer, which is a stream */
+    int64_t before;    /* bytes of the report when it began */
+    bool broken;       /* it cannot be read: no limit was reached */
+    int64_t bytes_max; /* decompressed bytes of all files in an archive */
 };
 
 /** From here on nothing but reading what is open: no other files, no network, no other programs. A
@@ -29,5 +35,10 @@ int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_erro
 int scan_tree(struct scan *scan, const char *path, struct ocv_error *err);
 /** A layer from a descriptor: tar, plain or compressed by gzip or zstd. */
 int scan_layer(struct scan *scan, int fd, struct ocv_error *err);
+/** An archive that is a file: a wheel or another zip archive, or tar as above. `inside` as in scan.
+ */
+int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err);
+/** Is it the name of one that scan_archive may read? */
+bool scan_is_archive(const char *name);
 
 #endif

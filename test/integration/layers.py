@@ -9,6 +9,7 @@
     layers.py hole NUMBER FILE        a sparse file: the bytes of FILE, and a hole of NUMBER bytes
     layers.py zeros NUMBER            in gzip: a file of so many bytes of zeros
     layers.py fast-zeros NUMBER       the same in zstd, which inflates in less time
+    layers.py zip-zeros COUNT         a zip archive of so many files of 1 GiB of zeros
     layers.py in-archive FILE...      a tar of the files in each kind of archive
     layers.py compressed NUMBER FILE  a file with the offload bundle of FILE, compressed with so many zeros behind
 
@@ -130,6 +131,23 @@ def fast_zeros(number):
     OUT.write(zstd_frame(header(b"zeros", int(number))) + zstd_frame() * (int(number) // PIECE) + zstd_frame(bytes(1024)))
 
 
+def zip_zeros(count):
+    """A zip archive of so many files of 1 GiB of zeros."""
+    deflater = zlib.compressobj(1, zlib.DEFLATED, -15)
+    data = b"".join(deflater.compress(bytes(1 << 20)) for _ in range(1024)) + deflater.flush()
+    crc = 0
+    for _ in range(1024):
+        crc = zlib.crc32(bytes(1 << 20), crc)
+    at, directory = 0, b""
+    for i in range(int(count)):
+        name = b"%d" % i
+        fields = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, crc, len(data), 1 << 30, len(name), 0)
+        OUT.write(b"PK\3\4" + fields + name + data)
+        directory += b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, at) + name
+        at += 30 + len(name) + len(data)
+    OUT.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, int(count), int(count), len(directory), at, 0))
+
+
 def in_archive(*paths):
     """The files themselves are nowhere in it."""
     inner, wheel = io.BytesIO(), io.BytesIO()
@@ -217,5 +235,5 @@ def rss(fd, *command):
 
 
 if __name__ == "__main__":
-    {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros, "fast-zeros": fast_zeros,
+    {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros, "fast-zeros": fast_zeros, "zip-zeros": zip_zeros,
      "in-archive": in_archive, "compressed": compressed, "fat": fat, "bundles": bundles, "tables": tables, "rss": rss}[sys.argv[1]](*sys.argv[2:])

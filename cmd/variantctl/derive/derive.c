@@ -39,7 +39,8 @@ static const struct cli_command command = {
              "Read the code in an image, a directory or a file, and say which machines it\n"
              "can run on: GPU targets with their bytes, libraries needed, and properties to\n"
              "publish it with. Of an index each variant is read. Layers are streamed and\n"
-             "remembered by digest; nothing is unpacked.\n",
+             "remembered by digest; nothing is unpacked. A FILE may be a wheel, a zip or a tar\n"
+             "archive, and a DIR may have such in it.\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"
@@ -137,27 +138,16 @@ static int derive_entries(struct derive *d, const struct image *image, struct oc
     return status;
 }
 
-static bool is_zip(const struct ocv_content_report *report)
-{
-    for (size_t i = 0; i < report->n_files; i++)
-        for (size_t k = 0; k < report->files[i].facts.n; k++)
-            if (!strcmp(report->files[i].facts.list[k].value, OCV_CONTENT_ZIP))
-                return true;
-    return false;
-}
-
 static int derive_path(struct derive *d, const char *path, struct ocv_error *err)
 {
     struct derive_result *result = new_result(d, path, NULL);
+    struct stat st;
     if (!result)
         return ocv_error_nomem(err);
-    struct stat st;
-    const struct ocv_content_report *report = &result->content.report;
     int status = derive_read_path(d->cli, path, &result->content.report, err);
-    if (status >= 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && is_zip(report)) {
-        ocv_error_set(err, OCV_ERR_DATA, "%s: %s", path, OCV_CONTENT_ZIP);
-        ocv_error_hint(err, "unpack it: unzip -d DIR %.200s; variantctl derive DIR", path);
-        return OCV_ERR_DATA;
+    if (status == OCV_ERR_DATA && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        ocv_error_prefix(err, "%s", path);
+        ocv_error_hint(err, "unpack it into a directory: variantctl derive DIR");
     }
     return status < 0
                ? status

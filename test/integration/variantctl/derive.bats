@@ -55,29 +55,6 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     [[ $output == *"Its files need no particular machine."* ]]
 }
 
-@test "derive: an archive that was not opened is not said to need nothing" {
-    local d=$BATS_TEST_TMPDIR
-    python3 - "$d/k-1.0-py3-none-any.whl" "$SAMPLES/cuda.so" <<'PY'
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w") as archive:
-    archive.write(sys.argv[2], "k/libk.so")
-PY
-    cp "$d/k-1.0-py3-none-any.whl" "$d/data"
-    for file in "$d/k-1.0-py3-none-any.whl" "$d/data"; do
-        run -4 --separate-stderr "$VARIANTCTL" derive "$file"
-        [ "$output" = "" ]
-        [ "${stderr_lines[0]}" = "variantctl: $file: a zip archive, not opened" ]
-        [ "${stderr_lines[1]}" = "hint: unpack it: unzip -d DIR $file; variantctl derive DIR" ]
-    done
-    mkdir "$d/wheels"
-    mv "$d"/*.whl "$d/wheels"
-    run -0 "$VARIANTCTL" derive --report "$d/page.html" "$d/wheels"
-    [[ $output == *"no GPU code in what was looked at"*"What was looked at needs no particular machine."* ]]
-    [[ $output == *"not looked at: k-1.0-py3-none-any.whl: a zip archive, not opened"* ]]
-    [[ $output != *"Its files need no"* ]]
-    grep -q "What was looked at needs no particular machine" "$d/page.html"
-}
-
 @test "a path where an image is wanted: a layout is oci:, and no registry is asked for a file that is not there" {
     cd "$BATS_TEST_TMPDIR"
     mkdir out

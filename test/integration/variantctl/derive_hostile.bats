@@ -135,7 +135,7 @@ layout()
     scan 0 in-archive "$SAMPLES/cuda.so" "$SAMPLES/hip.so"
     [ "$(jq .members <<<"$output")" = 6 ]
     # what may hide code is said, and nothing of it is read
-    [ "$(jq -c '[.files[] | [.path, .facts[].value]]' <<<"$output")" = '[["a.whl","a zip archive, not opened"]]' ]
+    [ "$(jq -c '[.files[] | [.path, .facts[].value]]' <<<"$output")" = '[["a.tar","an archive, not opened"],["a.tar.bz2","an archive, not opened"],["a.tar.gz","an archive, not opened"],["a.tar.xz","an archive, not opened"],["a.whl","a zip archive, not opened"]]' ]
     # the same files, not in archives, say something
     run -0 "$SCAN" "$SAMPLES"
     [ "$(jq '[.files[] | select(.path == "cuda.so" or .path == "hip.so")] | length' <<<"$output")" = 2 ]

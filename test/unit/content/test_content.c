@@ -366,6 +366,11 @@ START_TEST(test_paths)
         {"home/gfx942.txt", ""},
         {"a/gfx.co", ""},
         {"glibc-hwcaps", ""},
+        {"triton/runtime/jit.py", "compiler Triton 5;"}, /* of a wheel */
+        {"root/k.tar.gz", "not-looked-at an archive, not opened 0;"},
+        {"k.deb", "not-looked-at an archive, not opened 0;"},
+        {"root/k.gz", ""},
+        {".deb", ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct ocv_content_facts facts = {0};
