@@ -89,6 +89,9 @@ run_page()
     cp "/usr/bin/true" "$here/site-packages/module.so"
     cp "/usr/bin/true" "$here/libcuda_kernels.so"
     tar -C "$here" -czf "$here/layer.tar.gz" site-packages
+    mkdir "$here/wheels"
+    python3 -m zipfile -c "$here/wheels/app-1.0-cp313-cp313-linux_x86_64.whl" "$here/site-packages"
+    cp "$here/wheels/"*.whl "$here"
     furnish "$here"
     awk -f "$OCV_TOP/test/integration/docs/page_commands.awk" "$OCV_TOP/$1" >"$here/page.sh"
     [ -s "$here/page.sh" ] || return 1
