@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* All alternatives count. One that names a brand and a branch of the driver is NVIDIA's way of
  * saying that the image's forward-compatibility libraries work there. What no alternative admits is
- * told apart by why: machine code runs on every driver of its CUDA major version, so an older minor
- * one is a warning. */
+ * told apart by why: machine code runs on older drivers of its CUDA major version, too, unless zstd
+ * compressed it, so an older minor one is a warning. */
 #include "lib/content/config_fit.h"
 
 #include "gen/config-facts.h"

@@ -85,12 +85,12 @@ int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err);
  * joined.
  *
  * Files name the major version of CUDA that they need; the toolkit that they were built with is
- * what the configuration states, or what wrote their PTX. Machine code runs on every driver of that
- * major version (Minor Version Compatibility), PTX of a newer toolkit does not: where all proposed
- * devices run machine code, the toolkit and the major's first version are proposed, 12.8 and 12.0;
- * where none does, the toolkit alone; where some do, the toolkit, and a second entry (`base`) for
- * these with the first version. Of CUDA 12 the first version is 12.4 where some of the code is
- * compressed with zstd. */
+ * what the configuration states, or what wrote their PTX. Machine code runs on older drivers of
+ * that major version, too (Minor Version Compatibility), PTX of a newer toolkit does not: where all
+ * proposed devices run machine code, the toolkit and the major's first version are proposed, 12.8
+ * and 12.0; where none does, the toolkit alone; where some do, the toolkit, and a second entry
+ * (`base`) for these with the first version. Of CUDA 12 the first version is 12.4 where some of the
+ * code is compressed with zstd. */
 int ocv_content_derive(struct ocv_content_report *report, const struct ocv_content_told *told,
                        struct ocv_content_derived *out, struct ocv_error *err);
 void ocv_content_derived_free(struct ocv_content_derived *derived);

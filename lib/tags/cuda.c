@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a CUDA version in a tag means for a host. Since CUDA 11 machine code of a toolkit runs on
- * every driver of the toolkit's major version; what the driver must compile (PTX) runs only where
- * the driver knows that toolkit (NVIDIA, "CUDA Compatibility", Minor Version Compatibility). So a
- * build whose family is known to hold machine code is best where the driver has its version, and
- * runs from the major's first one on: two values of one feature. */
+ * older drivers of its major version, too, if they can read it; what the driver must compile (PTX)
+ * runs only where the driver knows that toolkit (NVIDIA, "CUDA Compatibility", Minor Version
+ * Compatibility). So a build whose family is known to hold machine code is best where the driver
+ * has its version, and runs from the major's first one on: two values of one feature. */
 #include "lib/core/property_internal.h"
 #include "lib/tags/tags_internal.h"
 

@@ -76,7 +76,7 @@ struct ocv_tag_cuda {
     const char *const *sm_arch; /**< "90_real"; none: what the toolkit can make */
     size_t n_sm_arch;
     bool any_sm;      /**< nothing bounds the devices */
-    bool minor;       /**< machine code runs on every driver of the toolkit's major version */
+    bool minor;       /**< machine code runs on older drivers of the toolkit's major version */
     const char *from; /**< or on those from this version on, "12.4"; NULL: on all */
     bool compat;      /**< the image brings compatibility libraries of its version */
 };

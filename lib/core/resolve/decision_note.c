@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Notes on builds that fit. Machine code of CUDA 12.9 runs on every driver of CUDA 12
+/* Notes on builds that fit. Machine code of CUDA 12.9 runs on older drivers of CUDA 12, too
  * (NVIDIA, "CUDA Compatibility", Minor Version Compatibility), and an entry says so with two values
  * of one feature, 12.9 and 12.0. A ROCm that an image brings may be newer than any that was tested
  * with the host's driver. */
