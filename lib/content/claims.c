@@ -59,16 +59,12 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
                        const char *value, struct ocv_content_claim *out)
 {
     size_t exact = 0;
-    for (size_t i = 0; i < content->report.n_files; i++) {
-        const struct ocv_content_file *file = &content->report.files[i];
-        if (!ocv_content_has_code(&file->facts, fact))
-            continue;
+    struct ocv_content_set set;
+    for (size_t at = 0; ocv_content_next_set(&content->derived, &at, fact, value, &set);) {
         out->files++;
-        exact += ocv_content_machine_code_runs(&file->facts, fact, value);
-        if (ocv_content_covers(&file->facts, fact, value))
-            continue;
-        if (!out->lacking++)
-            out->path = file->path;
+        exact += set.machine;
+        if (!set.runs && (!out->lacking++ || strcmp(set.path, out->path) < 0))
+            out->path = set.path;
     }
     /* machine code is promised, and every file has PTX at most */
     bool broken = out->lacking == out->files || !exact;

@@ -94,6 +94,9 @@ void ocv_content_facts_free(struct ocv_content_facts *facts);
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
                      struct ocv_error *err);
 
+/** Is it the name of a file for one GPU, of those that ocv_content_path knows? */
+bool ocv_content_is_named(const char *path);
+
 /** Reads one file after the other. About 0.4 MiB, and 24 bytes for each piece of device code. */
 struct ocv_content_reader;
 struct ocv_content_reader *ocv_content_reader_new(void);

@@ -25,6 +25,7 @@ void ocv_content_derived_free(struct ocv_content_derived *derived)
     free(derived->needs);
     free(derived->properties);
     free(derived->base);
+    free(derived->files);
     ocv_content_facts_free(&derived->machines);
     *derived = (struct ocv_content_derived){0};
 }
@@ -172,16 +173,12 @@ const char *ocv_content_target_name(const struct ocv_content_target *target, cha
 }
 
 /* Which files do not run on a target. */
-static void find_lacking(const struct ocv_content_report *report, struct ocv_content_target *target)
+static void find_lacking(const struct ocv_content_derived *out, struct ocv_content_target *target)
 {
-    for (size_t i = 0; i < report->n_files; i++) {
-        const struct ocv_content_facts *facts = &report->files[i].facts;
-        if (!ocv_content_has_code(facts, target->fact) ||
-            ocv_content_covers(facts, target->fact, target->value))
-            continue;
-        if (!target->lacking++)
-            target->without = report->files[i].path;
-    }
+    struct ocv_content_set set;
+    for (size_t at = 0; ocv_content_next_set(out, &at, target->fact, target->value, &set);)
+        if (!set.runs && (!target->lacking++ || strcmp(set.path, target->without) < 0))
+            target->without = set.path;
 }
 
 /* ---- libraries ---- */
@@ -289,10 +286,12 @@ int ocv_content_derive(struct ocv_content_report *report, const struct ocv_conte
     int status = ocv_content_join(report, err);
     for (size_t i = 0; i < report->n_files && status >= 0; i++)
         status = read_file(out, &report->files[i], err);
+    if (status >= 0)
+        status = ocv_content_sets(report, out, err);
     if (out->n_targets)
         qsort(out->targets, out->n_targets, sizeof(*out->targets), compare_targets);
     for (size_t i = 0; i < out->n_targets; i++)
-        find_lacking(report, &out->targets[i]);
+        find_lacking(out, &out->targets[i]);
     ocv_content_facts_sort(&out->machines);
     out->toolkit = out->ptx_toolkit = toolkit_of(out->ptx.value);
     if (out->cubin.value && (!out->toolkit || strverscmp(out->cubin.value, out->toolkit) > 0))

@@ -16,7 +16,8 @@ struct ocv_content_target {
     char *value;         /**< "90", "gfx942:xnack-" */
     int64_t bytes;       /**< of such code in all files */
     size_t files;        /**< that have such code */
-    size_t lacking;      /**< files of this maker's GPUs that do not run on this target */
+    size_t lacking;      /**< files of this maker's GPUs that do not run on this target; those of a
+                              library that has one for each GPU are one */
     const char *without; /**< one of these; borrowed from the report */
     bool proposed;       /**< it is among the properties */
 };
@@ -57,6 +58,16 @@ struct ocv_content_derived {
     size_t cuda_files, hip_files, sycl_files; /**< with device code */
     bool mixed;                        /**< files need different major versions of one user space */
     struct ocv_content_facts machines; /**< OCV_CONTENT_MACHINE: how many files of each */
+    /** Those with code for GPUs, borrowed from the report: ocv_content_next_set walks them. */
+    const struct ocv_content_file **files;
+    size_t n_files;
+};
+
+/** A file, or those of a library that has one for each GPU. */
+struct ocv_content_set {
+    const char *path; /**< one of them; borrowed */
+    bool runs;        /**< on the target */
+    bool machine;     /**< with machine code alone */
 };
 
 /** An image, a directory or a file: what its files say and what that means. Zero-initialise. */
@@ -95,6 +106,15 @@ int ocv_content_derive(struct ocv_content_report *report, const struct ocv_conte
                        struct ocv_content_derived *out, struct ocv_error *err);
 void ocv_content_derived_free(struct ocv_content_derived *derived);
 void ocv_content_free(struct ocv_content *content);
+
+/** What the next file, or set of files, with code of that kind is for a target; *at begins at 0.
+ * False: there is no other. */
+bool ocv_content_next_set(const struct ocv_content_derived *derived, size_t *at,
+                          enum ocv_content_fact fact, const char *value,
+                          struct ocv_content_set *out);
+/** Find the files that ocv_content_next_set walks. */
+int ocv_content_sets(const struct ocv_content_report *report, struct ocv_content_derived *out,
+                     struct ocv_error *err);
 
 /** Does a file with these facts run on a GPU that the target names ("90", "90a"; "gfx942")? */
 bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_fact fact,

@@ -99,6 +99,13 @@ static bool is_unopened(const struct ocv_content_facts *facts, const char *name)
     return false;
 }
 
+bool ocv_content_is_named(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char gpu[32];
+    return gpu_of(slash ? slash + 1 : path, gpu, sizeof(gpu));
+}
+
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
                      struct ocv_error *err)
 {

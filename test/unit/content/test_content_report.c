@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Reports of content: kept and read again, stacked as layers are, and what they mean. */
+#include "lib/content/claims.h"
 #include "lib/content/derived.h"
 #include "test/unit/content/content_util.h"
 
@@ -413,6 +414,64 @@ START_TEST(test_a_target_that_a_file_lacks_names_the_file)
 }
 END_TEST
 
+/* Files that are named for a GPU each: the library opens the one that it needs. */
+static const struct sets {
+    const char *paths[6]; /* the first is hip.so, with code for gfx90a and gfx942 */
+    const char *properties, *without;
+    enum ocv_content_keeping gfx90a, gfx1100;
+} sets[] = {
+    {{"opt/libx.so", "opt/library/T_gfx90a.co", "opt/library/T_gfx942.co",
+      "opt/library/T_gfx942.dat", "opt/library/T_gfx1100.co"},
+     "amd :: gfx_arch :: gfx90a;amd :: gfx_arch :: gfx942;",
+     "opt/libx.so",
+     OCV_CONTENT_KEPT,
+     OCV_CONTENT_PARTLY},
+    {{"opt/libx.so", "opt/library/gfx90a/T_gfx90a.co", "opt/library/gfx942/T_gfx942.co",
+      "opt/library/gfx942/U_gfx942.co"},
+     "amd :: gfx_arch :: gfx90a;amd :: gfx_arch :: gfx942;",
+     NULL,
+     OCV_CONTENT_KEPT,
+     OCV_CONTENT_BROKEN},
+    /* of two such libraries one has no code for gfx90a */
+    {{"opt/libx.so", "opt/a/T_gfx90a.co", "opt/a/T_gfx942.co", "opt/b/gfx942.kdb"},
+     "amd :: gfx_arch :: gfx942;",
+     "opt/b/gfx942.kdb",
+     OCV_CONTENT_PARTLY,
+     OCV_CONTENT_BROKEN},
+};
+
+START_TEST(test_a_library_with_a_file_for_each_gpu)
+{
+    const struct sets *m = &sets[_i];
+    struct ocv_content content = {0};
+    struct ocv_error err = {0};
+    struct ocv_content_claim claim;
+    add(&content.report, m->paths[0], "hip.so");
+    for (size_t i = 1; m->paths[i]; i++) {
+        struct ocv_content_facts facts = {0};
+        ck_assert_int_eq(ocv_content_path(&facts, m->paths[i], 5, &err), OCV_OK);
+        ck_assert_int_eq(ocv_content_report_file(&content.report, m->paths[i], 5, &facts, &err),
+                         OCV_OK);
+    }
+    ck_assert_int_eq(ocv_content_derive(&content.report, NULL, &content.derived, &err), OCV_OK);
+    char *text = properties(&content.derived);
+    ck_assert_str_eq(text, m->properties);
+    free(text);
+    const char *without = NULL;
+    for (size_t i = 0; i < content.derived.n_targets; i++)
+        if (content.derived.targets[i].lacking) {
+            ck_assert_uint_eq(content.derived.targets[i].lacking, 1);
+            without = content.derived.targets[i].without;
+        }
+    ck_assert_pstr_eq(without, m->without);
+    ocv_content_claim(&content, (struct ocv_property){"amd", "gfx_arch", "gfx90a"}, &claim);
+    ck_assert_int_eq(claim.keeping, m->gfx90a);
+    ocv_content_claim(&content, (struct ocv_property){"amd", "gfx_arch", "gfx1100"}, &claim);
+    ck_assert_int_eq(claim.keeping, m->gfx1100);
+    ocv_content_free(&content);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("content_report");
@@ -429,6 +488,8 @@ TEST_FILE
     tcase_add_test(tcase, test_libraries_of_others_are_named);
     tcase_add_test(tcase, test_a_second_entry_keeps_what_is_written_by_hand);
     tcase_add_test(tcase, test_a_target_that_a_file_lacks_names_the_file);
+    tcase_add_loop_test(tcase, test_a_library_with_a_file_for_each_gpu, 0,
+                        sizeof(sets) / sizeof(sets[0]));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

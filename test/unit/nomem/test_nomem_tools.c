@@ -241,16 +241,23 @@ static const char layer_text[] =
     "\"facts\": [{\"fact\": \"cuda-code\", \"value\": \"90\", \"bytes\": 5}, "
     "{\"fact\": \"cuda-ptx\", \"value\": \"100\", \"bytes\": 5}, "
     "{\"fact\": \"ptx-version\", \"value\": \"8.7\"}, "
-    "{\"fact\": \"needed\", \"value\": \"libcudart.so.12\"}]}]}";
+    "{\"fact\": \"needed\", \"value\": \"libcudart.so.12\"}]}, "
+    "{\"path\": \"b\", \"size\": 9, \"facts\": [{\"fact\": \"kpack-name\", \"value\": \"b\"}, "
+    "{\"fact\": \"kpack-path\", \"value\": \"c\"}]}, "
+    "{\"path\": \"c\", \"size\": 9, \"facts\": [{\"fact\": \"kpack-code\", \"value\": \"gfx942 "
+    "b\"}]}, "
+    "{\"path\": \"d\", \"size\": 9, \"facts\": [{\"fact\": \"kpack-name\", \"value\": \"d\"}, "
+    "{\"fact\": \"kpack-path\", \"value\": \"e\"}]}]}";
 
 /* Files with compressed code, by one reader; what is kept of them. */
 static int call_content_reader(struct ocv_buffer *out, struct ocv_error *err)
 {
-    static const char *const names[] = {"cuda.so", "zlib2.bundle", "zstd3.bundle"};
+    static const char *const names[] = {"cuda.so", "zlib2.bundle", "zstd3.bundle", "kpack.so",
+                                        "x_gfx942.kpack"};
     struct ocv_content_reader *reader = ocv_content_reader_new();
     struct ocv_content_report report = {0};
     int status = reader ? OCV_OK : ocv_error_nomem(err);
-    for (size_t i = 0; i < 3 && status == OCV_OK; i++) {
+    for (size_t i = 0; i < 5 && status == OCV_OK; i++) {
         char path[64];
         struct ocv_content_facts facts = {0};
         ocv_auto_buffer bytes;
