@@ -112,6 +112,11 @@ for node in laptop h100 mi300x; do
     eval "mirror_$node=\$mirror"
     say "$ curl -sI http://$mirror/v2/app/manifests/1.0"
     curl -sfI "http://$mirror/v2/app/manifests/1.0" | tr -d '\r' | grep -iE '^(HTTP|Docker-Content-Digest|Warning)'
+    tries=0 # the answer comes before its line
+    until grep -q '"HEAD' "$node.log" || [ "$tries" -ge 50 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
     say "variantd's log: $(grep '"HEAD' "$node.log" | sed 's/^[^"]*//')"
 done
 

@@ -106,9 +106,6 @@ int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, jso
     if (status == OCV_OK && list->broken &&
         json_object_set_new(profile, "broken_devices", json_integer((json_int_t)list->broken)) < 0)
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && host->pci_error.status != OCV_OK &&
-        json_object_set_new(profile, "pci_error", json_string(host->pci_error.message)) < 0)
-        status = ocv_error_nomem(err);
     ocv_libpci_close(d.names);
     free(claimed);
     return status;

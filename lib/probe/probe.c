@@ -192,6 +192,8 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
         status = set_text(profile, "hostname", hostname, err);
     if (status == OCV_OK)
         status = set_text(profile, "boot_id", boot_id, err);
+    if (status == OCV_OK && host->pci_error.status != OCV_OK)
+        status = set_text(profile, "pci_error", host->pci_error.message, err);
     return status;
 }
 

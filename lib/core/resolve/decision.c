@@ -5,6 +5,7 @@
 #include "gen/hints.h"
 #include "gen/toolkits.h"
 #include "lib/base/text.h"
+#include "ocivariant/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -417,6 +418,12 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
                                    "see --devices, 'devices' and what the probe marks secondary");
 }
 
+/* Why the machine's PCI devices were not seen, or NULL. */
+static const char *unlooked_for(const struct ocv_profile *profile)
+{
+    return json_string_value(json_object_get(profile->root, "pci_error"));
+}
+
 static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
@@ -439,6 +446,10 @@ static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv
                                  "--device-policy %s=any",
                                  r->ns, r->ns);
     case OCV_REJECT_NAMESPACE_UNSUPPORTED:
+        if (!ocv_vocabulary_is_cpu(r->ns) && unlooked_for(decision->profile))
+            return ocv_buffer_printf(out, err, "devices could not be looked for: %.300s",
+                                     unlooked_for(decision->profile));
+        return hint_value(decision, r, out, err);
     case OCV_REJECT_FEATURE_UNSUPPORTED:
     case OCV_REJECT_VALUE_UNSUPPORTED:
         return hint_value(decision, r, out, err);

@@ -27,6 +27,11 @@ static bool seen_before(const struct ocv_lint *lint, size_t i)
     return false;
 }
 
+#define NO_DEFAULT                                                                              \
+    "hosts that no variant fits find nothing, nor do Docker and containerd; crane, ko, kaniko " \
+    "and cosign take the first variant, whatever it needs"
+#define BY_NATURE "; if these images need an accelerator by nature: level: {OCV501: warning}"
+
 static void check_default(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
@@ -41,16 +46,14 @@ static void check_default(struct ocv_lint *lint, size_t i)
                                     .architecture = entry->platform.architecture};
     ocv_platform_format(&platform, name, sizeof(name));
     ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_MISSING, i, "/platform",
-                      "no default for %s: clients that know nothing of variants, and hosts that no "
-                      "variant fits, find nothing",
-                      name);
+                      "no default for %s: " NO_DEFAULT, name);
     if (lint->input->draft)
         ocv_lint_hint(lint,
-                      lint->input->yaml ? "add a build for %s with 'label: null'"
-                                        : "add null=IMAGE, with an image built for %s",
+                      lint->input->yaml ? "add a build for %s with 'label: null'" BY_NATURE
+                                        : "--default IMAGE, built for %s" BY_NATURE,
                       name);
     else
-        ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
+        ocv_lint_hint(lint, "variantctl index add %s --default IMAGE, built for %s" BY_NATURE,
                       ocv_lint_target(lint), name);
 }
 
@@ -281,8 +284,7 @@ void ocv_lint_check_source_default(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index); i++)
         if (ocv_entry_is_default(entry_at(lint, i)))
             return;
-    ocv_lint_index_at(
-        lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
-        "no build has the label null: clients that know nothing of variants, and hosts that no "
-        "variant fits, find nothing");
+    ocv_lint_index_at(lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
+                      "no build has the label null: " NO_DEFAULT);
+    ocv_lint_hint(lint, "add a build with 'label: null'" BY_NATURE);
 }

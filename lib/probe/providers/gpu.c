@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NODES_MAX 64u /* entries of a device's directory of nodes */
+#define PACKAGES_MAX 4096u /* entries of usr/lib/wsl/drivers */
+#define NODES_MAX 64u      /* entries of a device's directory of nodes */
 
 bool ocv_gpu_is_class(uint32_t class_code)
 {
@@ -93,6 +94,36 @@ bool ocv_gpu_node(const struct ocv_probe_host *host, const char *address, const 
         if (found)
             memcpy(out, entry->d_name, len + 1);
     }
+    closedir(dir);
+    return found;
+}
+
+static bool begins_with(const char *text, const char *name)
+{
+    for (; *name; name++, text++)
+        if (*name == '#' ? *text < '0' || *text > '9' : *text != *name)
+            return false;
+    return true;
+}
+
+bool ocv_gpu_is_windows(const struct ocv_probe_host *host, const char *const *names, size_t n)
+{
+    struct dirent *entry;
+    bool found = false;
+    int dxg = ocv_sysroot_openat(host->root, "dev/dxg", O_PATH);
+    if (dxg < 0)
+        return false;
+    close(dxg);
+    int fd = ocv_sysroot_openat(host->root, "usr/lib/wsl/drivers", O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    for (size_t i = 0; !found && i < PACKAGES_MAX && (entry = readdir(dir)); i++)
+        for (size_t k = 0; k < n && !found; k++)
+            found = begins_with(entry->d_name, names[k]);
     closedir(dir);
     return found;
 }

@@ -29,6 +29,10 @@ int ocv_gpu_mark(json_t *device, size_t index, bool secondary, bool guess,
  * goes on with digits: the name of its device node. False if there is none. */
 bool ocv_gpu_node(const struct ocv_probe_host *host, const char *address, const char *class_name,
                   const char *prefix, char *out, size_t size);
+/** True in Windows Subsystem for Linux 2 (/dev/dxg) where Windows has a display driver whose
+ * package begins with one of `names` ("iigd"; # stands for a digit): files show nothing else of its
+ * GPUs. */
+bool ocv_gpu_is_windows(const struct ocv_probe_host *host, const char *const *names, size_t n);
 /** May this process read and write a device node ("dev/kfd")? Always, where the machine is not the
  *  one this runs on. */
 enum ocv_gpu_access ocv_gpu_access(const struct ocv_probe_host *host, const char *path);

@@ -17,7 +17,7 @@ setup_file()
     export OCV_DATADIR=$OCV_TOP/plugins L=$STATE/layout
     make_variants "$L" >/dev/null
     mkimage "$L" large --layer 3M >/dev/null
-    "$VARIANTCTL" index create --quiet "oci:$L:gpu" \
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$L:gpu" \
         "cuda12.8=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 90_real" >/dev/null 2>&1 3>&-
     start_registry
     export R=$REGISTRY

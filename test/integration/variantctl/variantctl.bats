@@ -166,7 +166,7 @@ resolve()
     echo '{' >"$STATE/broken.json"
     run -4 --separate-stderr resolve --profile "$STATE/broken.json" "oci:$L:app"
     [[ $stderr == "variantctl: $STATE/broken.json: "* ]]
-    "$VARIANTCTL" index create "oci:$L:gpuonly" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
+    "$VARIANTCTL" index create --no-lint "oci:$L:gpuonly" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
     run -3 --separate-stderr resolve --profile "$PROFILES/h100.json" "oci:$L:gpuonly"
     [[ $stderr == *"no variant fits"*"hint: every build needs amd; --label rocm --unchecked pulls that build" ]]
     run -3 --separate-stderr "$VPULL" --config /dev/null --dry-run --json --profile "$PROFILES/h100.json" "oci:$L:gpuonly"
@@ -274,4 +274,17 @@ resolve()
     cp "$L/blobs/sha256/${digest#sha256:}" "$BATS_TEST_TMPDIR/manifest.json"
     run -0 "$VARIANTCTL" resolve --index "$BATS_TEST_TMPDIR/manifest.json" --platform linux/amd64
     [ "$(jq -r .selected.digest <<<"$output")" = "$digest" ]
+}
+
+@test "where the PCI bus is hidden, the choice says that no device could be looked for" {
+    require jq unshare
+    unshare -rm true 2>/dev/null || skip "no mount namespace may be had here"
+    [ "$(uname -m)" = x86_64 ] || skip "other machines may have no PCI bus"
+    run -0 unshare -rm sh -c 'mount -t tmpfs none /sys && "$0" explain "$1"' "$VARIANTCTL" "oci:$L:app"
+    [[ $output == *"devices could not be looked for: /sys/bus/pci is not shown here"* ]]
+    run -0 unshare -rm sh -c 'mount -t tmpfs none /sys && "$0" probe --format json' "$VARIANTCTL"
+    [ "$(jq -r .pci_error <<<"$output")" = "/sys/bus/pci is not shown here" ]
+    # and nothing of it where the bus is there
+    run -0 "$VARIANTCTL" explain "oci:$L:app"
+    [[ $output != *"could not be looked for"* ]]
 }

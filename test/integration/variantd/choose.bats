@@ -17,7 +17,7 @@ setup_file()
     push_layout "$STATE/images:app" "$REGISTRY/other/app:1"
     skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:cpu" "docker://$REGISTRY/team/plain:1" 3>&-
     mkimage "$STATE/images" odd --file etc/build=odd
-    "$VARIANTCTL" index create --quiet "oci:$STATE/images:nofit" \
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$STATE/images:nofit" \
         "rocm=oci:$STATE/images:odd,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
     push_layout "$STATE/images:nofit" "$REGISTRY/team/nofit:1"
     export CUDA ROCM INDEX SEGMENT=${REGISTRY/:/--} NS="ns=${REGISTRY/:/%3A}"

@@ -19,7 +19,7 @@ setup_file()
     push_layout "$STATE/layout:big" "$REGISTRY/demo/big:1"
     # nothing fits: one variant for other hardware, no default
     mkimage "$STATE/layout" odd --file etc/build=odd
-    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:nofit" \
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$STATE/layout:nofit" \
         "rocm=oci:$STATE/layout:odd,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
     push_layout "$STATE/layout:nofit" "$REGISTRY/demo/nofit:1"
 }

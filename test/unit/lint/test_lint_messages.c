@@ -139,8 +139,8 @@ END_TEST
 START_TEST(defaults_of_each_architecture)
 {
     expect("linux/amd64 null\nlinux/arm64/x-a a habana :: arch :: gaudi2\n", "OCV501",
-           "no default for linux/arm64: clients that know nothing of variants, and hosts that no "
-           "variant fits, find nothing");
+           "no default for linux/arm64: hosts that no variant fits find nothing, nor do Docker and "
+           "containerd; crane, ko, kaniko and cosign take the first variant, whatever it needs");
     /* a build that carries properties is not a default */
     expect("linux/amd64 fat x86_64 :: level :: v2\n", "OCV501", "linux/amd64");
     expect("linux/amd64 -\nlinux/amd64/x-a a habana :: arch :: gaudi2\n", "OCV501", NULL);

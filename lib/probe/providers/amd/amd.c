@@ -262,6 +262,14 @@ static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *resul
             result->guess = result->guess || m.gpus[i].guess ||
                             (run.assumed && value_of(&run, &m.gpus[i], XNACK));
     }
+    static const char *const packages[] = {"u0######.inf", "c0######.inf"};
+    if (!m.n && !run.force && ocv_gpu_is_windows(host, packages, 2)) {
+        result->source = "sysfs";
+        result->status = OCV_RESULT_PARTIAL;
+        snprintf(result->note, sizeof(result->note),
+                 "WSL2: Windows' driver shows its GPUs to ROCm for WSL (librocdxg) alone; say what "
+                 "there is in the configuration: override: {amd: {gfx_arch: [gfx1100]}}");
+    }
     ocv_kfd_free(&m.kfd);
     return status;
 }

@@ -306,8 +306,20 @@ static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *res
     const char *force;
     int status = read_force(host, &force, err);
     scan_devices(host, &m);
-    if (status < 0 || (m.n == 0 && !force))
+    if (status < 0)
         return status;
+    static const char *const packages[] = {"iigd", "igdlh"};
+    if (m.n == 0 && !force && ocv_gpu_is_windows(host, packages, 2)) {
+        result->source = "sysfs";
+        result->status = OCV_RESULT_PARTIAL;
+        snprintf(
+            result->note, sizeof(result->note),
+            "WSL2: Windows' driver shows its GPUs to Intel's compute runtime for WSL alone; say "
+            "what there is in the configuration: override: {intel: {device_ip: [20.1.0]}}");
+        return OCV_OK;
+    }
+    if (m.n == 0 && !force)
+        return OCV_OK;
     result->source = force ? "environment" : "sysfs";
     for (size_t i = 0; i < m.usable; i++) {
         const struct ocv_intel_gpu *gpu = m.devices[i].gpu;
