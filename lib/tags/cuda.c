@@ -121,11 +121,12 @@ struct claim {
 };
 
 /* The branch of the driver that comes with a CUDA version, and of its compatibility libraries.
- * False: unknown. */
+ * False: unknown, or older than those that hosts list. */
 static bool driver_branch(unsigned major, unsigned minor, char out[16])
 {
     for (size_t i = 0; i < sizeof(ocv_drivers) / sizeof(*ocv_drivers); i++)
-        if (ocv_drivers[i].major == major && ocv_drivers[i].minor == minor)
+        if (major >= OCV_TOOLKIT_MINOR_FROM && ocv_drivers[i].major == major &&
+            ocv_drivers[i].minor == minor)
             return snprintf(out, 16, "%u", ocv_drivers[i].branch) > 0;
     return false;
 }

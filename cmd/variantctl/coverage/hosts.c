@@ -242,11 +242,23 @@ static int choose_once(struct cli *cli, struct image *image, const struct covera
     return image->choice ? image_resolve_for(cli, image, host->profile, &decision, err) : OCV_OK;
 }
 
+/* Is the error that nothing tells the image chosen from others? */
+static bool is_doubt(const struct image *image, const struct ocv_error *err)
+{
+    const char *doubt = NULL;
+    for (size_t i = 0; i < ocv_index_count(image->index) && !doubt; i++) {
+        doubt = ocv_index_doubt(image->index, ocv_index_entry(image->index, i));
+        if (doubt && !strstr(err->message, doubt))
+            doubt = NULL;
+    }
+    return doubt != NULL;
+}
+
 /* Rules that do not decide for one host do for others. */
 static int take_status(const struct image *image, struct coverage_host *host, int status,
                        struct ocv_error *err)
 {
-    if (status != OCV_ERR_DATA || !image->choice)
+    if (status != OCV_ERR_DATA || !image->choice || !is_doubt(image, err))
         return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
     free(host->undecided);
     host->undecided = strdup(err->message);

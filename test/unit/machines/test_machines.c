@@ -52,6 +52,11 @@ static void check_device(const struct machine *m, size_t line, const char *verb,
         SAYS(features_of(device));
     } else if (strcmp(verb, "name") == 0) {
         SAYS(string_at(device, "name"));
+    } else if (strcmp(verb, "index") == 0) {
+        char index[24];
+        snprintf(index, sizeof(index), "%lld",
+                 (long long)json_integer_value(json_object_get(device, "index")));
+        SAYS(index);
     } else if (strcmp(verb, "secondary") == 0) {
         ck_assert_msg(json_is_true(json_object_get(device, "secondary")), "%s:%zu: it counts",
                       m->file, line);

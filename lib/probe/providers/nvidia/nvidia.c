@@ -92,13 +92,16 @@ static bool runs_newer(const struct ocv_nvidia_machine *m, const struct ocv_nvid
     return gpu->pci && !m->wsl && ocv_nvidia_data_centre(gpu->pci->device, gpu->sm);
 }
 
-/* The driver's branch, 0 if none serves or it is unknown: a Tegra's drivers have other branches. */
+/* The driver's branch, 0 if none serves or it is unknown. Tegras have drivers of their own until
+ * CUDA 13, with which theirs is the one of servers (JetPack 7): what it supports tells. */
 static unsigned branch_of(const struct ocv_nvidia_machine *m, const struct forced *forced)
 {
     if (forced->cuda)
         return ocv_nvidia_branch(0, forced->version);
-    if (m->tegra || !m->cuda.major || ocv_nvidia_driver_state(m) != OCV_NVIDIA_USABLE)
+    if (!m->cuda.major || ocv_nvidia_driver_state(m) != OCV_NVIDIA_USABLE)
         return 0;
+    if (m->tegra)
+        return m->cuda.major >= 13 ? ocv_nvidia_branch(0, m->cuda) : 0;
     return ocv_nvidia_branch((unsigned)strtoul(m->driver, NULL, 10), m->cuda);
 }
 

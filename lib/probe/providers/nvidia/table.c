@@ -24,7 +24,6 @@ static const struct {
 };
 
 #define BRANCH_UNKNOWN 625u /* the first branch after the newest of schema/toolkits.yaml */
-#define BRANCH_OLDEST 450u  /* of those whose user spaces are listed: CUDA 11 */
 
 /* Capabilities up to `sm`, from the row before -> the branches that run them. Last ones: NVIDIA's
  * lists of legacy GPUs and its notice for branch 580. First ones: the changelog of NVIDIA's open
@@ -44,8 +43,9 @@ static const struct {
  * kernel drivers it is made for, 0 after the last. Data-centre GPUs only. Source: the branches that
  * NVIDIA_REQUIRE_CUDA names in NVIDIA's base images of that CUDA version (11.8.0, 12.0.0, 12.4.1,
  * 12.6.3, 12.8.0, 12.9.1, 13.0, 13.2.0); Triton's release notes 23.08 and 24.04 for 535 and 545;
- * where neither was read (530, 555, 590), what the versions before and after have in common. For
- * 610 and newer: 580, the branch with long-term support, and those after it. */
+ * where neither was read (530, 555, 590), what the versions before and after have in common. A
+ * guess alone are the rows from 610 on: 580, the branch with long-term support, and those after it.
+ */
 #define COMPAT_MAX 6
 static const struct {
     uint16_t branch, kernels[COMPAT_MAX];
@@ -146,7 +146,8 @@ unsigned ocv_nvidia_user_space(unsigned branch, bool data_centre, size_t i)
     if (branch >= BRANCH_UNKNOWN && i-- == 0)
         return branch;
     for (size_t k = 0; k < N_DRIVERS; k++)
-        if (ocv_drivers[k].branch <= branch && ocv_drivers[k].branch >= BRANCH_OLDEST && i-- == 0)
+        if (ocv_drivers[k].branch <= branch && ocv_drivers[k].major >= OCV_TOOLKIT_MINOR_FROM &&
+            i-- == 0)
             return ocv_drivers[k].branch;
     for (size_t k = 0; data_centre && k < sizeof(compat) / sizeof(*compat); k++)
         for (size_t n = 0; n < COMPAT_MAX; n++)

@@ -36,10 +36,6 @@ static const struct {
     {"v3d", "brcm,2711-v3d", "v3dv", 3},
     {"v3d", "brcm,2712-v3d", "v3dv", 3},
     {"asahi", "apple,agx-", "honeykrisp", 4},
-    {"msm", "qcom,adreno-6", "turnip", 3},
-    {"msm", "qcom,adreno-7", "turnip", 3},
-    {"adreno", "qcom,adreno-6", "turnip", 3},
-    {"adreno", "qcom,adreno-7", "turnip", 3},
 };
 
 static struct ocv_vulkan_support of_amd(uint16_t device)

@@ -14,33 +14,37 @@
 #include <unistd.h>
 
 #define DEVICES_MAX 64u /* GPUs of a machine; more are not looked at */
-#define NODES_MAX 256u  /* entries of sys/class/drm */
+#define NODES_MAX 256u  /* render nodes of a machine; likewise */
 #define TEXT_MAX 96u
 
 /* As the vocabulary lists them. */
-static const char *const drivers[] = {"radv",  "anv",  "hasvk",      "nvk",   "turnip",
+static const char *const drivers[] = {"radv",  "anv",  "hasvk",      "nvk",
                                       "panvk", "v3dv", "honeykrisp", "nvidia"};
 
 struct device {
     char id[32];   /* PCI address, or the name of the render node */
     char node[32]; /* the render node; empty where the machine shows none of any GPU */
     struct ocv_vulkan_support support;
+    size_t index; /* by PCI address, then by node */
 };
 
 struct machine {
     struct device devices[DEVICES_MAX];
     size_t n;
+    bool more; /* than there is room for */
 };
 
 static void add_gpu(struct machine *m, const char *id, const char *node,
                     struct ocv_vulkan_support support)
 {
+    m->more = m->more || (support.driver && m->n == DEVICES_MAX);
     if (!support.driver || m->n == DEVICES_MAX)
         return;
     struct device *device = &m->devices[m->n++];
     snprintf(device->id, sizeof(device->id), "%s", id);
     snprintf(device->node, sizeof(device->node), "%s", node);
     device->support = support;
+    device->index = m->n - 1;
 }
 
 static void scan_pci(const struct ocv_probe_host *host, struct machine *m)
@@ -87,11 +91,17 @@ static void scan_node(const struct ocv_probe_host *host, const char *node, struc
         add_gpu(m, node, node, ocv_vulkan_of_platform(driver, compatible));
 }
 
-static int is_render_node(const struct dirent *entry)
+static bool is_render_node(const struct dirent *entry)
 {
     const char *digits = entry->d_name + 7;
     return strncmp(entry->d_name, "renderD", 7) == 0 && *digits && strlen(entry->d_name) < 32 &&
            strspn(digits, "0123456789") == strlen(digits);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const unsigned long *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
 }
 
 static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
@@ -104,10 +114,19 @@ static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
         return;
     }
     struct dirent *entry;
-    for (size_t i = 0; i < NODES_MAX && (entry = readdir(dir)); i++)
+    unsigned long numbers[NODES_MAX];
+    size_t n = 0;
+    while (n < NODES_MAX && (entry = readdir(dir)))
         if (is_render_node(entry))
-            scan_node(host, entry->d_name, m);
+            numbers[n++] = strtoul(entry->d_name + 7, NULL, 10);
     closedir(dir);
+    qsort(numbers, n, sizeof(*numbers), by_number);
+    for (size_t i = 0; i < n; i++) {
+        char node[32];
+        snprintf(node, sizeof(node), "renderD%lu", numbers[i]);
+        scan_node(host, node, m);
+    }
+    m->more = m->more || n == NODES_MAX;
 }
 
 /* Cards first, then newer versions of the API. */
@@ -131,7 +150,7 @@ static int add_device(const struct machine *m, size_t i, struct ocv_result *resu
         return ocv_error_nomem(err);
     /* an integrated GPU beside a card, which comes first */
     bool secondary = device->support.integrated && !m->devices[0].support.integrated;
-    int status = ocv_gpu_mark(json, i, secondary, false, err);
+    int status = ocv_gpu_mark(json, device->index, secondary, false, err);
     if (status == OCV_OK && device->support.integrated)
         status = ocv_device_attribute(json, "integrated", "true", err);
     if (status == OCV_OK)
@@ -189,6 +208,11 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
     result->source = "sysfs";
     result->status = OCV_RESULT_OK;
     check_access(host, &m, result);
+    if (m.more) {
+        result->status = OCV_RESULT_PARTIAL;
+        snprintf(result->note, sizeof(result->note),
+                 "more than %zu GPUs: the others are not looked at", m.n);
+    }
     int status = add_union(&m, result, err);
     for (size_t i = 0; i < m.n && status == OCV_OK; i++)
         status = add_device(&m, i, result, err);
