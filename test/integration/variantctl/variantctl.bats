@@ -280,8 +280,10 @@ resolve()
     require jq unshare
     unshare -rm true 2>/dev/null || skip "no mount namespace may be had here"
     [ "$(uname -m)" = x86_64 ] || skip "other machines may have no PCI bus"
+    # shellcheck disable=SC2016
     run -0 unshare -rm sh -c 'mount -t tmpfs none /sys && "$0" explain "$1"' "$VARIANTCTL" "oci:$L:app"
     [[ $output == *"devices could not be looked for: /sys/bus/pci is not shown here"* ]]
+    # shellcheck disable=SC2016
     run -0 unshare -rm sh -c 'mount -t tmpfs none /sys && "$0" probe --format json' "$VARIANTCTL"
     [ "$(jq -r .pci_error <<<"$output")" = "/sys/bus/pci is not shown here" ]
     # and nothing of it where the bus is there
