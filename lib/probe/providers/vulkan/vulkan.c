@@ -49,7 +49,8 @@ static void add_gpu(struct machine *m, const char *id, const char *node,
 
 static void scan_pci(const struct ocv_probe_host *host, struct machine *m)
 {
-    bool nodes = ocv_sysroot_directory(host->root, "sys/class/drm");
+    /* a server's driver may come without render nodes; recordings often leave them out */
+    bool nodes = host->live || ocv_sysroot_directory(host->root, "sys/class/drm");
     char version[64] = "";
     ocv_sysroot_line(host->root, "sys/module/nvidia/version", version, sizeof(version));
     for (size_t i = 0; i < host->pci.n; i++) {
