@@ -159,6 +159,35 @@ static const struct {
     {"badtoken:v1", OCV_ERR_DATA, 0, "token is malformed"},
 };
 
+/* Registries and token servers word their refusals each in their own way; people see the words. */
+static const struct {
+    const char *body, *shown;
+} refusals[] = {
+    {"{\"errors\":[{\"code\":\"DENIED\",\"message\":\"no pull\"}]}", "DENIED: no pull"},
+    {"{\"errors\":[{\"code\":\"DENIED\"}]}", "DENIED"},
+    {"{\"errors\":[{\"message\":\"no pull\"}]}", "no pull"},
+    {"{\"errors\":[{\"code\":\"A\"},{\"code\":\"B\"},{\"code\":\"C\"},{\"code\":\"D\"}]}",
+     "A; B; C"},
+    {"{\"errors\":[{}],\"message\":\"sorry\"}", "sorry"},
+    {"{\"details\":\"incorrect username or password\"}", "incorrect username or password"},
+    {"{\"error\":\"invalid_grant\",\"error_description\":\"it expired\"}", "it expired"},
+    {"too many requests\r\nsee the manual", "too many requests"},
+    {"<html>go away</html>", ""},
+    {"{}", ""},
+    {"", ""},
+};
+
+START_TEST(words_of_refusals_are_shown)
+{
+    char shown[512];
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 1024);
+    ck_assert_int_eq(ocv_buffer_printf(&body, &err, "%s", refusals[_i].body), 0);
+    ocv_failure_text(&body, shown, sizeof(shown));
+    ck_assert_str_eq(shown, refusals[_i].shown);
+}
+END_TEST
+
 /* Only what stands before the body says what it is. */
 START_TEST(trailers_say_nothing)
 {
@@ -371,6 +400,8 @@ TEST_FILE
     tcase_add_test(c, gzip_is_decoded);
     tcase_add_test(c, certificates_are_read_for_tls_only);
     tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
+    tcase_add_loop_test(c, words_of_refusals_are_shown, 0,
+                        (int)(sizeof(refusals) / sizeof(*refusals)));
     tcase_add_test(c, retries);
     tcase_add_loop_test(c, silence, 0, 5);
     tcase_add_test(c, redirects);
