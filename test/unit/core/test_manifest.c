@@ -31,6 +31,16 @@ START_TEST(reads_descriptors)
 }
 END_TEST
 
+START_TEST(names_the_bad_layer)
+{
+    struct ocv_manifest *manifest;
+    refuses(
+        parse(MANIFEST("\"config\":" DESCRIPTOR ",\"layers\":[" DESCRIPTOR ",7]"), NULL, &manifest),
+        OCV_ERR_DATA);
+    ck_assert_msg(strstr(err.message, "layer 1"), "%s", err.message);
+}
+END_TEST
+
 START_TEST(refuses_malformed)
 {
     static const char *const bad[] = {
@@ -175,4 +185,5 @@ START_TEST(kinds)
 }
 END_TEST
 
-RUN_SUITE("manifest", reads_descriptors, refuses_malformed, limits, media_type_length, kinds)
+RUN_SUITE("manifest", reads_descriptors, names_the_bad_layer, refuses_malformed, limits,
+          media_type_length, kinds)
