@@ -146,7 +146,7 @@ static int take_token(void *data, const struct ocv_json_at *at)
         answer->life_s = strtoll(at->text, NULL, 10);
     if (into && !*into && at->kind == '"' && *at->text) {
         *into = strdup(at->text);
-        answer->nomem = answer->nomem || !*into;
+        return *into ? 0 : OCV_ERR_NOMEM;
     }
     return 0;
 }
@@ -163,7 +163,7 @@ int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
 {
     *out = (struct ocv_token_answer){.life_s = TOKEN_LIFE_DEFAULT_S};
     int status = ocv_json_walk(text, len, take_token, out, NULL);
-    if (out->nomem || status == OCV_ERR_NOMEM)
+    if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(err);
     const char *token = out->token ? out->token : out->access_token;
     if (status < 0 || !token) /* its text may be a secret */

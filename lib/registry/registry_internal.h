@@ -372,7 +372,6 @@ void ocv_auth_free(struct ocv_token *tokens);
 struct ocv_token_answer {
     char *token, *access_token;
     int64_t life_s;
-    bool nomem;
 };
 /** Read the answer. Forget what was read in any case. */
 int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
