@@ -92,7 +92,8 @@ static const struct {
     {"arm", "arm/v7 arm/v6 arm/v5 | arm/v8 arm64"},
     {"arm/v8", "arm/v8 arm/v7 arm/v6 arm/v5 | arm64"},
     {"arm64", "arm64/v8 arm/v8 arm/v7 arm/v6 arm/v5 | arm64/v8.1 arm64/v9 amd64"},
-    {"arm64/v8.2", "arm64/v8.2 arm64/v8.1 arm64 arm/v8 arm/v7 | arm64/v8.3 arm64/v9"},
+    {"arm64/v8.2",
+     "arm64/v8.2 arm64/v8.1 arm64 arm/v8 arm/v7 | arm64/v8.3 arm64/v9 arm64/v7 arm64/x8"},
     {"arm64/v9",
      "arm64/v9 arm64/v8.5 arm64/v8.4 arm64/v8.3 arm64/v8.2 arm64/v8.1 arm64/v8 arm/v8 | arm64/v9.1 "
      "arm64/v8.6"},
