@@ -123,6 +123,24 @@ START_TEST(test_groups)
 }
 END_TEST
 
+/* Features that only devices have count in the order in which the devices list them. */
+START_TEST(test_features_of_devices_alone)
+{
+    static const char *const orders[][3] = {{"f", "g", "b a"}, {"g", "f", "a b"}};
+    char *text = quoted(PROFILE("{'namespace':'n','features':[],'devices':[{'features':["
+                                "{'name':'%s','values':['1']},{'name':'%s','values':['1']}]}]}"),
+                        orders[_i][0], orders[_i][1]);
+    ocv_auto(ocv_profile) profile = parse_profile(text);
+    free(text);
+    json_t *json = index_json("n");
+    add_entry(json, "linux/amd64", "a", "n :: g :: 1");
+    add_entry(json, "linux/amd64", "b", "n :: f :: 1");
+    ocv_auto(ocv_index) index = index_from(json);
+    ocv_auto(ocv_decision) d = resolve(index, profile, NULL);
+    ck_assert_str_eq(order_text(d), orders[_i][2]);
+}
+END_TEST
+
 /* Under `any` two features that fit on different devices only do not make a fit. Where several
  * devices fit, the one counts that likes an entry best: `also` is as good as `one`, by its label.
  */
@@ -520,6 +538,7 @@ TEST_FILE
     tcase_add_loop_test(tcase, test_devices, 0, sizeof(device_cases) / sizeof(*device_cases));
     tcase_add_test(tcase, test_device_is_named);
     tcase_add_test(tcase, test_groups);
+    tcase_add_loop_test(tcase, test_features_of_devices_alone, 0, 2);
     tcase_add_test(tcase, test_any_is_one_device);
     tcase_add_test(tcase, test_static_namespace);
     tcase_add_test(tcase, test_static_of_an_owned_namespace);
