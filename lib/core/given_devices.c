@@ -83,7 +83,7 @@ static bool is_device(const struct ocv_given_device *given, const struct ocv_nam
 {
     char id[OCV_GIVEN_TEXT_MAX], class[OCV_GIVEN_TEXT_MAX];
     plain_id(given->id, id);
-    if (*id && !is_number(id) && ocv_device_is(device, id))
+    if (id[strspn(id, "0123456789")] && ocv_device_is(device, id))
         return true;
     bool ours = owner_serves(given->owner, ns->name) ||
                 (strchr(given->id, '=') && owner_serves(given->id, ns->name));

@@ -353,6 +353,8 @@ static const struct {
     {"nvidia :: sm_arch :: 90_real", NULL, ""},
     {"amd :: rocm_user_space :: 10.0", NULL,
      "brings ROCm 10.0, newer than what was tested with this driver (up to 7.14)"},
+    {"amd :: rocm_user_space :: 7.15", NULL,
+     "brings ROCm 7.15, newer than what was tested with this driver (up to 7.14)"},
     {"amd :: rocm_user_space :: 7.14", NULL, ""},
     {"amd :: rocm_user_space :: 7.2", NULL, ""}, /* 7.2 is below 7.14 */
     {"amd :: rocm_user_space :: 6.0", NULL, ""}, /* does not fit */
@@ -366,7 +368,7 @@ START_TEST(test_notes)
                "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
                "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.4','12.0']},"
                "{'name':'sm_arch','values':['90_real']}]},{'namespace':'amd',"
-               "'features':[{'name':'rocm_user_space','values':['7.14','7.2','10.0']}]}]}");
+               "'features':[{'name':'rocm_user_space','values':['7.14','7.2','10.0','7.15']}]}]}");
     ocv_auto(ocv_profile) p = parse_profile(text);
     ocv_auto_buffer note;
     ocv_buffer_init(&note, 4096);
