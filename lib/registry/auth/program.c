@@ -45,12 +45,12 @@ static int check_time(const struct ocv_program *program, int64_t until, struct o
     return OCV_OK;
 }
 
-/* It stays a zombie when it has ended: its number is ours until it is reaped. */
+/* It stays a zombie when it has ended: its number is ours until it is reaped. No such child: a
+ * SIGCHLD policy of the program had it reaped. */
 static bool has_ended(pid_t pid)
 {
     siginfo_t info = {0};
-    int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    return rc < 0 ? errno != EINTR : info.si_pid != 0;
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
 }
 
 /* Read what is available; 1: there may be more, 0: the end. */
