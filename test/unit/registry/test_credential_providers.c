@@ -2,6 +2,7 @@
 /* kubelet's credential provider plug-ins: how they are run, how often, and for whom. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/registry/auth/provider_config.h"
 #include "lib/registry/auth/providers.h"
 #include "test/unit/suite.h"
 
@@ -134,6 +135,37 @@ START_TEST(program_is_asked_as_kubelet_asks_it)
     ck_assert_int_eq(ocv_file_read(in_place("world"), OCV_FILE_REGULAR, &text, &err), OCV_OK);
     ck_assert_str_eq(text.data, "one|two $HOME|x y|/elsewhere|yes||2|");
     ck_assert_ptr_null(ask("c.example/app", NULL)); /* none of its images */
+}
+END_TEST
+
+/* What a service cannot start with, and whose fault it is. */
+START_TEST(unusable_files_are_told_apart)
+{
+    char config[128], large[128], none[128];
+    snprintf(config, sizeof(config), "%s", in_place("config.yaml"));
+    snprintf(large, sizeof(large), "%s", in_place("large.yaml"));
+    snprintf(none, sizeof(none), "%s", in_place("none"));
+    write_to("large.yaml", "", 0600);
+    ck_assert_int_eq(truncate(large, OCV_PROVIDER_CONFIG_MAX + 1), 0);
+    write_to("config.yaml",
+             CONFIG "- {name: p, matchImages: [a.example], defaultCacheDuration: 1h, "
+                    "apiVersion: " V1 "}\n",
+             0600);
+    const struct {
+        const char *config, *bin_dir;
+        int status;
+    } cases[] = {
+        {none, place, OCV_ERR_NOT_FOUND},
+        {large, place, OCV_ERR_CONFIG},
+        {config, none, OCV_ERR_NOT_FOUND},
+        {config, config, OCV_ERR_CONFIG}, /* no directory */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct ocv_credential_providers_options options = {.config = cases[i].config,
+                                                                 .bin_dir = cases[i].bin_dir};
+        ck_assert_int_eq(ocv_credential_providers_new(&options, &providers, &err), cases[i].status);
+        ck_assert_int_eq(err.status, cases[i].status);
+    }
 }
 END_TEST
 
@@ -359,6 +391,7 @@ TEST_FILE
     tcase_set_timeout(programs, 60);
     tcase_add_checked_fixture(programs, make_place, remove_place);
     tcase_add_test(programs, program_is_asked_as_kubelet_asks_it);
+    tcase_add_test(programs, unusable_files_are_told_apart);
     tcase_add_loop_test(programs, answers_are_kept_as_they_say, 0, N(scopes));
     tcase_add_test(programs, one_run_serves_all_who_wait);
     tcase_add_test(programs, who_does_not_wait_leaves_the_run_to_the_next);
