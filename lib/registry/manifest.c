@@ -150,7 +150,9 @@ static size_t own_type(const char *p, const char *end, const char **out)
             memcmp(text, key, sizeof(key) - 1) != 0)
             continue;
         p = skip_space(p, end);
-        p = p < end && *p == ':' ? skip_space(p + 1, end) : end;
+        if (p == end || *p != ':') /* a value that reads so */
+            continue;
+        p = skip_space(p + 1, end);
         if (p == end || *p != '"')
             continue;
         *out = ++p;

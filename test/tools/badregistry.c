@@ -314,6 +314,8 @@ static void prepare(void)
 {
     static const char index[] =
         "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}";
+    static const char generic[] = "{\"schemaVersion\":2,\"artifactType\":\"mediaType\","
+                                  "\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}";
     static char big[5 * 1024 * 1024];
     unsigned seed = 1;
     for (size_t i = 0; i < sizeof(blob); i++)
@@ -321,6 +323,7 @@ static void prepare(void)
     memset(big, ' ', sizeof(big));
     served_blob = make((char *)blob, sizeof(blob), "application/octet-stream");
     served_index = make(index, sizeof(index) - 1, OCV_MEDIA_TYPE_INDEX);
+    served_generic = make(generic, sizeof(generic) - 1, "application/json");
     served_big = make(big, sizeof(big), OCV_MEDIA_TYPE_INDEX);
     prepare_image();
 }

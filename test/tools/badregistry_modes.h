@@ -287,9 +287,7 @@ static bool mode_nodigest(const struct request *r)
 }
 static bool mode_generic(const struct request *r)
 {
-    struct bytes b = served_index;
-    b.type = "application/json";
-    return whole(r, &b);
+    return whole(r, &served_generic);
 }
 static bool mode_file(const struct request *r)
 {
