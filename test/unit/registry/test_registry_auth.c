@@ -187,6 +187,44 @@ START_TEST(broken_helper_breaks_no_public_pull)
 }
 END_TEST
 
+/* A token server refuses what a plug-in gave: it is asked for again once it is not fresh. */
+START_TEST(refused_password_of_a_plug_in_is_asked_for_again)
+{
+    struct ocv_descriptor d;
+    char text[512], config[128], bin[128];
+    struct ocv_credential_providers *providers = NULL;
+    snprintf(config, sizeof(config), "%s/plug-ins.yaml", home);
+    snprintf(bin, sizeof(bin), "%s/plug-ins", home);
+    snprintf(text, sizeof(text),
+             "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n"
+             "- {name: old, matchImages: ['127.0.0.1:%d'], defaultCacheDuration: 1h, "
+             "apiVersion: credentialprovider.kubelet.k8s.io/v1}\n",
+             port);
+    write_file("plug-ins.yaml", 0600, text);
+    snprintf(text, sizeof(text),
+             "#!/bin/sh\ncd \"$HOME\"\n[ -e asked ] && p=p || p=expired\n: >asked\n"
+             "echo '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":"
+             "\"credentialprovider.kubelet.k8s.io/v1\",\"cacheKeyType\":\"Registry\","
+             "\"auth\":{\"127.0.0.1:%d\":{\"username\":\"u\",\"password\":\"'$p'\"}}}'\n",
+             port);
+    write_file("plug-ins/old", 0700, text);
+    const struct ocv_credential_providers_options options = {.config = config, .bin_dir = bin};
+    ck_assert_msg(ocv_credential_providers_new(&options, &providers, &err) == OCV_OK, "%s",
+                  err.message);
+    new_client((struct ocv_registry_options){.credential_providers = providers});
+    expect_error(head("private:v1", &d), OCV_ERR_DENIED, "token server");
+    int status = OCV_ERR_DENIED;
+    for (unsigned i = 0; i < 100 && status == OCV_ERR_DENIED; i++) {
+        usleep(100000);
+        status = head("private:v1", &d);
+    }
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_credential_providers_free(providers);
+}
+END_TEST
+
 static volatile int stopped;
 
 static void on_alarm(int signal)
@@ -452,6 +490,7 @@ TEST_FILE
     tcase_add_loop_test(c, credential_helper, 0, 2);
     tcase_add_test(c, credential_helper_with_identity_token);
     tcase_add_test(c, broken_helper_breaks_no_public_pull);
+    tcase_add_test(c, refused_password_of_a_plug_in_is_asked_for_again);
     tcase_add_test(c, helper_that_stays_is_no_prison);
 #if __GLIBC_PREREQ(2, 34)
     tcase_add_test(c, helper_inherits_no_descriptor);
