@@ -154,6 +154,22 @@ teardown_file()
     stop_daemon levels
 }
 
+@test "an entry without a platform whose image is gone leaves the choice to the others" {
+    local gone=$BATS_TEST_TMPDIR/gone.json digest
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/gone:app"
+    push_layout "$STATE/layout:odd" "$REGISTRY/demo/gone:odd"
+    digest=$(curl -sfI -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/gone/manifests/odd" | tr -d '\r' |
+        sed -n 's/^Docker-Content-Digest: //p')
+    curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/gone/manifests/app" |
+        jq -c --arg digest "$digest" '.manifests += [.manifests[0] | {mediaType, $digest, size}]' >"$gone"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "@$gone" \
+        "http://$REGISTRY/v2/demo/gone/manifests/1"
+    curl -sf -X DELETE "http://$REGISTRY/v2/demo/gone/manifests/$digest"
+    ask HEAD "/v2/demo/gone/manifests/1?$NS"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+}
+
 @test "nothing fits: resolver 404, proxy the index itself" {
     ask HEAD "/v2/demo/nofit/manifests/1?$NS"
     [ "$code" = 404 ]
