@@ -170,6 +170,26 @@ teardown_file()
     [ "$(header docker-content-digest)" = "$CUDA" ]
 }
 
+@test "variants by tag rules: a registry that tells digests is asked for the tags' heads alone" {
+    mkdir -p "$STATE/ruled/tags.d"
+    printf '%s\n' 'schema: dev.ocivariant.tags/v1' 'family: ruled' \
+        "repositories: [{match: '127\\.0\\.0\\.1:[0-9]+/demo/ruled', kind: repository}]" \
+        'parts:' "  - {match: 'gpu', kind: device, gives: ['nvidia :: sm_arch :: 90_real']}" \
+        "  - {match: '[0-9]+\\.[0-9]+', group: version}" "group_tags: ['{version}']" >"$STATE/ruled/tags.d/10-ruled.yaml"
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/ruled:1.0"
+    push_layout "$STATE/layout:odd" "$REGISTRY/demo/ruled:1.0-gpu"
+    echo 'tag_rules: on' >"$STATE/ruled.yaml"
+    OCV_DATADIR=$STATE/ruled start_variantd ruled --config "$STATE/ruled.yaml" --registry "$REGISTRY=http://$REGISTRY" \
+        --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/demo/ruled/manifests/1.0?$NS"
+    [ "$code" = 200 ]
+    [ "$(upstream_count 'HEAD /v2/demo/ruled/manifests/1.0-gpu')" -gt 0 ]
+    [ "$(upstream_count 'GET /v2/demo/ruled/manifests/1.0-gpu')" = 0 ]
+    [ "$(header docker-content-digest)" = "$(curl -sfI -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/ruled/manifests/1.0-gpu" |
+        tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p')" ]
+    stop_daemon ruled
+}
+
 @test "nothing fits: resolver 404, proxy the index itself" {
     ask HEAD "/v2/demo/nofit/manifests/1?$NS"
     [ "$code" = 404 ]
