@@ -72,7 +72,7 @@ static int flatten_with(const struct nested_source *source, const struct ocv_ref
         return OCV_OK;
     int status = nested_index_flatten(*index, source, &flat, err);
     if (status < 0)
-        return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
+        return status;
     size_t known = ocv_index_warnings(*index, &warnings);
     for (size_t i = known, n = ocv_index_warnings(flat, &warnings); i < n; i++)
         log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, warnings[i]);
