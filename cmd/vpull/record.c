@@ -94,7 +94,9 @@ static void check_platform(const struct pull *pull, const json_t *config)
 static int check_recorded(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
 {
     const struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences(pull->cli->config), .platform = pull->cli->platform};
+        .preferences = ocv_config_preferences_for(pull->cli->config, pull->image.reference),
+        .platform = pull->cli->platform,
+        .made_of = said->tag};
     bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);

@@ -35,6 +35,15 @@ struct ocv_index {
     const struct ocv_index_doubt *doubts; /* one for each entry of such an index, or NULL */
 };
 
+/** The tag of which a rule made the entry, or NULL. Inline, as below. */
+static inline const char *ocv_entry_tag(const struct ocv_index *index,
+                                        const struct ocv_entry *entry)
+{
+    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
+    return json_string_value(
+        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
+}
+
 /** OCV_ERR_DATA if the entry (or NULL) is one of several among which nothing decides. Inline: the
  *  library of tag rules, which is not part of the core's, asks it, too. */
 static inline int ocv_index_check_doubt(const struct ocv_index *index,

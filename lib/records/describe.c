@@ -7,12 +7,12 @@
 #include <string.h>
 
 /* Offsets of a record's texts in its structure. */
-#define TEXTS 7
+#define TEXTS 8
 static void list_texts(struct ocv_record *record, const char **texts[TEXTS])
 {
     const char **const all[TEXTS] = {&record->repository, &record->child,      &record->index,
                                      &record->label,      &record->properties, &record->statics,
-                                     &record->reference};
+                                     &record->reference,  &record->tag};
     memcpy(texts, all, sizeof(all));
 }
 
@@ -65,6 +65,7 @@ int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *en
                                         .index = ocv_index_digest(index),
                                         .label = entry->label,
                                         .properties = properties.data ? properties.data : "",
-                                        .statics = statics.data};
+                                        .statics = statics.data,
+                                        .tag = ocv_entry_tag(index, entry)};
     return ocv_record_copy(&borrowed, out, err);
 }

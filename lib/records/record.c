@@ -74,6 +74,7 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
                   "properties", record->properties, "reference", record->reference, "time", when);
     bool ok = json && (!record->statics ||
                        json_object_set_new(json, "static", json_string(record->statics)) == 0);
+    ok = ok && (!record->tag || json_object_set_new(json, "tag", json_string(record->tag)) == 0);
     ok = ok && (!record->secret || json_object_set_new(json, "secret", json_true()) == 0);
     if (!ok)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
@@ -115,7 +116,7 @@ int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json
     } texts[] = {{"repository", &out->repository}, {"child", &out->child},
                  {"index", &out->index},           {"label", &out->label},
                  {"properties", &out->properties}, {"static", &out->statics},
-                 {"reference", &out->reference}};
+                 {"reference", &out->reference},   {"tag", &out->tag}};
     json_t *json = NULL;
     *out = (struct ocv_record){0};
     int status = ocv_json_load("record", bytes, len, OCV_RECORD_MAX, &json, err);

@@ -32,6 +32,7 @@ struct ocv_record {
     const char *properties; /**< canonical */
     const char *statics;    /**< namespaces that are the index's own, joined by ", ", or NULL */
     const char *reference;  /**< as asked for */
+    const char *tag;        /**< of which a tag rule made the entry, or NULL */
     bool secret;            /**< learnt with credentials: not for every user of the node */
     void *own;              /**< NULL: the texts are borrowed */
 };
@@ -42,8 +43,8 @@ int ocv_record_copy(const struct ocv_record *from, struct ocv_record *out,
 void ocv_record_free(struct ocv_record *record);
 /** `ocv_auto_record said = {0};` is freed on leaving the scope. */
 #define ocv_auto_record __attribute__((cleanup(ocv_record_free))) struct ocv_record
-/** What an index says of its entry: child, index, label, properties and statics, as a record of it
- *  keeps them and ocv_fit_check reads them. Freed with ocv_record_free. */
+/** What an index says of its entry: child, index, label, properties, statics and tag, as a record
+ * of it keeps them and ocv_fit_check reads them. Freed with ocv_record_free. */
 int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *entry,
                        struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** At most OCV_RECORDS_MAX are kept, the oldest go. */

@@ -180,9 +180,7 @@ static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_reference
 static struct ocv_tag_fixed *fixed_in(const struct ocv_tag_choice *choice,
                                       const struct ocv_index *index, const struct ocv_entry *entry)
 {
-    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
-    const char *tag = json_string_value(
-        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
+    const char *tag = ocv_entry_tag(index, entry);
     for (size_t i = 0; tag && i < choice->n; i++)
         if (strcmp(ocv_tag_text(choice->fixed[i].candidate.tag), tag) == 0)
             return &choice->fixed[i];

@@ -103,9 +103,11 @@ static const char *check_known(const struct image_checker *j,
                                struct ocv_error *err)
 {
     bool fits = false;
+    struct ocv_resolve_options own = *choose;
+    own.made_of = k->said.tag;
     if (!k->by)
         return "none";
-    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, j->cli->profile, choose,
+    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, j->cli->profile, &own,
                       &fits, reason, err) < 0)
         return "unknown";
     if (!fits && strcmp(k->by, "labels") == 0)

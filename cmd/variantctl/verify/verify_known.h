@@ -11,7 +11,7 @@ struct known_image {
     const char *by; /**< "record", "index", "labels", "daemon", or NULL */
     const char *digest;
     char *repository;       /**< HOST/REPOSITORY, or NULL */
-    struct ocv_record said; /**< label, properties, statics */
+    struct ocv_record said; /**< label, properties, statics, tag */
     size_t n;               /**< number of repositories that know it */
     bool differ;
     char heard[512]; /**< the first of them */

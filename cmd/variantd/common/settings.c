@@ -58,21 +58,6 @@ struct ocv_preferences settings_preferences(const struct settings *settings,
     return ocv_config_preferences_for(settings->config, reference);
 }
 
-bool settings_deny(const struct settings *settings, const struct ocv_reference *reference,
-                   const char *label, const char **glob, const char **origin)
-{
-    const struct ocv_preferences own = settings_preferences(settings, reference);
-    const struct ocv_strings *deny = &own.deny;
-    size_t i = own.tag ? ocv_text_find_glob(deny->list, deny->count, own.tag) : deny->count;
-    if (i == deny->count && label)
-        i = ocv_text_find_glob(deny->list, deny->count, label);
-    if (i == deny->count)
-        return false;
-    *glob = deny->list[i];
-    *origin = deny->origins[i];
-    return true;
-}
-
 static bool rules_on(const struct ocv_config *config)
 {
     const char *text = ocv_config_get(config, "tag_rules");

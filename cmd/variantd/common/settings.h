@@ -59,10 +59,6 @@ struct ocv_reference *settings_reference(const char *text);
 /** What counts for a choice in its repository; `reference` may be NULL, and is borrowed. */
 struct ocv_preferences settings_preferences(const struct settings *settings,
                                             const struct ocv_reference *reference);
-/** Does its repository's `deny` name the tag, or the label (may be NULL)? By which of its members.
- */
-bool settings_deny(const struct settings *settings, const struct ocv_reference *reference,
-                   const char *label, const char **glob, const char **origin);
 /** True if tag rules apply to the repository. */
 bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference);
 /** Whether variants are chosen in the repository (NULL: in repositories without a setting of their

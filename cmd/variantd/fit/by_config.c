@@ -21,14 +21,15 @@ static bool rules_refuse(const struct instance *instance, const char *reference,
     struct fit_answer one = {0};
     const struct ocv_tag_rules *rules = mirror_tag_rules(instance->mirror);
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    bool refused =
-        rules && reference && ocv_reference_parse(reference, &name, NULL) == OCV_OK && name->tag &&
-        ocv_tag_parse(rules, name, NULL, &tag, NULL) == OCV_OK &&
-        ocv_tag_answer(tag, config, &answered, NULL) == OCV_OK && !ocv_tag_refused(answered) &&
-        ocv_properties_count(ocv_tag_properties(answered)) > 0 &&
-        ocv_properties_format(ocv_tag_properties(answered), &text, NULL) == OCV_OK &&
-        fit_by_properties(instance, reference, NULL, NULL, text.data, NULL, &one) == OCV_OK &&
-        strcmp(one.verdict, "misfit") == 0;
+    bool refused = rules && reference && ocv_reference_parse(reference, &name, NULL) == OCV_OK &&
+                   name->tag && ocv_tag_parse(rules, name, NULL, &tag, NULL) == OCV_OK &&
+                   ocv_tag_answer(tag, config, &answered, NULL) == OCV_OK &&
+                   !ocv_tag_refused(answered) &&
+                   ocv_properties_count(ocv_tag_properties(answered)) > 0 &&
+                   ocv_properties_format(ocv_tag_properties(answered), &text, NULL) == OCV_OK;
+    const struct ocv_record said = {.properties = text.data};
+    refused = refused && fit_by_properties(instance, reference, NULL, &said, &one) == OCV_OK &&
+              strcmp(one.verdict, "misfit") == 0;
     if (refused)
         snprintf(reason, size, "by its tag's family it does not run here: %.400s", one.reason);
     return refused;

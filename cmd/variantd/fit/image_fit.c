@@ -74,8 +74,8 @@ static void take_entry(const struct instance *instance, const struct fit_questio
                  q->digest ? q->digest : "it", where);
     } else {
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        fit_by_properties(instance, q->reference ? q->reference : where, q->given,
-                          entry->said.label, entry->said.properties, entry->said.statics, out);
+        fit_by_properties(instance, q->reference ? q->reference : where, q->given, &entry->said,
+                          out);
         if (q->digest)
             weigh_entry(entry, q->digest, out);
     }
@@ -125,8 +125,7 @@ static void fit_by_labels(const struct instance *instance, const struct fit_ques
     struct fit_answer by_labels = {.labels_only = true};
     if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
         entry.found &&
-        fit_by_properties(instance, reference, q->given, entry.said.label, entry.said.properties,
-                          NULL, &by_labels) == OCV_OK)
+        fit_by_properties(instance, reference, q->given, &entry.said, &by_labels) == OCV_OK)
         *out = by_labels;
     mirror_entry_free(&entry);
 }
@@ -182,8 +181,9 @@ static void find_answer(const struct instance *instance, const struct fit_questi
     char recorded[1024] = "";
     bool kept = false;
     const char *repository = name ? name->name : NULL;
+    const struct ocv_record given = {.label = q->label, .properties = q->properties};
     if (q->properties)
-        fit_by_properties(instance, q->reference, q->given, q->label, q->properties, NULL, out);
+        fit_by_properties(instance, q->reference, q->given, &given, out);
     else if (q->digest)
         fit_by_record(instance, repository, q, out, recorded, sizeof(recorded));
     bool ours = has_verdict(out, "misfit") || (has_verdict(out, "fits") && repository);
@@ -244,13 +244,14 @@ static void apply_required(const struct instance *instance, const struct fit_que
              unmet);
 }
 
-/* Whatever it is: the configuration never takes it. */
+/* Whatever is there: the configuration never takes that tag. What it says of the build itself has
+ * been looked at with its properties. */
 static void apply_denied(const struct instance *instance, const struct ocv_reference *reference,
                          struct fit_answer *out)
 {
     const char *glob, *origin;
-    const char *label = out->label[0] ? out->label : NULL;
-    if (!settings_deny(instance->settings, reference, label, &glob, &origin))
+    const struct ocv_preferences own = settings_preferences(instance->settings, reference);
+    if (!ocv_preferences_deny(&own, NULL, NULL, &glob, &origin))
         return;
     out->verdict = "misfit";
     snprintf(out->reason, sizeof(out->reason), "never taken here: deny has '%s' (%.300s)", glob,

@@ -5,6 +5,7 @@
 
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/instance/instance.h"
+#include "lib/records/records.h"
 
 #include <jansson.h>
 
@@ -21,12 +22,11 @@ struct fit_answer {
     bool each_pod;          /* each pod gets its own build in this repository (`workload`) */
 };
 
-/** Check one set of properties with the configuration for the repository at `reference` (may be
- *  NULL), without its requirements. Malformed properties give "unknown" and a status below 0.
- *  `given`: a container's devices, or NULL. */
+/** Check what is said of a variant (label, properties, statics, tag) with the configuration for the
+ * repository at `reference` (may be NULL), without its requirements. Malformed properties give
+ * "unknown" and a status below 0. `given`: a container's devices, or NULL. */
 int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
-                      const char *label, const char *properties, const char *statics,
-                      struct fit_answer *out);
+                      const struct ocv_record *said, struct fit_answer *out);
 /** Check by the node's record of a digest in a repository; true if there is one. `reference`: where
  *  it was resolved. An untrusted client learns only the verdict of a secret record. If the
  *  repository is unknown (NULL), all records and kept indexes with the digest must agree; else the

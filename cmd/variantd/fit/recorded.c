@@ -10,29 +10,29 @@
 #include <string.h>
 
 int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
-                      const char *label, const char *properties, const char *statics,
-                      struct fit_answer *out)
+                      const struct ocv_record *said, struct fit_answer *out)
 {
     ocv_auto_buffer reason;
     struct ocv_error err = {0};
     bool fits = false;
     ocv_buffer_init(&reason, REASON_MAX * 4);
     const struct snapshot *snapshot = node_get(instance->node);
-    struct ocv_resolve_options options = {.any_use = true};
+    struct ocv_resolve_options options = {.any_use = true, .made_of = said->tag};
     struct ocv_workload_input input = {0};
     char by[OCV_GIVEN_FOUND_MAX];
     const struct ocv_config *config = settings_for_text(instance->settings, reference);
     int status = ocv_workload_preferences(config, snapshot->profile, given, &input,
                                           &options.preferences, by, &err);
     if (status == OCV_OK)
-        status = ocv_fit_check(label, properties, statics, snapshot->profile, &options, &fits,
-                               &reason, &err);
+        status = ocv_fit_check(said->label, said->properties, said->statics, snapshot->profile,
+                               &options, &fits, &reason, &err);
     ocv_workload_input_free(&input);
     node_put(snapshot);
     out->each_pod = ocv_config_workload(config) != OCV_WORKLOAD_OFF;
     out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
-    snprintf(out->label, sizeof(out->label), "%s", label ? label : "");
-    snprintf(out->properties, sizeof(out->properties), "%s", properties ? properties : "");
+    snprintf(out->label, sizeof(out->label), "%s", said->label ? said->label : "");
+    snprintf(out->properties, sizeof(out->properties), "%s",
+             said->properties ? said->properties : "");
     snprintf(out->reason, sizeof(out->reason), "%s",
              status < 0    ? err.message
              : reason.data ? reason.data
@@ -57,9 +57,8 @@ static int hear_record(void *data, const struct ocv_record *record)
 {
     struct recorded_claims *said = data;
     struct fit_answer one = {0};
-    if (!record->properties ||
-        fit_by_properties(said->instance, record->repository, said->question->given, record->label,
-                          record->properties, record->statics, &one) < 0)
+    if (!record->properties || fit_by_properties(said->instance, record->repository,
+                                                 said->question->given, record, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
     if (said->n++ > 0)
@@ -79,8 +78,7 @@ static int hear_index(void *data, struct ocv_record_index *kept)
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->question->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->question->trusted) ||
         ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
-        fit_by_properties(said->instance, kept->repository, said->question->given, here.label,
-                          here.properties, here.statics, &one) < 0)
+        fit_by_properties(said->instance, kept->repository, said->question->given, &here, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
     return said->differ ? 1 : OCV_OK;
@@ -121,8 +119,7 @@ static int review_record(void *data, const struct ocv_record *record)
     const struct settings *settings = all->instance->settings;
     if (!record->properties ||
         ocv_config_choose(settings_for_text(settings, record->repository)) == OCV_CHOOSE_OFF ||
-        fit_by_properties(all->instance, record->repository, NULL, record->label,
-                          record->properties, record->statics, &answer) < 0 ||
+        fit_by_properties(all->instance, record->repository, NULL, record, &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)
         return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",

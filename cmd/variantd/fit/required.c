@@ -23,7 +23,8 @@ static bool has_property(const struct instance *instance, const char *reference,
                          const char *property)
 {
     struct fit_answer one = {0};
-    return fit_by_properties(instance, reference, given, NULL, property, NULL, &one) == OCV_OK &&
+    const struct ocv_record said = {.properties = property};
+    return fit_by_properties(instance, reference, given, &said, &one) == OCV_OK &&
            strcmp(one.verdict, "fits") == 0;
 }
 

@@ -244,7 +244,8 @@ bool choice_denied(const struct mirror *mirror, const struct ocv_reference *refe
                    struct mirror_choice **out)
 {
     const char *glob, *origin;
-    if (!settings_deny(mirror->settings, reference, NULL, &glob, &origin))
+    const struct ocv_preferences own = settings_preferences(mirror->settings, reference);
+    if (!ocv_preferences_deny(&own, NULL, NULL, &glob, &origin))
         return false;
     log_line(LOG_LEVEL_INFO, "%s:%s: the tag is never taken here: deny has '%s' (%s)",
              reference->name, reference->tag, glob, origin);

@@ -42,13 +42,6 @@ static const char *kind_name(enum ocv_entry_kind kind)
     return names[kind];
 }
 
-const char *ocv_entry_tag(const struct ocv_index *index, const struct ocv_entry *entry)
-{
-    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
-    return json_string_value(
-        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
-}
-
 static void write_selected(struct ocv_json_writer *w, const struct ocv_decision *d,
                            struct ocv_buffer *text)
 {

@@ -3,7 +3,10 @@
 
 #include "lib/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define DENY_GLOB_MAX 256u /* a configuration's are shorter */
 
 /* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
 static bool item_is(const char *item, const char *ns, const char *feature, const char *value)
@@ -62,11 +65,30 @@ const char *ocv_preferences_devices_origin(const struct ocv_preferences *prefere
     return NULL;
 }
 
-bool ocv_preferences_deny(const struct ocv_preferences *preferences, const char *name,
-                          const char **glob, const char **origin)
+/* The place of the member that names such a label or tag (or NULL); their number: none. */
+static size_t find_denied(const struct ocv_strings *deny, const char *name, bool label)
+{
+    size_t i = name ? ocv_text_find_glob(deny->list, deny->count, name) : deny->count;
+    for (size_t k = 0; name && label && k < i; k++) {
+        char glob[DENY_GLOB_MAX + 1], *one = glob;
+        if (snprintf(glob, sizeof(glob), "%s", deny->list[k]) >= (int)sizeof(glob))
+            continue;
+        for (char *p = glob; *p; p++)
+            *p = *p == '-' ? '_' : *p;
+        if (ocv_text_find_glob(&one, 1, name) == 0)
+            return k;
+    }
+    return i;
+}
+
+bool ocv_preferences_deny(const struct ocv_preferences *preferences, const char *label,
+                          const char *made_of, const char **glob, const char **origin)
 {
     const struct ocv_strings *deny = &preferences->deny;
-    size_t i = name ? ocv_text_find_glob(deny->list, deny->count, name) : deny->count;
+    const char *const names[] = {preferences->tag, label, made_of};
+    size_t i = deny->count;
+    for (size_t k = 0; k < 3 && i == deny->count; k++)
+        i = find_denied(deny, names[k], k == 1);
     if (i == deny->count)
         return false;
     *glob = deny->list[i];

@@ -18,9 +18,5 @@ const struct ocv_strings *ocv_preferences_devices(const struct ocv_preferences *
 /** Where the devices of a namespace are narrowed, or else its policy is set; NULL. */
 const char *ocv_preferences_devices_origin(const struct ocv_preferences *preferences,
                                            const char *ns);
-/** Is a build of this label or tag (may be NULL) never taken? `glob` and `origin`: by which member
- *  of `deny`. */
-bool ocv_preferences_deny(const struct ocv_preferences *preferences, const char *name,
-                          const char **glob, const char **origin);
 
 #endif

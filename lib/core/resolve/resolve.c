@@ -90,20 +90,17 @@ static const char *disabled_at(const struct ocv_decision *d,
     return at;
 }
 
-/* The tag that was asked for, the entry's label, or the tag that a rule made it of. The default
- * goes by the name null, labelled or not. */
+/* The default goes by the name null, labelled or not. An index that was kept has the tags of which
+ * a rule made it, but not the rule. */
 static void check_denied(const struct ocv_decision *d, const struct constraints *request,
                          struct ocv_rejection *why)
 {
     const struct ocv_preferences *preferences = &request->options->preferences;
     const char *label = why->entry->label;
-    const char *const names[] = {preferences->tag, label ? label : "null",
-                                 d->index->rule ? ocv_entry_tag(d->index, why->entry) : NULL};
-    for (size_t i = 0; preferences->deny.count && i < sizeof(names) / sizeof(*names); i++)
-        if (ocv_preferences_deny(preferences, names[i], &why->required, &why->origin)) {
-            why->code = OCV_REJECT_DENIED;
-            return;
-        }
+    if (preferences->deny.count &&
+        ocv_preferences_deny(preferences, label ? label : "null",
+                             ocv_entry_tag(d->index, why->entry), &why->required, &why->origin))
+        why->code = OCV_REJECT_DENIED;
 }
 
 /* The line of the configuration that decided, where one did. */

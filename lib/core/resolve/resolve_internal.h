@@ -111,8 +111,6 @@ int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_co
                     size_t m);
 /** Has any list of the host this property? */
 bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
-/** The tag of which a rule made the entry. */
-const char *ocv_entry_tag(const struct ocv_index *index, const struct ocv_entry *entry);
 /** What a host needs to have the property (schema/hints.yaml: "driver 575 or newer"), or NULL. */
 const char *ocv_hint_needs(struct ocv_property p);
 /** The slot a rejection is about, and the host list it was tested against; NULL if none. */

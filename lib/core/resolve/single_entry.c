@@ -79,9 +79,7 @@ static int check_denied(const char *label, struct ocv_resolve_options *options, 
                         struct ocv_buffer *reason, struct ocv_error *err)
 {
     const char *glob, *origin;
-    const struct ocv_preferences *preferences = &options->preferences;
-    *denied = ocv_preferences_deny(preferences, preferences->tag, &glob, &origin) ||
-              ocv_preferences_deny(preferences, label && *label ? label : NULL, &glob, &origin);
+    *denied = ocv_preferences_deny(&options->preferences, label, options->made_of, &glob, &origin);
     options->preferences.deny.count = 0;
     return *denied ? ocv_buffer_printf(reason, err, "never taken here: deny has '%.100s' (%s)",
                                        glob, origin)
@@ -100,8 +98,9 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
     bool denied = false;
     int status = host_properties(properties ? properties : "", statics, &text, err);
     *fits = false;
+    const char *plain = properties && *properties ? NULL : "null";
     if (status == OCV_OK)
-        status = check_denied(label, &own, &denied, reason, err);
+        status = check_denied(label && *label ? label : plain, &own, &denied, reason, err);
     if (status < 0 || denied)
         return status;
     if (text.len == 0)

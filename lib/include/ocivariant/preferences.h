@@ -11,6 +11,7 @@
 
 #include "ocivariant/attributes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -55,6 +56,13 @@ struct ocv_preferences {
                                 such a tag */
     const char *tag;         /**< that was asked for, for `deny`; or NULL */
 };
+
+/** Is a build never taken: by the tag that was asked for, by its label (`null`: the default), or by
+ *  `made_of`, the tag of which a rule made it? Label and tag may be NULL: none, or not known.
+ *  Labels have no `-`: in one that is made of a tag it is `_`, which a `-` of a glob matches there.
+ *  `glob` and `origin`: by which member of `deny`. */
+OCV_API bool ocv_preferences_deny(const struct ocv_preferences *preferences, const char *label,
+                                  const char *made_of, const char **glob, const char **origin);
 
 #ifdef __cplusplus
 }

@@ -29,10 +29,11 @@ extern "C" {
 struct ocv_resolve_options {
     struct ocv_preferences preferences;  /**< such as ocv_config_preferences gives */
     const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
-    const char *label; /**< only this label, or NULL: the configuration's; "null": the default,
-                            labelled so or not */
-    bool unchecked;    /**< with label: also if this host cannot run it */
-    bool any_use;      /**< leave the configuration's `require` aside */
+    const char *label;   /**< only this label, or NULL: the configuration's; "null": the default,
+                              labelled so or not */
+    bool unchecked;      /**< with label: also if this host cannot run it */
+    bool any_use;        /**< leave the configuration's `require` aside */
+    const char *made_of; /**< ocv_fit_check: the tag of which a rule made the variant, or NULL */
 };
 
 struct ocv_decision;

@@ -114,6 +114,32 @@ chooses()
     [[ $stderr == *"is denied: deny has 'v0.14.1*' ($AT)"* ]]
 }
 
+@test "what a tag rule made is the same build to verify and to hooks" {
+    local image=docker.io/vllm/vllm-openai:v0.14.1 here=oci:$BATS_TEST_TMPDIR/here said best label
+    export OCV_STATE_DIR=$STATE/ruled
+    run -0 "$VPULL" --config "$STATE/base.yaml" --profile "$H100" --quiet --to "$here:1" "$image"
+    best=$(digest_of vllm/vllm-openai:v0.14.1-cu130)
+    run -0 "$VARIANTCTL" verify --config "$STATE/base.yaml" --profile "$H100" --from "$here"
+    said=$(cat "$OCV_STATE_DIR"/resolved/*.json)
+    [ "$(jq -r '"\(.child) \(.tag)"' <<<"$said")" = "$best v0.14.1-cu130" ]
+    label=$(jq -r .label <<<"$said")
+    deny docker.io/vllm/vllm-openai '"*-cu130"'
+    run -5 "$VARIANTCTL" verify --config "$CONFIG" --profile "$H100" --from "$here"
+    [[ $output == *misfit*"never taken here: deny has '*-cu130' ($AT)"* ]]
+    start_variantd ruled --config "$CONFIG" --profile "$H100" --tag-rules on
+    # the properties that a hook knows; a label with them, as it is in a record
+    run -0 curl -sfG --unix-socket "$VARIANTD_SOCKET" http://localhost/v1/verdict --data-urlencode "ref=$image" \
+        --data-urlencode "label=$label" --data-urlencode "properties=$(jq -r .properties <<<"$said")"
+    [ "$(jq -r '"\(.verdict) \(.reason)"' <<<"$output")" = "misfit never taken here: deny has '*-cu130' ($AT)" ]
+    # from the registry
+    run -0 curl -sfG --unix-socket "$VARIANTD_SOCKET" http://localhost/v1/verdict --data-urlencode "ref=$image" --data-urlencode "digest=$best"
+    [ "$(jq -r '"\(.verdict) \(.reason)"' <<<"$output")" = "misfit never taken here: deny has '*-cu130' ($AT)" ]
+    stop_daemon ruled
+    # of a pin nothing but its record is known
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$H100" "docker.io/vllm/vllm-openai@$best"
+    [[ $stderr == *"does not fit this host: never taken here: deny has '*-cu130' ($AT)"* ]]
+}
+
 @test "the daemon does not serve it, counts it, and says so to hooks" {
     deny "$SERVER/team/app" 'cuda12.8, "*-broken"'
     start_variantd deny --config "$CONFIG" --profile "$PROFILES/h100.json" --tag-rules on

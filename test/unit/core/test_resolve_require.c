@@ -249,6 +249,51 @@ START_TEST(what_is_never_taken_alone)
 }
 END_TEST
 
+/* What is never taken; what is known of a build: label, tag of which a rule made it. */
+static const struct {
+    const char *deny, *label, *made_of;
+    bool fits;
+} made[] = {
+    {"'*-cu130'", "v0.14.1_cu130", NULL, false}, /* the label that such a tag has */
+    {"'*-cu130'", "null", "v0.14.1-cu130", false},
+    {"'*-cu130'", "v0.14.1_cu130_base", "v0.14.1-cu130", false},
+    {"'*_cu130'", "v0.14.1_cu130", "v0.14.1-cu130", false},
+    {"'*_cu130'", "null", "v0.14.1-cu130", true}, /* a tag is read as it is */
+    {"'*-cu130'", "v0.14.1", "v0.14.1", true},
+    {"'null'", NULL, NULL, false}, /* the default has no label, or this one */
+    {"'null'", "", NULL, false},
+    {"'*'", "null", NULL, false},
+    {"'v1'", NULL, "v1", false},
+    {"'v1'", NULL, NULL, true},
+};
+
+START_TEST(a_build_has_one_name_for_all)
+{
+    char text[256];
+    ocv_auto(ocv_profile) profile = host();
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_config) config = new_config();
+    ocv_auto_buffer reason;
+    bool fits;
+    ocv_buffer_init(&reason, 4096);
+    snprintf(text, sizeof(text), "repositories: {r.example/a: {deny: [%s]}}", made[_i].deny);
+    ck_assert_int_eq(ocv_config_merge_yaml(config, "f.yaml", text, strlen(text), NULL), OCV_OK);
+    ck_assert_int_eq(ocv_reference_parse("r.example/a:1", &reference, NULL), OCV_OK);
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(config, reference), .made_of = made[_i].made_of};
+    ck_assert_int_eq(
+        ocv_fit_check(made[_i].label, "", NULL, profile, &options, &fits, &reason, NULL), OCV_OK);
+    ck_assert_msg(fits == made[_i].fits, "%s: %s", made[_i].deny, reason.data);
+    /* of properties alone nothing is known */
+    struct ocv_resolve_options alone = {.preferences = options.preferences};
+    alone.preferences.tag = NULL;
+    ck_assert_int_eq(ocv_fit_check(NULL, "nvidia :: cuda_version_lower_bound :: 12.6", NULL,
+                                   profile, &alone, &fits, &reason, NULL),
+                     OCV_OK);
+    ck_assert(fits);
+}
+END_TEST
+
 /* What the host has, as an override of two features; what is chosen, what was missed. */
 static const struct {
     const char *override, *disable, *chosen, *missed;
@@ -339,6 +384,7 @@ TEST_FILE
     tcase_add_test(tcase, a_repository_has_its_label);
     tcase_add_loop_test(tcase, what_is_never_taken, 0, (int)(sizeof(denials) / sizeof(*denials)));
     tcase_add_test(tcase, what_is_never_taken_alone);
+    tcase_add_loop_test(tcase, a_build_has_one_name_for_all, 0, N(made));
     tcase_add_loop_test(tcase, what_was_missed, 0, N(missed));
     tcase_add_test(tcase, nothing_was_missed);
     tcase_add_test(tcase, judged_alone);

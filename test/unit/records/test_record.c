@@ -287,12 +287,13 @@ END_TEST
 /* What is read later is what the entry said, and its texts are the reader's own. */
 START_TEST(chosen_is_read_as_the_entry_was_described)
 {
-    static const char text[] = "{\"schemaVersion\":2,\"annotations\":{\"" OCV_ANNOTATION_STATIC
-                               "speed\":\"speed :: v :: 1\"},\"manifests\":[{\"mediaType\":"
-                               "\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST
-                               "\",\"size\":2,\"annotations\":{\"" OCV_ANNOTATION_LABEL
-                               "\":\"a\",\"" OCV_ANNOTATION_PROPERTIES
-                               "\":\"speed :: v :: 1, nvidia :: sm_arch :: 90_real\"}}]}";
+    static const char text[] =
+        "{\"schemaVersion\":2,\"annotations\":{\"" OCV_ANNOTATION_STATIC
+        "speed\":\"speed :: v :: 1\"},\"manifests\":[{\"mediaType\":"
+        "\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST
+        "\",\"size\":2,\"annotations\":{\"" OCV_ANNOTATION_LABEL
+        "\":\"a\",\"" OCV_ANNOTATION_REF_NAME "\":\"1-a\",\"" OCV_ANNOTATION_PROPERTIES
+        "\":\"speed :: v :: 1, nvidia :: sm_arch :: 90_real\"}}]}";
     ocv_auto_record said = {0}, found = {0};
     struct ocv_index *index = NULL;
     need(ocv_index_parse(text, sizeof(text) - 1, NULL, &index, &err));
@@ -304,12 +305,14 @@ START_TEST(chosen_is_read_as_the_entry_was_described)
     ck_assert_str_eq(said.label, "a");
     ck_assert_str_eq(said.properties, "nvidia :: sm_arch :: 90_real, speed :: v :: 1");
     ck_assert_str_eq(said.statics, "speed");
+    ck_assert_str_eq(said.tag, "1-a");
     need(ocv_record_read(scratch, APP, A_DIGEST, &found, &err));
     ck_assert_str_eq(found.repository, APP);
     ck_assert_str_eq(found.child, said.child);
     ck_assert_str_eq(found.label, said.label);
     ck_assert_str_eq(found.properties, said.properties);
     ck_assert_str_eq(found.statics, said.statics);
+    ck_assert_str_eq(found.tag, said.tag);
     ck_assert_str_eq(found.reference, sample.reference);
     refuses(ocv_record_read(scratch, OTHER, A_DIGEST, &said, &err), OCV_ERR_NOT_FOUND);
     refuses(ocv_record_read(scratch, APP, B_DIGEST, &said, &err), OCV_ERR_NOT_FOUND);
