@@ -3,6 +3,7 @@
 
 #include "cmd/common/installed.h"
 #include "lib/base/nearest.h"
+#include "lib/core/index_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
 struct named_index {
     const char *text;
     const struct ocv_index *index;
+    struct ocv_preferences preferences;
 };
 
 static const char *label_of(const struct ocv_entry *entry)
@@ -152,7 +154,7 @@ static int no_such_label(const struct named_index *image, const char *label, con
 int names_check_label(const char *text, const struct ocv_index *index, const char *label,
                       struct ocv_error *err)
 {
-    const struct named_index image = {text, index};
+    const struct named_index image = {.text = text, .index = index};
     const char *wanted = names_label(index, label);
     return !wanted || has_label(index, wanted, ocv_index_count(index))
                ? OCV_OK
@@ -184,6 +186,14 @@ static bool is_platform(enum ocv_reject code)
            code == OCV_REJECT_OS_FEATURES;
 }
 
+/* Then --unchecked does not help. */
+static bool is_denied(const struct named_index *image, const struct ocv_entry *entry)
+{
+    const char *glob, *origin;
+    return ocv_preferences_deny(&image->preferences, entry->label ? entry->label : "null",
+                                ocv_entry_tag(image->index, entry), &glob, &origin);
+}
+
 /* Of several entries with the label, the one for this platform counts. */
 static int label_unfit(const struct named_index *image, const struct ocv_decision *decision,
                        const char *label, struct ocv_error *err)
@@ -202,7 +212,9 @@ static int label_unfit(const struct named_index *image, const struct ocv_decisio
         return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: variant %s is not chosen", image->text,
                              label);
     snprintf(what, sizeof(what), "variant %s does not fit this host", label);
-    return explain_choice(image, decision, best, what, "--unchecked pulls it anyway", err);
+    bool never = is_denied(image, ocv_decision_rejected(decision, best).entry);
+    return explain_choice(image, decision, best, what, never ? "" : "--unchecked pulls it anyway",
+                          err);
 }
 
 /* True if the entry has a property of `ns`, which may be "ns :: feature". */
@@ -285,22 +297,18 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
 {
     const struct ocv_entry *first = NULL;
     const char *ns = NULL;
-    char besides[200] = "";
     bool same = true;
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
-        if (r.code == OCV_REJECT_DENIED && !*besides)
-            snprintf(besides, sizeof(besides), "; %.63s is denied (%.100s)",
-                     r.entry->label ? r.entry->label : "the default", r.origin ? r.origin : "");
         if (!r.ns)
             continue; /* another platform, or no image */
         same = same && (!ns || !strcmp(ns, r.ns));
         ns = r.ns;
-        if (!first || r.entry->position < first->position)
+        if ((!first || r.entry->position < first->position) && !is_denied(image, r.entry))
             first = r.entry;
     }
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default%s",
-                  image->text, besides);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default",
+                  image->text);
     hint_explain(cli, image, err);
     if (!first || !first->label)
         return OCV_ERR_NO_MATCH;
@@ -317,31 +325,24 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
     return OCV_ERR_NO_MATCH;
 }
 
-/* The first entry that `deny` names, where nothing else keeps one away; else the number of those
- * that are out. */
-static size_t all_denied(const struct ocv_decision *decision)
+/* The first entry that only `deny` keeps away: then nothing else fits. Their number: none. */
+static size_t find_denied(const struct ocv_decision *decision)
 {
-    size_t n = ocv_decision_rejected_count(decision), first = n;
-    for (size_t i = 0; i < n; i++) {
-        struct ocv_rejection r = ocv_decision_rejected(decision, i);
-        if (is_platform(r.code) ||
-            (r.code >= OCV_REJECT_UNKNOWN_PLATFORM && r.code <= OCV_REJECT_DIGEST_ALGORITHM))
-            continue;
-        if (r.code != OCV_REJECT_DENIED)
-            return n;
-        if (first == n)
-            first = i;
-    }
-    return first;
+    size_t i = 0, n = ocv_decision_rejected_count(decision);
+    while (i < n && ocv_decision_rejected(decision, i).code != OCV_REJECT_DENIED)
+        i++;
+    return i;
 }
 
-static int denied(const struct named_index *image, const struct ocv_rejection *why,
-                  struct ocv_error *err)
+static int denied(const struct named_index *image, const char *label,
+                  const struct ocv_rejection *why, struct ocv_error *err)
 {
-    ocv_error_set(err, OCV_ERR_NO_MATCH,
-                  "%s: every build of it for this machine is denied: deny has '%s' (%s)",
-                  image->text, why->required, why->origin ? why->origin : "");
-    ocv_error_hint(err, "name another tag of the repository, or take it out of deny there");
+    bool one = label && *label;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s%.63s is denied: deny has '%s' (%s)", image->text,
+                  one ? "variant " : "every build of it for this machine", one ? label : "",
+                  why->required, why->origin ? why->origin : "");
+    ocv_error_hint(err, "name another %s, or take it out of deny there",
+                   one ? "label" : "tag of the repository");
     return OCV_ERR_NO_MATCH;
 }
 
@@ -365,7 +366,11 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
                    const struct ocv_index *index, const struct ocv_decision *decision,
                    const char *tag, struct ocv_error *err)
 {
-    const struct named_index made = {text, index}, *image = &made;
+    const struct named_index made = {.text = text,
+                                     .index = index,
+                                     .preferences =
+                                         ocv_config_preferences_for(cli->config, reference)};
+    const struct named_index *image = &made;
     struct ocv_error own = {0};
     const struct ocv_config *config = ocv_config_for_reference(cli->config, reference);
     const char *label =
@@ -377,10 +382,10 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
         return ocv_error_set(err, OCV_ERR_DATA, "%s: no entry can be used: manifests[%zu]: %s",
                              text, malformed->position,
                              malformed->detail ? malformed->detail : "malformed");
-    size_t out = all_denied(decision);
+    size_t out = find_denied(decision);
     if (out < ocv_decision_rejected_count(decision)) {
         const struct ocv_rejection why = ocv_decision_rejected(decision, out);
-        return denied(image, &why, err);
+        return denied(image, label, &why, err);
     }
     if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))
         return no_such_label(image, label, origin, err);

@@ -147,8 +147,6 @@ static int consider_entry(struct ocv_decision *d, const struct constraints *requ
             why.code = OCV_REJECT_NONE;
         }
     }
-    if (why.code == OCV_REJECT_NONE)
-        check_denied(d, request, &why);
     if (why.code == OCV_REJECT_NONE && !unchecked && entry->kind == OCV_ENTRY_VARIANT) {
         if (request->foreign)
             why.code = OCV_REJECT_FOREIGN_ARCHITECTURE;
@@ -159,6 +157,8 @@ static int consider_entry(struct ocv_decision *d, const struct constraints *requ
         check_requirements(d, request, &why);
     if (why.code == OCV_REJECT_NONE && !asked_for(request, entry))
         why.code = OCV_REJECT_NOT_REQUESTED;
+    if (why.code == OCV_REJECT_NONE) /* last: it says that nothing else keeps the entry away */
+        check_denied(d, request, &why);
     if (why.code != OCV_REJECT_NONE)
         return reject_entry(d, request, &why, err);
     int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);

@@ -19,6 +19,13 @@ setup_file()
     push_layout "$L:app" "$SERVER/team/app:1"
     push_layout "$L:app" "$SERVER/team/app:1-broken"
     push_layout "$L:null" "$SERVER/team/plain:1"
+    "$VARIANTCTL" index create --no-lint --quiet "oci:$L:one" --namespaces nvidia \
+        "cuda12.8=oci:$L:cuda12.8,nvidia :: cuda_version_lower_bound :: 12.8" >/dev/null 3>&-
+    "$VARIANTCTL" index create --no-lint --quiet "oci:$L:two" --namespaces 'nvidia, amd' \
+        "cuda12.8=oci:$L:cuda12.8,nvidia :: cuda_version_lower_bound :: 12.8" \
+        "rocm7.1=oci:$L:rocm7.1,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
+    push_layout "$L:one" "$SERVER/team/gpu:1"
+    push_layout "$L:two" "$SERVER/team/gpu:2"
     for tag in v0.14.1 v0.14.1-cu130; do
         mkimage "$STATE/tags" one --label "build=$tag"
         skopeo --insecure-policy copy --quiet --preserve-digests --dest-tls-verify=false \
@@ -71,7 +78,8 @@ chooses()
     [ "$output" = "$SERVER/team/app@$best" ]
     # by no other way, either
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" --label cuda12.8 --unchecked "$SERVER/team/app:1"
-    [[ $stderr == *"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+    [[ $stderr == *"variant cuda12.8 is denied: deny has 'cuda12.8' ($AT)"*"hint: name another label, or take it out of deny there"* ]]
+    [[ $stderr != *unchecked* ]]
 }
 
 @test "where every build is denied, exit 3 names the line" {
@@ -86,7 +94,26 @@ chooses()
     # what is left does not fit
     deny "$SERVER/team/app" '"null", "c*"'
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/h100.json" "$SERVER/team/app:1"
-    [[ $stderr == *"no variant fits and there is no default; "*" is denied ($AT)"* ]]
+    [[ $stderr == *"every build of it for this machine is denied: deny has '"*"' ($AT)"* ]]
+}
+
+@test "where nothing fits anyway, deny is not the reason" {
+    deny "$SERVER/team/gpu" 'cuda12.8'
+    for tag in 1 2; do
+        run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/laptop.json" "$SERVER/team/gpu:$tag"
+        [[ $stderr == *"$SERVER/team/gpu:$tag: no variant fits and there is no default"* ]]
+        [[ $stderr != *den[iy]* && $stderr != *"--label cuda12.8"* ]]
+    done
+    [[ $stderr == *"--label rocm7.1 --unchecked pulls that build"* ]]
+    [[ $stderr != *"every build needs"* ]]
+    deny "$SERVER/team/gpu" '"null"'
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/laptop.json" "$SERVER/team/gpu:1"
+    [[ $stderr == *"no variant fits and there is no default"*"--label cuda12.8 --unchecked pulls that build"* ]]
+    [[ $stderr != *den[iy]* ]]
+    # what would not lift it is no hint
+    deny "$SERVER/team/gpu" 'cuda12.8'
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$PROFILES/laptop.json" --label cuda12.8 "$SERVER/team/gpu:1"
+    [[ $stderr == *"variant cuda12.8 does not fit this host"* && $stderr != *unchecked* ]]
 }
 
 @test "a tag that is denied is refused when it is asked for, with or without variants" {

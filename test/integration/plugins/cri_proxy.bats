@@ -136,6 +136,16 @@ private_pull()
     restart_proxy h100 --config "$STATE/deny.yaml"
     run ! proxied pull "$PINNED"
     [[ $output == *FailedPrecondition*"$PINNED: nothing fits this node but what deny has ('*', $STATE/deny.yaml:3)"* ]]
+    # what is denied uses what is required
+    sed -i 's/"\*"\]/"cuda*"], require: [nvidia]/' "$STATE/deny.yaml"
+    restart_proxy h100 --config "$STATE/deny.yaml"
+    run ! proxied pull "$PINNED"
+    [[ $output == *"nothing fits this node but what deny has ('cuda*', $STATE/deny.yaml:3)"* ]]
+    # what does not fit anyway is not kept away by deny
+    sed -i 's/"cuda\*"\]/"rocm*"]/; s/\[nvidia\]/[amd]/' "$STATE/deny.yaml"
+    restart_proxy h100 --config "$STATE/deny.yaml"
+    run ! proxied pull "$PINNED"
+    [[ $output == *"no entry that fits this node uses amd, which is required"* ]]
 }
 
 @test "a pinned index becomes the image that fits: pull, status, list, run, remove" {

@@ -212,7 +212,8 @@ END_TEST
 /* One variant without its index is judged by the same lines. */
 START_TEST(what_is_never_taken_alone)
 {
-    static const char text[] = "repositories:\n  r.example/a:\n    deny: [cuda12.6, \"bad*\"]\n";
+    static const char text[] =
+        "repositories:\n  r.example/a:\n    deny: [cuda12.6, cuda12.10, \"bad*\"]\n";
     ocv_auto(ocv_index) index = builds();
     ocv_auto(ocv_profile) profile = host();
     ocv_auto(ocv_reference) reference = NULL;
@@ -232,6 +233,9 @@ START_TEST(what_is_never_taken_alone)
     ck_assert_int_eq(r.code, OCV_REJECT_DENIED);
     ck_assert_str_eq(ocv_reject_name(r.code), "denied");
     ck_assert_int_eq(ocv_decision_reason(d, place, &line, NULL), OCV_OK);
+    /* what keeps an entry away anyway is its reason */
+    ck_assert_ptr_nonnull(rejection(d, "cuda12.10", &r, &place));
+    ck_assert_int_eq(r.code, OCV_REJECT_VALUE_UNSUPPORTED);
     ck_assert_str_eq(line.data, "never taken here: deny has 'cuda12.6' (f.yaml:3)");
     ck_assert_int_eq(ocv_fit_check("cuda12.6", "nvidia :: cuda_version_lower_bound :: 12.6", NULL,
                                    profile, &options, &fits, &reason, NULL),

@@ -139,7 +139,7 @@ void decide_doubt(const struct decide *decide, const char *text)
         map_set_checked(decide->map, key, false);
 }
 
-/* The first entry that `deny` names; `code` of it is another where there is none. */
+/* The first entry that only `deny` keeps away; `code` of it is another where there is none. */
 static struct ocv_rejection find_denied(const struct ocv_decision *decision)
 {
     struct ocv_rejection r = {0};
@@ -159,14 +159,14 @@ static void refuse_pin(const struct pinned_choice *q, const char *text,
     const struct ocv_rejection denied = find_denied(q->decision);
     if (!q->decide->enforce)
         return;
-    if (ocv_config_list(config, "require", &required))
-        snprintf(refused, DECIDE_REASON_MAX,
-                 "ocivariant: %.200s: no entry that fits this node uses %.100s, which is required",
-                 text, required[0]);
-    else if (denied.code == OCV_REJECT_DENIED)
+    if (denied.code == OCV_REJECT_DENIED)
         snprintf(refused, DECIDE_REASON_MAX,
                  "ocivariant: %.200s: nothing fits this node but what deny has ('%.128s', %.100s)",
                  text, denied.required, denied.origin);
+    else if (ocv_config_list(config, "require", &required))
+        snprintf(refused, DECIDE_REASON_MAX,
+                 "ocivariant: %.200s: no entry that fits this node uses %.100s, which is required",
+                 text, required[0]);
     else
         return;
     log_line("%s: %s",
