@@ -138,7 +138,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_node(p, m, now_ms);
     print_family(p, METRIC_CHOSEN_TOTAL, &m->chosen);
     print_family(p, METRIC_SHADOW_TOTAL, &m->shadow);
-    print_count(p, METRIC_DENIED_TOTAL, read_counter(&m->denied));
+    print_count(p, METRIC_DENY_TOTAL, read_counter(&m->denied));
     print_family(p, METRIC_UPSTREAM_REQUESTS_TOTAL, &m->upstream);
     print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->errors);
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->failures);

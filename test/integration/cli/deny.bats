@@ -183,7 +183,7 @@ chooses()
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/healthz"
     [ "$(jq .denied <<<"$output")" = 2 ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/metrics"
-    [[ $output == *$'\nvariantd_denied_total 2\n'* ]]
+    [[ $output == *$'\nvariantd_deny_total 2\n'* ]]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1&digest=$bad"
     [ "$(jq -r '"\(.verdict) \(.reason)"' <<<"$output")" = "misfit never taken here: deny has 'cuda12.8' ($AT)" ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app:1-broken&digest=$best"
