@@ -177,24 +177,31 @@ static int log_note(const struct ocv_reference *reference, const struct ocv_deci
     ocv_buffer_init(&text, NOTE_MAX);
     int status = ocv_decision_note(decision, entry, &text, err);
     if (status == OCV_OK && text.len)
-        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name,
-                 reference->tag ? reference->tag : "latest", entry->label, text.data);
+        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name, reference->tag, entry->label,
+                 text.data);
     return status;
 }
 
-/* What the configuration never takes is told once for each choice, not for each pull. */
-static void count_denied(const struct mirror *mirror, const struct ocv_reference *reference,
-                         const struct ocv_decision *decision)
+/* What the configuration never takes: for the log, and for a client that gets nothing. Once for
+ * each choice, not for each pull. */
+static void tell_denied(struct mirror_choice *choice, const struct ocv_reference *reference,
+                        const char *what, const char *glob, const char *origin)
+{
+    snprintf(choice->message, sizeof(choice->message),
+             "%.63s is never taken here: deny has '%s' (%s)", what, glob, origin);
+    log_clean(choice->message); /* it may have been cut within a character */
+    log_line(LOG_LEVEL_INFO, "%s:%s: %s", reference->name, reference->tag, choice->message);
+}
+
+static void count_denied(struct mirror_choice *choice, const struct mirror *mirror,
+                         const struct ocv_reference *reference, const struct ocv_decision *decision)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
-        if (r.code != OCV_REJECT_DENIED)
-            continue;
-        if (n++ == 0)
-            log_line(LOG_LEVEL_INFO, "%s:%s: %s is never taken here: deny has '%s' (%s)",
-                     reference->name, reference->tag ? reference->tag : "latest",
-                     r.entry->label ? r.entry->label : "the default", r.required, r.origin);
+        if (r.code == OCV_REJECT_DENIED && n++ == 0)
+            tell_denied(choice, reference, r.entry->label ? r.entry->label : "the default",
+                        r.required, r.origin);
     }
     metrics_denied(mirror->metrics, n);
 }
@@ -211,7 +218,7 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    count_denied(mirror, reference, decision);
+    count_denied(choice, mirror, reference, decision);
     /* only served choices are on the node, so only they are recorded */
     if (ocv_index_has_variants(index) &&
         settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
@@ -230,28 +237,11 @@ static void free_choice(struct refcounted *item)
     free(item);
 }
 
-static struct mirror_choice *new_choice(enum outcome outcome)
-{
-    struct mirror_choice *choice = calloc(1, sizeof(*choice));
-    if (!choice)
-        return NULL;
-    refcounted_init(&choice->item, free_choice);
-    choice->outcome = outcome;
-    return choice;
-}
-
 bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
-                   struct mirror_choice **out)
+                   const char **glob, const char **origin)
 {
-    const char *glob, *origin;
     const struct ocv_preferences own = settings_preferences(mirror->settings, reference);
-    if (!ocv_preferences_deny(&own, NULL, NULL, &glob, &origin))
-        return false;
-    log_line(LOG_LEVEL_INFO, "%s:%s: the tag is never taken here: deny has '%s' (%s)",
-             reference->name, reference->tag, glob, origin);
-    metrics_denied(mirror->metrics, 1);
-    *out = new_choice(OUTCOME_NO_FIT);
-    return true;
+    return ocv_preferences_deny(&own, NULL, NULL, glob, origin);
 }
 
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
@@ -260,9 +250,18 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
 {
     struct ocv_error err = {0};
     ocv_auto(ocv_index) index = NULL;
-    struct mirror_choice *choice = new_choice(OUTCOME_ORDINARY);
+    struct mirror_choice *choice = calloc(1, sizeof(*choice));
+    const char *glob, *origin;
     if (!choice)
         return NULL;
+    refcounted_init(&choice->item, free_choice);
+    choice->outcome = OUTCOME_ORDINARY;
+    if (choice_denied(mirror, reference, &glob, &origin)) {
+        choice->outcome = OUTCOME_NO_FIT;
+        tell_denied(choice, reference, "the tag", glob, origin);
+        metrics_denied(mirror->metrics, 1);
+        return choice;
+    }
     size_t len = document ? document->body.len : 0;
     budget_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);

@@ -157,13 +157,28 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct m
     return *out && *tag ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* The choice does not depend on what the tag holds, which other tags may hold, too: it is kept by
+ * the tag. No digest is written like one. */
+static int deny_tag(struct lookup *l, struct mirror_choice **out, struct ocv_error *err)
+{
+    struct key key;
+    *out = known_choice(l, l->q->reference->tag);
+    if (*out)
+        return OCV_OK;
+    *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
+    choice_key(l, l->q->reference->tag, &key);
+    if (*out)
+        cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
 static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice **out,
                        struct ocv_error *err)
 {
     const struct ocv_descriptor *top = *tag ? &(*tag)->head.descriptor : NULL;
-    if (choice_denied(l->mirror, l->q->reference,
-                      out)) /* whatever it holds, under any other name */
-        return *out ? OCV_OK : ocv_error_nomem(err);
+    const char *glob, *origin;
+    if (choice_denied(l->mirror, l->q->reference, &glob, &origin))
+        return deny_tag(l, out, err);
     bool ruled = variants_by_rule(l->mirror, l->q->reference);
     *out = top && !ruled ? known_choice(l, top->digest) : NULL;
     if (*out)
@@ -195,7 +210,10 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
         break;
     case OUTCOME_NO_FIT:
         v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
-                              "no variant of it fits this machine");
+                              *choice->message ? choice->message
+                                               : "no variant of it fits this machine");
+        if (*choice->message) /* a proxy does not serve what `deny` keeps away, either */
+            return v;
         break;
     default:
         metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "data");

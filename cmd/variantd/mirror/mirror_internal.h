@@ -70,7 +70,7 @@ struct mirror_choice {
     enum outcome outcome; /* VARIANT, ORDINARY, NO_FIT, or UPSTREAM for one that is malformed */
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; for CPU levels, the platform */
-    char message[256];
+    char message[256];       /* NO_FIT: what `deny` keeps away, or empty; UPSTREAM: the fault */
     /* To be recorded once the child has been seen; whoever takes it out owns it. NULL: recorded
      * already, or nothing to record. */
     struct ocv_record_note *_Atomic note;
@@ -196,9 +196,10 @@ void choice_drop_note(struct ocv_record_note *note);
 struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen);
 /** Record it, and drop it. Waits for the disk. */
 void choice_record(const struct mirror *mirror, struct ocv_record_note *note);
-/** True: the configuration never takes this tag, and `*out` (NULL: out of memory) says so. */
+/** True: the configuration never takes this tag, by that member of `deny`. Its choice is to serve
+ *  nothing, whatever it holds. */
 bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
-                   struct mirror_choice **out);
+                   const char **glob, const char **origin);
 /** Choose for this node. NULL: no memory. */
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
                                   const struct ocv_reference *reference,

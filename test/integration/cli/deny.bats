@@ -178,8 +178,24 @@ chooses()
     ask HEAD "/v2/team/app/manifests/1?ns=$SERVER"
     [ "$code $(header docker-content-digest)" = "200 $best" ]
     [ "$best" != "$bad" ]
-    ask HEAD "/v2/team/app/manifests/1-broken?ns=$SERVER"
-    [ "$code" = 404 ]
+    for _ in 1 2 3; do # a choice is counted and logged once
+        ask HEAD "/v2/team/app/manifests/1?ns=$SERVER"
+        [ "$code" = 200 ]
+        ask HEAD "/v2/team/app/manifests/1-broken?ns=$SERVER"
+        [ "$code" = 404 ]
+    done
+    [ "$(grep -c 'never taken here' "$STATE/log/deny")" = 2 ]
+    grep -q "$SERVER/team/app:1: cuda12.8 is never taken here: deny has 'cuda12.8' ($AT)" "$STATE/log/deny"
+    grep -q "$SERVER/team/app:1-broken: the tag is never taken here: deny has '\*-broken' ($AT)" "$STATE/log/deny"
+    # the same digest under a name that is not denied is another choice
+    ask HEAD "/v2/team/app/manifests/1?ns=$SERVER"
+    [ "$code $(header docker-content-digest)" = "200 $best" ]
+    # a proxy does not pass it through
+    for name in HEAD GET; do
+        ask "$name" "/proxy/v2/${SERVER/:/--}/team/app/manifests/1-broken"
+        [ "$code" = 404 ]
+    done
+    [ "$(jq -r '.errors[0] | "\(.code): \(.message)"' "$body")" = "MANIFEST_UNKNOWN: the tag is never taken here: deny has '*-broken' ($AT)" ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/healthz"
     [ "$(jq .denied <<<"$output")" = 2 ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/metrics"
@@ -195,6 +211,12 @@ chooses()
         --to "oci:$BATS_TEST_TMPDIR/here:1" "$SERVER/team/app:1"
     OCV_STATE_DIR=$STATE/node run -5 "$VARIANTCTL" verify --config "$CONFIG" --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/here"
     [[ $output == *misfit*"never taken here: deny has 'cuda12.8' ($AT)"* ]]
+    stop_daemon deny
+    deny "$SERVER/team/app" '"null", "c*"' # of what is left nothing fits
+    start_variantd deny --config "$CONFIG" --profile "$PROFILES/h100.json"
+    ask GET "/proxy/v2/${SERVER/:/--}/team/app/manifests/1"
+    [ "$code" = 404 ]
+    [[ $(<"$body") == *"never taken here: deny has"* ]]
     stop_daemon deny
     deny "$SERVER/team/app" latest
     OCV_STATE_DIR=$STATE/node start_variantd deny --config "$CONFIG" --profile "$PROFILES/h100.json"
