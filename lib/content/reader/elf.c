@@ -246,6 +246,15 @@ static bool dynamic_value(const struct ocv_elf *e, int64_t tag, uint64_t *value)
     return found;
 }
 
+/* How many of these there are is the publisher's choice, and each is compared with all others. */
+static int add_fact(struct ocv_content_reader *r, struct ocv_content_facts *facts,
+                    enum ocv_content_fact fact, const char *value, int64_t bytes,
+                    struct ocv_error *err)
+{
+    int status = ocv_content_work(r, 1 + (int64_t)facts->n / 16, err);
+    return status < 0 ? status : ocv_content_facts_add(facts, fact, value, bytes, 1, err);
+}
+
 static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *facts,
                       struct ocv_error *err)
 {
@@ -275,7 +284,7 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
         if (tag == DT_NULL)
             break;
         if (word)
-            status = ocv_content_facts_add(facts, OCV_CONTENT_NEEDED, word, 0, 1, err);
+            status = add_fact(r, facts, OCV_CONTENT_NEEDED, word, 0, err);
         else if (tag == DT_NEEDED)
             ocv_content_unseen(r, "the name of a library that it needs");
     }
@@ -349,8 +358,11 @@ static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *
     int64_t size = (int64_t)(ocv_le64(s + 32) & INT64_MAX);
     if (offset > INT64_MAX / 4 || size > INT64_MAX / 4 || ocv_le32(s + 4) == SHT_NOBITS)
         return OCV_OK;
-    if (!strcmp(name, OCV_KPACK_REF))
-        return ocv_kpack_ref(r, offset, size, facts, err);
+    if (!strcmp(name, OCV_KPACK_REF)) {
+        bool first = !r->elf.has_ref;
+        r->elf.has_ref = true;
+        return first ? ocv_kpack_ref(r, offset, size, facts, err) : OCV_OK;
+    }
     if (!strcmp(name, ".hip_fatbin") && r->elf.split)
         return OCV_OK; /* what splitting left of it */
     if (!strcmp(name, ".nv_fatbin") || !strcmp(name, "__nv_relfatbin") ||
@@ -362,7 +374,7 @@ static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *
     if (strncmp(name, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN) != 0)
         return OCV_OK;
     if (!strncmp(target, "sycl-", 5) && target[5])
-        return ocv_content_facts_add(facts, OCV_CONTENT_SYCL_CODE, target + 5, size, 1, err);
+        return add_fact(r, facts, OCV_CONTENT_SYCL_CODE, target + 5, size, err);
     if (strncmp(target, "host", 4) != 0)
         ocv_content_unseen(r, "device code for a target that is not known");
     return OCV_OK;

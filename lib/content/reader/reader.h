@@ -83,7 +83,8 @@ struct ocv_elf {
     unsigned char header[64];
     char target[64]; /* of an object for a GPU */
     char toolkit[16];
-    bool split; /* its code for GPUs of AMD is in kpack archives */
+    bool split;   /* its code for GPUs of AMD is in kpack archives */
+    bool has_ref; /* to these, and it was read: a library has one */
 };
 
 struct ocv_content_reader {

@@ -272,6 +272,55 @@ START_TEST(test_as_many_inflations_as_a_file_may_want)
 }
 END_TEST
 
+/* An ELF file of `n` sections for SYCL code, each for a target of its own. */
+static char *sycl_sections(size_t n, size_t *len)
+{
+    size_t name = 48, table = 64 + (n + 1) * name;
+    char *bytes = calloc(1, *len = table + (n + 2) * 64);
+    uint64_t place = table, count = n + 2, strings[] = {64, (n + 1) * name};
+    uint32_t last = (uint32_t)n + 1;
+    uint16_t machine = 62, entry = 64, extended = 0xffff;
+    memcpy(bytes, "\177ELF\2\1\1", 7);
+    memcpy(bytes + 18, &machine, 2);
+    memcpy(bytes + 40, &place, 8);
+    memcpy(bytes + 58, &entry, 2);
+    memcpy(bytes + 62, &extended, 2);
+    memcpy(bytes + table + 32, &count, 8); /* of many sections the first says how many */
+    memcpy(bytes + table + 40, &last, 4);
+    memcpy(bytes + table + last * 64 + 24, strings, 16);
+    for (size_t i = 1; i <= n; i++) {
+        uint32_t word[] = {(uint32_t)(i * name), 1};
+        snprintf(bytes + 64 + i * name, name, BUNDLE_MAGIC "sycl-%zu", i);
+        memcpy(bytes + table + i * 64, word, 8);
+    }
+    return bytes;
+}
+
+/* Each finding is compared with all before it, so many of them are work. */
+START_TEST(test_as_many_sections_as_a_table_has)
+{
+    for (size_t n = 100; n <= 20000; n *= 200) {
+        size_t len, found = 0;
+        char *bytes = sycl_sections(n, &len);
+        struct ocv_content_reader *reader = ocv_content_reader_new();
+        struct ocv_content_facts facts = {0};
+        struct ocv_error err = {0};
+        ocv_content_allow(reader, (int64_t)len);
+        ck_assert_int_eq(ocv_content_feed(reader, bytes, len, &err), OCV_OK);
+        ck_assert_int_eq(ocv_content_end(reader, &facts, &err), n == 100 ? OCV_OK : OCV_ERR_DATA);
+        for (size_t k = 0; k < facts.n; k++)
+            found += facts.list[k].fact == OCV_CONTENT_SYCL_CODE;
+        if (n == 100)
+            ck_assert_uint_eq(found, n);
+        else
+            ck_assert_msg(!strncmp(err.message, "too much to read", 16), "%s", err.message);
+        ocv_content_facts_free(&facts);
+        ocv_content_reader_free(reader);
+        free(bytes);
+    }
+}
+END_TEST
+
 START_TEST(test_cut_off)
 {
     struct ocv_buffer bytes = sample("cuda.so");
@@ -464,6 +513,7 @@ TEST_FILE
     tcase_add_loop_test(tcase, test_wide_lies, 0, SAMPLES);
     tcase_add_test(tcase, test_sections_past_the_end);
     tcase_add_test(tcase, test_as_many_targets_as_a_bundle_may_have);
+    tcase_add_test(tcase, test_as_many_sections_as_a_table_has);
     tcase_add_test(tcase, test_as_many_inflations_as_a_file_may_want);
     tcase_add_test(tcase, test_long_file);
     tcase_add_test(tcase, test_note_behind_much_code);

@@ -229,6 +229,30 @@ START_TEST(test_decoys)
 }
 END_TEST
 
+/* As many sections of that name as a table has would all be read. */
+START_TEST(test_only_the_first_reference_is_read)
+{
+    struct ocv_buffer bytes = sample("kpack.so");
+    size_t place;
+    ref_place(&bytes, &place);
+    char *third = bytes.data + place - 24;
+    memcpy(third - 2 * (ptrdiff_t)64, third, 64);
+    struct ocv_content_reader *reader = ocv_content_reader_new();
+    struct ocv_content_facts facts = read_chunks(reader, bytes.data, bytes.len, 1000, false);
+    size_t found = 0;
+    for (size_t i = 0; i < facts.n; i++)
+        if (facts.list[i].fact == OCV_CONTENT_KPACK_NAME ||
+            facts.list[i].fact == OCV_CONTENT_KPACK_PATH) {
+            found++;
+            ck_assert_int_eq(facts.list[i].count, 1);
+        }
+    ck_assert_uint_eq(found, 3);
+    ocv_content_facts_free(&facts);
+    ocv_content_reader_free(reader);
+    ocv_buffer_free(&bytes);
+}
+END_TEST
+
 /* ---- archives ---- */
 
 static char *archive_facts(const char *bytes, size_t len)
@@ -420,6 +444,7 @@ TEST_FILE
     tcase_add_test(tcase, test_what_is_no_reference);
     tcase_add_test(tcase, test_a_reference_anywhere);
     tcase_add_test(tcase, test_decoys);
+    tcase_add_test(tcase, test_only_the_first_reference_is_read);
     tcase_add_test(tcase, test_an_archive_that_cannot_be_read_is_said_so);
     tcase_add_test(tcase, test_the_longest_table);
     tcase_add_loop_test(tcase, test_the_archives_of_a_library, 0,
