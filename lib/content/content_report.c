@@ -137,6 +137,17 @@ int ocv_content_report_file(struct ocv_content_report *report, const char *path,
     return OCV_OK;
 }
 
+int ocv_content_report_add(struct ocv_content_report *report, struct ocv_content_file *file,
+                           enum ocv_content_fact fact, const char *value, int64_t bytes,
+                           struct ocv_error *err)
+{
+    size_t had = file->facts.n;
+    int status = ocv_content_facts_add(&file->facts, fact, value, bytes, 1, err);
+    if (status < 0 || file->facts.n == had)
+        return status;
+    return count_bytes(report, sizeof(*file->facts.list) + text_cost(value), err);
+}
+
 /* As ocv_text_clean, line by line: the ends of lines stay. */
 static void clean_lines(char *text)
 {

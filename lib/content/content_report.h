@@ -58,6 +58,10 @@ bool ocv_content_is_text(const char *path);
  *  20,000 libraries take a third of it. */
 int ocv_content_report_file(struct ocv_content_report *report, const char *path, int64_t size,
                             struct ocv_content_facts *facts, struct ocv_error *err);
+/** Add a finding to a file that is in the report. */
+int ocv_content_report_add(struct ocv_content_report *report, struct ocv_content_file *file,
+                           enum ocv_content_fact fact, const char *value, int64_t bytes,
+                           struct ocv_error *err);
 int ocv_content_report_text(struct ocv_content_report *report, const char *path, const char *text,
                             size_t len, struct ocv_error *err);
 /** A member named `.wh.NAME` or `.wh..wh..opq`, as layers have them: 1 if it was one, else 0. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define KINDS_MAX 4096u /* of targets, of libraries: more is no image that anybody built */
 
 void ocv_content_derived_free(struct ocv_content_derived *derived)
 {
@@ -139,8 +138,9 @@ static int add_target(struct ocv_content_derived *out, const struct ocv_content_
     for (size_t i = 0; i < out->n_targets && !target; i++)
         if (out->targets[i].fact == it->fact && !strcmp(out->targets[i].value, it->value))
             target = &out->targets[i];
-    if (!target && out->n_targets == KINDS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "code for more than %u targets", KINDS_MAX);
+    if (!target && out->n_targets == OCV_CONTENT_KINDS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "code for more than %u targets",
+                             OCV_CONTENT_KINDS_MAX);
     if (!target) {
         char *value = strdup(it->value);
         target = value ? ocv_array_grow(&out->targets, out->n_targets) : NULL;
@@ -205,8 +205,8 @@ static int add_needs(struct ocv_content_derived *out, const char *soname, const 
     for (size_t k = 0; k < out->n_needs && !needs; k++)
         if (!strcmp(out->needs[k].name, soname))
             needs = &out->needs[k];
-    if (!needs && out->n_needs == KINDS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "more than %u libraries", KINDS_MAX);
+    if (!needs && out->n_needs == OCV_CONTENT_KINDS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u libraries", OCV_CONTENT_KINDS_MAX);
     if (!needs) {
         char *name = strdup(soname);
         needs = name ? ocv_array_grow(&out->needs, out->n_needs) : NULL;

@@ -10,6 +10,10 @@
 #include "lib/content/content_report.h"
 #include "ocivariant/property.h"
 
+/** Targets of all files, and libraries that they need: more has no image that anybody built. Each
+ * is compared with all findings. */
+#define OCV_CONTENT_KINDS_MAX 512u
+
 /** Code for one kind of machine. */
 struct ocv_content_target {
     enum ocv_content_fact fact;

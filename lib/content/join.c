@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX INT64_C(50000000) /* 100 libraries and archives of 20 GPUs take 100,000 */
+#define STEPS_MAX INT64_C(5000000)  /* 100 libraries and archives of 20 GPUs take 200,000 */
+#define PATH_LEN_MAX ((size_t)4096) /* what the kernel opens */
 #define GPU "@GFXARCH@"
 
 struct join {
+    struct ocv_content_report *report;
     struct ocv_content_file **archives; /* by path */
     size_t n;
     int64_t steps;
+    size_t had; /* facts of the file that gets some */
 };
 
 static bool says(const struct ocv_content_file *file, enum ocv_content_fact fact)
@@ -88,33 +91,45 @@ static bool path_fits(const char *path, const char *pattern, size_t before)
            !memchr(path + before, '/', len - before - after);
 }
 
+/* The file gets code that an archive has for a GPU. */
+static int add_code(struct join *j, struct ocv_content_file *file, struct ocv_content_finding code,
+                    struct ocv_error *err)
+{
+    char gpu[64];
+    size_t len = strcspn(code.value, " ");
+    if (len >= sizeof(gpu))
+        return OCV_OK;
+    memcpy(gpu, code.value, len);
+    gpu[len] = '\0';
+    int status =
+        ocv_content_report_add(j->report, file, OCV_CONTENT_HIP_CODE, gpu, code.bytes, err);
+    if (status >= 0 && file->facts.n - j->had > OCV_CONTENT_KINDS_MAX)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: code for more than %u targets", file->path,
+                               OCV_CONTENT_KINDS_MAX);
+    return status;
+}
+
 /* The library gets what the archive has of it. */
 static int take_code(struct join *j, struct ocv_content_file *library, const char *name,
                      const struct ocv_content_file *archive, struct ocv_error *err)
 {
-    char gpu[64];
-    for (size_t i = 0; i < archive->facts.n; i++) {
+    int status = OCV_OK;
+    for (size_t i = 0; i < archive->facts.n && status >= 0; i++) {
         const struct ocv_content_finding *it = &archive->facts.list[i];
-        size_t n = strcspn(it->value, " ");
+        const char *of = strchr(it->value, ' ');
         j->steps++;
-        if (it->fact != OCV_CONTENT_KPACK_CODE || !it->value[n] || n >= sizeof(gpu) ||
-            strcmp(it->value + n + 1, name) != 0)
-            continue;
-        memcpy(gpu, it->value, n);
-        gpu[n] = '\0';
-        int status =
-            ocv_content_facts_add(&library->facts, OCV_CONTENT_HIP_CODE, gpu, it->bytes, 1, err);
-        if (status < 0)
-            return status;
+        if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
+            status = add_code(j, library, *it, err);
     }
-    return OCV_OK;
+    return status;
 }
 
 static int follow_path(struct join *j, struct ocv_content_file *library, const char *name,
                        const char *path, struct ocv_error *err)
 {
-    char pattern[4096];
-    if (!resolve_path(library->path, path, pattern, sizeof(pattern)))
+    char pattern[PATH_LEN_MAX];
+    if (strlen(library->path) >= PATH_LEN_MAX ||
+        !resolve_path(library->path, path, pattern, sizeof(pattern)))
         return OCV_OK;
     const char *gpu = strstr(pattern, GPU);
     size_t before = gpu ? (size_t)(gpu - pattern) : strlen(pattern), low = 0, high = j->n;
@@ -153,6 +168,7 @@ static int join_library(struct join *j, struct ocv_content_file *library, struct
     int status = OCV_OK;
     if (says(library, OCV_CONTENT_HIP_CODE)) /* joined before */
         return OCV_OK;
+    j->had = library->facts.n;
     for (size_t i = 0; i < library->facts.n; i++)
         if (library->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
             name = library->facts.list[i].value;
@@ -169,40 +185,36 @@ static int join_library(struct join *j, struct ocv_content_file *library, struct
 /* Archives without any library: they are all that there is. */
 static int join_archive(struct join *j, struct ocv_content_file *archive, struct ocv_error *err)
 {
-    char gpu[64];
     int status = OCV_OK;
     if (says(archive, OCV_CONTENT_HIP_CODE))
         return OCV_OK;
-    for (size_t i = 0, n = archive->facts.n; i < n && status >= 0; i++) {
-        size_t len = strcspn(archive->facts.list[i].value, " ");
-        if (archive->facts.list[i].fact != OCV_CONTENT_KPACK_CODE || len >= sizeof(gpu))
-            continue;
-        memcpy(gpu, archive->facts.list[i].value, len);
-        gpu[len] = '\0';
-        j->steps++;
-        status = ocv_content_facts_add(&archive->facts, OCV_CONTENT_HIP_CODE, gpu,
-                                       archive->facts.list[i].bytes, 1, err);
-    }
+    j->had = archive->facts.n;
+    for (size_t i = 0; i < j->had && status >= 0; i++)
+        if (archive->facts.list[i].fact == OCV_CONTENT_KPACK_CODE)
+            status = add_code(j, archive, archive->facts.list[i], err);
     ocv_content_facts_sort(&archive->facts);
     return status;
+}
+
+static bool may_be_found(const struct ocv_content_file *file)
+{
+    return says(file, OCV_CONTENT_KPACK_CODE) && strlen(file->path) < PATH_LEN_MAX;
 }
 
 int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
 {
     ocv_auto_free struct ocv_content_file **archives = NULL;
-    struct join j = {0};
+    struct join j = {.report = report};
     bool split = false;
     for (size_t i = 0; i < report->n_files; i++) {
-        j.n += says(&report->files[i], OCV_CONTENT_KPACK_CODE);
+        j.n += may_be_found(&report->files[i]);
         split = split || says(&report->files[i], OCV_CONTENT_KPACK_NAME);
     }
-    if (!j.n && !split)
-        return OCV_OK;
     if (!(archives = calloc(j.n + 1, sizeof(struct ocv_content_file *))))
         return ocv_error_nomem(err);
     j.archives = archives;
     for (size_t i = 0, n = 0; i < report->n_files; i++)
-        if (says(&report->files[i], OCV_CONTENT_KPACK_CODE))
+        if (may_be_found(&report->files[i]))
             archives[n++] = &report->files[i];
     if (j.n)
         qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);

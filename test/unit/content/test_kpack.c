@@ -434,6 +434,60 @@ START_TEST(test_the_archives_of_a_library)
 }
 END_TEST
 
+/* Archives and libraries: for how many GPUs each archive has code, of which library, and what the
+ * report may still keep. */
+static const struct {
+    size_t libraries, archives, gpus;
+    const char *of;
+    size_t room;
+    const char *error;
+} numbers[] = {
+    {100, 1, 512, "L", OCV_CONTENT_KEPT_MAX, NULL},
+    {1, 1, 513, "L", OCV_CONTENT_KEPT_MAX, "l0.so: code for more than 512 targets"},
+    {0, 1, 512, "L", OCV_CONTENT_KEPT_MAX, NULL},
+    {0, 1, 513, "L", OCV_CONTENT_KEPT_MAX, "x_0.kpack: code for more than 512 targets"},
+    {1, 1, 100, "L", 5000, "the findings in its files exceed 16 MiB"},
+    {100, 20, 100, "M", OCV_CONTENT_KEPT_MAX, NULL},
+    {1000, 20, 300, "M", OCV_CONTENT_KEPT_MAX,
+     "more libraries and .kpack archives than a real image has"},
+};
+
+/* What files say together is the publisher's choice as well. */
+START_TEST(test_as_much_as_files_may_say_together)
+{
+    struct ocv_content_report report = {0};
+    struct ocv_content_derived derived = {0};
+    struct ocv_error err = {0};
+    char path[32], value[64];
+    for (size_t i = 0; i < numbers[_i].libraries; i++) {
+        struct ocv_content_facts facts = {0};
+        snprintf(path, sizeof(path), "l%zu.so", i);
+        ocv_content_facts_add(&facts, OCV_CONTENT_KPACK_NAME, "L", 0, 1, &err);
+        ocv_content_facts_add(&facts, OCV_CONTENT_KPACK_PATH, "x_@GFXARCH@.kpack", 0, 1, &err);
+        ck_assert_int_eq(ocv_content_report_file(&report, path, 99, &facts, &err), OCV_OK);
+    }
+    for (size_t i = 0; i < numbers[_i].archives; i++) {
+        struct ocv_content_facts facts = {0};
+        snprintf(path, sizeof(path), "x_%zu.kpack", i);
+        for (size_t k = 0; k < numbers[_i].gpus; k++) {
+            snprintf(value, sizeof(value), "gfx%zx %s", k, numbers[_i].of);
+            ocv_content_facts_add(&facts, OCV_CONTENT_KPACK_CODE, value, 1, 1, &err);
+        }
+        ck_assert_int_eq(ocv_content_report_file(&report, path, 99, &facts, &err), OCV_OK);
+    }
+    report.kept = OCV_CONTENT_KEPT_MAX - numbers[_i].room;
+    int status = ocv_content_derive(&report, NULL, &derived, &err);
+    if (numbers[_i].error) {
+        ck_assert_int_eq(status, OCV_ERR_DATA);
+        ck_assert_str_eq(err.message, numbers[_i].error);
+    } else {
+        ck_assert_msg(status == OCV_OK, "%s", err.message);
+    }
+    ocv_content_derived_free(&derived);
+    ocv_content_report_free(&report);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("kpack");
@@ -449,6 +503,8 @@ TEST_FILE
     tcase_add_test(tcase, test_the_longest_table);
     tcase_add_loop_test(tcase, test_the_archives_of_a_library, 0,
                         sizeof(places) / sizeof(places[0]));
+    tcase_add_loop_test(tcase, test_as_much_as_files_may_say_together, 0,
+                        sizeof(numbers) / sizeof(numbers[0]));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
