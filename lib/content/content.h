@@ -59,6 +59,7 @@ enum ocv_content_fact {
 /** The same of others, by their names; and of one that was to be read. */
 #define OCV_CONTENT_ARCHIVE "an archive, not opened"
 #define OCV_CONTENT_UNREADABLE "an archive that cannot be read"
+#define OCV_CONTENT_BOMB "an archive that inflates to far more than its size"
 /** The same of a library that was split by kpack, where no archive has code of it. */
 #define OCV_CONTENT_KPACK_MISSING "its code for GPUs is in .kpack archives that are not here"
 

@@ -15,7 +15,7 @@
 
 static int archive_failed(struct scan *scan, struct archive *archive, struct ocv_error *err)
 {
-    scan->broken = true;
+    scan->refused = OCV_CONTENT_UNREADABLE;
     const char *why = archive_error_string(archive);
     return ocv_error_set(err, OCV_ERR_DATA, "not %s that can be read: %s",
                          scan->size ? "an archive" : "a layer", why ? why : "no reason given");
@@ -32,11 +32,12 @@ static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
     int64_t read = scan->size ? scan->size : archive_filter_bytes(archive, -1);
     ocv_content_sum(&inflated, more);
     ocv_content_allow(scan->reader, scan->read + read);
-    if (inflated > scan->bytes_max || (inflated > RATIO_FREE && inflated / RATIO_MAX > read))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s of %lld MiB inflates to more than %lld MiB",
-                             scan->size ? "an archive" : "a layer", (long long)(read >> 20),
-                             (long long)(inflated >> 20));
-    return OCV_OK;
+    if (inflated <= scan->bytes_max && (inflated <= RATIO_FREE || inflated / RATIO_MAX <= read))
+        return OCV_OK;
+    scan->refused = OCV_CONTENT_BOMB;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s of %lld MiB inflates to more than %lld MiB",
+                         scan->size ? "an archive" : "a layer", (long long)(read >> 20),
+                         (long long)(inflated >> 20));
 }
 
 /* "./usr/lib" -> "usr/lib"; NULL for the root itself. */
@@ -117,8 +118,10 @@ static int read_entry(struct scan *scan, struct archive *archive, struct archive
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return note_other(scan, path, err);
     int64_t size = archive_entry_size(entry);
-    if (size < 0)
+    if (size < 0) {
+        scan->refused = OCV_CONTENT_UNREADABLE;
         return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
+    }
     int status = check_ratio(scan, archive, 0, err);
     return status < 0 ? status : read_content(scan, archive, path, size, err);
 }
@@ -201,7 +204,7 @@ int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error
     archive_read_support_format_zip(archive);
     scan->size = fstat(fd, &st) == 0 && st.st_size > 0 ? st.st_size : 1;
     scan->inside = inside;
-    scan->broken = false;
+    scan->refused = NULL;
     int status = read_members(scan, archive, fd, err);
     scan->read += scan->size;
     scan->size = 0;

@@ -16,11 +16,12 @@ struct scan {
     int64_t read;         /* bytes of the files of a directory */
     /* of the archive that is being read */
     const char
-        *inside;       /* its path in a directory, which those of its members begin with; or NULL */
-    int64_t size;      /* of its file; 0: a layer, which is a stream */
-    int64_t before;    /* bytes of the report when it began */
-    bool broken;       /* it cannot be read: no limit was reached */
-    int64_t bytes_max; /* decompressed bytes of all files in an archive */
+        *inside;    /* its path in a directory, which those of its members begin with; or NULL */
+    int64_t size;   /* of its file; 0: a layer, which is a stream */
+    int64_t before; /* bytes of the report when it began */
+    const char *refused; /* why it is not read to its end, as OCV_CONTENT_UNSEEN; NULL: it is, or a
+                            limit of the whole scan was reached */
+    int64_t bytes_max;   /* decompressed bytes of all files in an archive */
 };
 
 /** From here on nothing but reading what is open: no other files, no network, no other programs. A

@@ -25,19 +25,18 @@ static int note_unread(struct scan *scan, struct ocv_error *err)
                                  "files that cannot be read", 0, 1, err);
 }
 
-/* One that cannot be read is reported, and what comes after it still read. */
+/* One that is refused is reported, and what comes after it still read. */
 static int read_archive(struct scan *scan, int fd, const char *path, int64_t size,
                         struct ocv_error *err)
 {
     struct ocv_content_facts facts = {0}, half = {0};
     int status = scan_archive(scan, fd, path, err);
-    if (status != OCV_ERR_DATA || !scan->broken)
-        return status;
+    if (status != OCV_ERR_DATA || !scan->refused)
+        return status < 0 ? ocv_error_prefix(err, "%s", path) : status;
     status = ocv_content_end(scan->reader, &half, err); /* of the member where it ended */
     ocv_content_facts_free(&half);
     if (status >= 0)
-        status =
-            ocv_content_facts_add(&facts, OCV_CONTENT_UNSEEN, OCV_CONTENT_UNREADABLE, 0, 1, err);
+        status = ocv_content_facts_add(&facts, OCV_CONTENT_UNSEEN, scan->refused, 0, 1, err);
     if (status >= 0)
         status = ocv_content_report_file(&scan->report, path, size, &facts, err);
     ocv_content_facts_free(&facts);

@@ -92,6 +92,23 @@ PY
     [[ $output == *"not looked at: b-1.0-py3-none-any.whl: an archive that cannot be read (2 files)"* ]]
 }
 
+@test "derive: an archive that inflates without end is not the end of its directory" {
+    local d=$BATS_TEST_TMPDIR
+    mkdir "$d/t"
+    python3 "$OCV_TOP/test/integration/layers.py" fast-zeros 5368709120 >"$d/t/disk.tar.zst"
+    python3 "$OCV_TOP/test/integration/layers.py" size -1 >"$d/t/negative.tar"
+    cp "$SAMPLES/cuda.so" "$d/t/x.so"
+    run -0 "$VARIANTCTL" derive --json "$d/t"
+    [ "$(of '.needs[0].path')" = x.so ]
+    [ "$(of '[.not_looked_at[] | .path + ": " + .what] | join("; ")')" = "disk.tar.zst: an archive that inflates to far more than its size; negative.tar: an archive that cannot be read" ]
+    # it is an error where it is all that is wanted, and what is too much for the whole report stays one
+    run -4 --separate-stderr "$VARIANTCTL" derive "$d/t/disk.tar.zst"
+    [[ $stderr == *"$d/t/disk.tar.zst: a"*" of 0 MiB inflates to more than 4096 MiB"* ]]
+    python3 "$OCV_TOP/test/integration/layers.py" texts 2000 | gzip -1 >"$d/t/disk.tar.gz"
+    run -4 --separate-stderr "$VARIANTCTL" derive "$d/t"
+    [[ $stderr == *"disk.tar.gz: the findings in its files exceed 16 MiB"* ]]
+}
+
 @test "derive: wheels of a library and of its code for each GPU are one" {
     local d=$BATS_TEST_TMPDIR
     mkdir "$d/t"
