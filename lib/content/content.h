@@ -56,7 +56,7 @@ enum ocv_content_fact {
 
 /** OCV_CONTENT_UNSEEN of an archive: wheels are zip archives. */
 #define OCV_CONTENT_ZIP "a zip archive, not opened"
-/** The same of others, by their names; and of one that was to be read. */
+/** The same of static libraries, and of others by their names; and of one that was to be read. */
 #define OCV_CONTENT_ARCHIVE "an archive, not opened"
 #define OCV_CONTENT_UNREADABLE "an archive that cannot be read"
 #define OCV_CONTENT_BOMB "an archive that inflates to far more than its size"

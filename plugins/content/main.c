@@ -31,7 +31,6 @@ static enum input input_of(int fd, const char *path)
         {"PK\5\6", 4, 0, INPUT_ARCHIVE},     {"\xfd\x37zXZ", 5, 0, INPUT_UNKNOWN},
         {"BZh", 3, 0, INPUT_UNKNOWN},        {"7z\xbc\xaf\x27", 5, 0, INPUT_UNKNOWN},
         {"Rar!", 4, 0, INPUT_UNKNOWN},       {"\xed\xab\xee\xdb", 4, 0, INPUT_UNKNOWN}, /* rpm */
-        {"!<arch>\n", 8, 0, INPUT_UNKNOWN}, /* deb, .a */
     };
     char head[264];
     struct stat st;

@@ -183,6 +183,7 @@ static int scan_code(struct ocv_content_reader *r, bool last, struct ocv_error *
 }
 
 #define ZIP_MAGIC 0x04034b50u /* wheels, too */
+#define AR_MAGIC "!<arch>\n"  /* static libraries, and packages of Debian */
 
 static void identify_file(struct ocv_content_reader *r)
 {
@@ -198,6 +199,8 @@ static void identify_file(struct ocv_content_reader *r)
         ocv_kpack_begin(r);
     else if (magic == ZIP_MAGIC)
         ocv_content_unseen(r, OCV_CONTENT_ZIP);
+    else if (r->len > sizeof(AR_MAGIC) - 1 && !memcmp(r->window, AR_MAGIC, sizeof(AR_MAGIC) - 1))
+        ocv_content_unseen(r, OCV_CONTENT_ARCHIVE);
 }
 
 /* The first byte that is still wanted. */

@@ -146,8 +146,7 @@ PY
     done
     tar -C "$SAMPLES" -cJf "$d/k.tar.xz" cuda.so
     tar -C "$SAMPLES" -cjf "$d/k.tar.bz2" cuda.so
-    ar -rc "$d/libk.a" "$SAMPLES/cuda.so"
-    for file in k.tar.xz k.tar.bz2 libk.a; do
+    for file in k.tar.xz k.tar.bz2; do
         run -4 --separate-stderr "$VARIANTCTL" derive "$d/$file"
         [ "$output" = "" ]
         [ "${stderr_lines[0]}" = "variantctl: $d/$file: an archive of a kind that is not opened" ]
@@ -168,6 +167,21 @@ PY
     run -0 "$VARIANTCTL" derive "oci:$L:cached"
     [[ $output == *"What was looked at needs no particular machine."* ]]
     [[ $output == *"not looked at: root/.cache/k.whl: a zip archive, not opened"* ]]
+}
+
+@test "derive: a static library is not opened, wherever it is" {
+    local d=$BATS_TEST_TMPDIR what
+    mkdir "$d/t"
+    ar -rc "$d/t/libk.a" "$SAMPLES/cuda.so"
+    mkimage "$L" static --binary usr/lib/libk.a="$d/t/libk.a"
+    for what in "$d/t" "$d/t/libk.a" "oci:$L:static"; do
+        run -0 "$VARIANTCTL" derive "$what"
+        [[ $output == *"What was looked at needs no particular machine."* ]]
+        [[ $output == *"not looked at: "*"libk.a: an archive, not opened"* ]]
+    done
+    printf '!<arch>\n' >"$d/libdl.a" # as glibc has it: nothing is in it
+    run -0 "$VARIANTCTL" derive "$d/libdl.a"
+    [[ $output == *"Its files need no particular machine."* ]]
 }
 
 @test "derive: a bomb in a zip archive ends with an error, within bounds" {
