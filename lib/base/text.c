@@ -82,6 +82,12 @@ void ocv_text_clean(char *s)
     }
 }
 
+bool ocv_text_ends(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+    return len > n && !strcmp(text + len - n, end);
+}
+
 size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text)
 {
     size_t i = 0;

@@ -95,6 +95,9 @@ void ocv_content_facts_free(struct ocv_content_facts *facts);
 int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t bytes,
                      struct ocv_error *err);
 
+/** Is it the name of an archive whose files are read, where it is the file that is named, or in a
+ * directory that is? */
+bool ocv_content_opens(const char *path);
 /** Is it the name of a file for one GPU, of those that ocv_content_path knows? */
 bool ocv_content_is_named(const char *path);
 

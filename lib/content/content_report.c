@@ -29,16 +29,10 @@ void ocv_content_report_free(struct ocv_content_report *report)
     *report = (struct ocv_content_report){0};
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), n = strlen(end);
-    return len >= n && !strcmp(text + len - n, end);
-}
-
 bool ocv_content_is_text(const char *path)
 {
-    return ends_with(path, "/torch/version.py") || !strcmp(path, "torch/version.py") ||
-           ends_with(path, ".dist-info/variant.json");
+    return ocv_text_ends(path, "/torch/version.py") || !strcmp(path, "torch/version.py") ||
+           ocv_text_ends(path, ".dist-info/variant.json");
 }
 
 /* FNV-1a, 64 bits. A publisher who makes two paths collide hides a file of that image only. */

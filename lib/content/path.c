@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a path says: some libraries have an object for each GPU, named for it. */
 #include "gen/content-rules.h"
+#include "lib/base/text.h"
 #include "lib/content/content.h"
 
 #include <string.h>
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), n = strlen(end);
-    return len >= n && !strcmp(text + len - n, end);
-}
 
 /* Objects of rocBLAS, hipBLASLt and MIOpen: `TensileLibrary_…_gfx942.co`, `…gfx90a.dat`,
  * `gfx942.kdb`, and their lists. */
@@ -19,8 +14,8 @@ static bool gpu_of(const char *name, char *out, size_t size)
     size_t n = gpu ? strspn(gpu + 3, "0123456789abcdef") : 0;
     if (n < 3 || n > 4 || n + 4 > size)
         return false;
-    if (!ends_with(name, ".hsaco") && !ends_with(name, ".co") && !ends_with(name, ".dat") &&
-        !ends_with(name, ".kdb"))
+    if (!ocv_text_ends(name, ".hsaco") && !ocv_text_ends(name, ".co") &&
+        !ocv_text_ends(name, ".dat") && !ocv_text_ends(name, ".kdb"))
         return false;
     memcpy(out, gpu, n + 3);
     out[n + 3] = '\0';
@@ -78,25 +73,46 @@ static const char *driver_of(const struct ocv_content_facts *facts, const char *
 static const char *compiler_of(const char *path)
 {
     for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
-        if (ends_with(path, content_compilers[i].path) ||
+        if (ocv_text_ends(path, content_compilers[i].path) ||
             !strcmp(path, content_compilers[i].path + 1))
             return content_compilers[i].is;
     return NULL;
 }
 
-/* Archives are not opened in archives and in layers; zip archives are known by their bytes. */
+/* Archives by their names. `opened`: where one is the file that is named, or in a directory that
+ * is.
+ */
+static const struct archive_kind {
+    const char *end;
+    bool opened;
+} archive_kinds[] = {
+    {".whl", true},    {".zip", true},      {".egg", true},     {".tar", true},
+    {".tar.gz", true}, {".tgz", true},      {".tar.zst", true}, {".tar.xz", false},
+    {".txz", false},   {".tar.bz2", false}, {".tbz2", false},   {".conda", false},
+    {".deb", false},   {".rpm", false},     {".7z", false},     {".rar", false},
+};
+
+static const struct archive_kind *archive_kind_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof(archive_kinds) / sizeof(archive_kinds[0]); i++)
+        if (ocv_text_ends(path, archive_kinds[i].end))
+            return &archive_kinds[i];
+    return NULL;
+}
+
+bool ocv_content_opens(const char *path)
+{
+    const struct archive_kind *kind = archive_kind_of(path);
+    return kind && kind->opened;
+}
+
+/* Archives are not opened in archives and in layers; some are known by their bytes. */
 static bool is_unopened(const struct ocv_content_facts *facts, const char *name)
 {
-    static const char *const ends[] = {".tar", ".tar.gz",  ".tgz",  ".tar.zst", ".tar.xz",
-                                       ".txz", ".tar.bz2", ".tbz2", ".conda",   ".deb",
-                                       ".rpm", ".7z",      ".rar"};
     for (size_t i = 0; i < facts->n; i++)
         if (facts->list[i].fact == OCV_CONTENT_UNSEEN)
             return false;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (strlen(name) > strlen(ends[i]) && ends_with(name, ends[i]))
-            return true;
-    return false;
+    return archive_kind_of(name) != NULL;
 }
 
 bool ocv_content_is_named(const char *path)
@@ -117,7 +133,8 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
         return ocv_content_facts_add(facts, OCV_CONTENT_DRIVER, driver, bytes, 1, err);
     if (part_behind(path, "/glibc-hwcaps/", value, sizeof(value)))
         return ocv_content_facts_add(facts, OCV_CONTENT_HWCAPS, value, bytes, 1, err);
-    if (part_behind(path, "/ai_core/tbe/kernel/", value, sizeof(value)) && ends_with(name, ".o"))
+    if (part_behind(path, "/ai_core/tbe/kernel/", value, sizeof(value)) &&
+        ocv_text_ends(name, ".o"))
         return ocv_content_facts_add(facts, OCV_CONTENT_NPU_KERNEL, value, bytes, 1, err);
     if (compiler)
         return ocv_content_facts_add(facts, OCV_CONTENT_COMPILER, compiler, bytes, 1, err);

@@ -4,6 +4,7 @@
  * and NAME.key (client certificate). The first client certificate found is used. Additional
  * authorities never replace the system's. */
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
@@ -41,12 +42,6 @@ static int append_configured(struct ocv_buffer *out, const struct ocv_registry_c
     if (err && strstr(err->message, strerror(EACCES)))
         ocv_error_hint(err, "a CA certificate is not secret: chmod 644 %s", config->ca);
     return status;
-}
-
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
-    return n > m && !strcmp(name + n - m, suffix);
 }
 
 static int use_client_cert(struct ocv_registry_host *host, const char *dir, const char *name,
@@ -94,9 +89,9 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
         if (status == OCV_OK && i < CERTS_D_FILES_MAX) {
             const char *name = names[i]->d_name;
             snprintf(path, sizeof(path), "%s/%s", dir, name);
-            if (ends_with(name, ".crt") && !host->insecure) /* else nothing is verified */
+            if (ocv_text_ends(name, ".crt") && !host->insecure) /* else nothing is verified */
                 status = append_file(&host->ca, path, err);
-            else if (ends_with(name, ".cert") && !anonymous)
+            else if (ocv_text_ends(name, ".cert") && !anonymous)
                 status = use_client_cert(host, dir, name, err);
         }
         free(names[i]);

@@ -184,17 +184,6 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
     return status < 0 ? status : drain_rest(scan, fd, err);
 }
 
-bool scan_is_archive(const char *name)
-{
-    static const char *const ends[] = {".whl", ".zip",    ".egg", ".conda",
-                                       ".tar", ".tar.gz", ".tgz", ".tar.zst"};
-    size_t len = strlen(name);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (len > strlen(ends[i]) && !strcmp(name + len - strlen(ends[i]), ends[i]))
-            return true;
-    return false;
-}
-
 int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err)
 {
     struct stat st;

@@ -41,7 +41,7 @@ static enum input input_of(int fd, const char *path)
         if (kinds[i].at + kinds[i].len <= (size_t)n &&
             !memcmp(head + kinds[i].at, kinds[i].bytes, kinds[i].len))
             return kinds[i].input;
-    return scan_is_archive(path) ? INPUT_ARCHIVE : INPUT_TREE;
+    return ocv_content_opens(path) ? INPUT_ARCHIVE : INPUT_TREE;
 }
 
 static int scan_path(struct scan *scan, const char *path, struct ocv_error *err)

@@ -39,7 +39,5 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err);
 /** An archive that is a file: a wheel or another zip archive, or tar as above. `inside` as in scan.
  */
 int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err);
-/** Is it the name of one that scan_archive may read? */
-bool scan_is_archive(const char *name);
 
 #endif

@@ -53,7 +53,7 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return note_unread(scan, err);
-    if (scan_is_archive(path))
+    if (ocv_content_opens(path))
         return read_archive(scan, fd, path, size, err);
     int status = OCV_OK;
     int64_t at = 0;

@@ -92,6 +92,15 @@ PY
     [[ $output == *"not looked at: b-1.0-py3-none-any.whl: an archive that cannot be read (2 files)"* ]]
 }
 
+@test "derive: of a package whose files are in archives in a zip archive nothing is read" {
+    local d=$BATS_TEST_TMPDIR
+    mkdir "$d/t"
+    tar -C "$SAMPLES" --zstd -cf "$d/pkg-k-1.0-0.tar.zst" cuda.so
+    pack "$d/t/k-1.0-0.conda" STORED pkg-k-1.0-0.tar.zst="$d/pkg-k-1.0-0.tar.zst"
+    run -0 "$VARIANTCTL" derive --json "$d/t"
+    [ "$(of '[.not_looked_at[] | .path + ": " + .what] | join("; ")')" = "k-1.0-0.conda: a zip archive, not opened" ]
+}
+
 @test "derive: an archive that inflates without end is not the end of its directory" {
     local d=$BATS_TEST_TMPDIR
     mkdir "$d/t"

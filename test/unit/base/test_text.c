@@ -61,4 +61,14 @@ START_TEST(every_place_uses_it)
 }
 END_TEST
 
-RUN_TESTS("text", hidden_characters, every_place_uses_it)
+START_TEST(ends)
+{
+    ck_assert(ocv_text_ends("ca.crt", ".crt"));
+    ck_assert(!ocv_text_ends(".crt", ".crt"));
+    ck_assert(!ocv_text_ends("crt", ".crt"));
+    ck_assert(!ocv_text_ends("ca.crt.old", ".crt"));
+    ck_assert(!ocv_text_ends("", ".crt"));
+}
+END_TEST
+
+RUN_TESTS("text", hidden_characters, every_place_uses_it, ends)

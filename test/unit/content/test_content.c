@@ -504,6 +504,25 @@ START_TEST(test_merge)
 }
 END_TEST
 
+START_TEST(test_archives_by_their_names)
+{
+    static const struct {
+        const char *path;
+        bool opened, archive;
+    } paths[] = {{"d/k.whl", true, true},  {"k.egg", true, true},    {"k.tar.zst", true, true},
+                 {"k.tgz", true, true},    {"k.conda", false, true}, {"k.tar.xz", false, true},
+                 {"d/k.rpm", false, true}, {".zip", false, false},   {"k.whl.txt", false, false},
+                 {"d.zip/k", false, false}};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct ocv_content_facts facts = {0};
+        ck_assert_msg(ocv_content_opens(paths[i].path) == paths[i].opened, "%s", paths[i].path);
+        ck_assert_int_eq(ocv_content_path(&facts, paths[i].path, 5, NULL), OCV_OK);
+        ck_assert_msg(facts.n == paths[i].archive, "%s", paths[i].path);
+        ocv_content_facts_free(&facts);
+    }
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("content");
@@ -524,6 +543,7 @@ TEST_FILE
     tcase_add_test(tcase, test_paths);
     tcase_add_test(tcase, test_drivers);
     tcase_add_test(tcase, test_merge);
+    tcase_add_test(tcase, test_archives_by_their_names);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "cmd/variantctl/setup/setup.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,12 +114,6 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 static int append_quoted(struct ocv_buffer *out, const char *lead, const char *name,
                          const char *tail, struct ocv_error *err)
 {
@@ -141,9 +136,9 @@ static int name_certificates(const struct setup *setup, const char *directory,
     ocv_buffer_init(&client, SETUP_FILE_MAX);
     int status = setup_list(setup, directory, &names, &n, err);
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        if (ends_with(names[i], ".crt")) {
+        if (ocv_text_ends(names[i], ".crt")) {
             status = append_quoted(&ca, n_ca++ ? ", " : "", names[i], "", err);
-        } else if (ends_with(names[i], ".cert")) {
+        } else if (ocv_text_ends(names[i], ".cert")) {
             status = append_quoted(&client, n_client++ ? ", [" : "[", names[i], ", ", err);
             memcpy(names[i] + strlen(names[i]) - 4, "key", 4);
             if (status == OCV_OK)
