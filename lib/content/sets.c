@@ -7,8 +7,7 @@
 #include <string.h>
 
 /* The directory of such files: the path up to the name, and up to a directory that is named for the
- * GPU
- * ("library/gfx942/x_gfx942.co"). */
+ * GPU ("library/gfx942/x_gfx942.co"). */
 static size_t directory_len(const char *path)
 {
     size_t n = strlen(path);
