@@ -17,8 +17,12 @@ static int archive_failed(struct scan *scan, struct archive *archive, struct ocv
 {
     scan->refused = OCV_CONTENT_UNREADABLE;
     const char *why = archive_error_string(archive);
-    return ocv_error_set(err, OCV_ERR_DATA, "not %s that can be read: %s",
-                         scan->size ? "an archive" : "a layer", why ? why : "no reason given");
+    int status = ocv_error_set(err, OCV_ERR_DATA, "not %s that can be read: %s", scan->what,
+                               why ? why : "no reason given");
+    /* the second crashes where no format fits */
+    if (archive_format(archive) != 0 && archive_read_has_encrypted_entries(archive) > 0)
+        ocv_error_hint(err, SCAN_HINT);
+    return status;
 }
 
 /* Layers of zeros inflate to a thousand times their size; no real image has such layers. Of a zip
@@ -36,8 +40,7 @@ static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
         return OCV_OK;
     scan->refused = OCV_CONTENT_BOMB;
     return ocv_error_set(err, OCV_ERR_DATA, "%s of %lld MiB inflates to more than %lld MiB",
-                         scan->size ? "an archive" : "a layer", (long long)(read >> 20),
-                         (long long)(inflated >> 20));
+                         scan->what, (long long)(read >> 20), (long long)(inflated >> 20));
 }
 
 /* "./usr/lib" -> "usr/lib"; NULL for the root itself. */

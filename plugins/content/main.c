@@ -55,7 +55,9 @@ static int scan_path(struct scan *scan, const char *path, struct ocv_error *err)
     case INPUT_ARCHIVE:
         return scan_archive(scan, fd, NULL, err);
     case INPUT_UNKNOWN:
-        return ocv_error_set(err, OCV_ERR_DATA, "an archive of a kind that is not opened");
+        ocv_error_set(err, OCV_ERR_DATA, "an archive of a kind that is not opened");
+        ocv_error_hint(err, SCAN_HINT);
+        return OCV_ERR_DATA;
     case INPUT_TREE:
         break;
     }
@@ -67,6 +69,7 @@ static int scan_input(struct scan *scan, const char *what, struct ocv_error *err
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OCV_CONTENT_REPORT_MAX);
     bool layer = strcmp(what, "--layer") == 0;
+    scan->what = layer ? "a layer" : "an archive";
     if (layer)
         scan_confine(false);
     int status = !layer ? scan_path(scan, what, err) : scan_layer(scan, STDIN_FILENO, err);
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
     int status =
         scan.reader && scan.chunk ? scan_input(&scan, argv[1], &err) : ocv_error_nomem(&err);
     if (status < 0)
-        fprintf(stderr, "content-scan: %s\n", err.message);
+        fprintf(stderr, "content-scan: %s\n%s%s", err.message, err.hint, err.hint[0] ? "\n" : "");
     ocv_content_reader_free(scan.reader);
     ocv_content_report_free(&scan.report);
     free(scan.chunk);

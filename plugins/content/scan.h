@@ -7,6 +7,7 @@
 #include "lib/content/content_report.h"
 
 #define SCAN_CHUNK ((size_t)256 << 10)
+#define SCAN_HINT "unpack it into a directory: variantctl derive DIR"
 
 /** State of a scan: the reader, the report, and a buffer. */
 struct scan {
@@ -21,6 +22,7 @@ struct scan {
     int64_t before; /* bytes of the report when it began */
     const char *refused; /* why it is not read to its end, as OCV_CONTENT_UNSEEN; NULL: it is, or a
                             limit of the whole scan was reached */
+    const char *what;    /* that is, for messages: "a layer", "an archive" */
     int64_t bytes_max;   /* decompressed bytes of all files in an archive */
 };
 

@@ -145,10 +145,8 @@ static int derive_path(struct derive *d, const char *path, struct ocv_error *err
     if (!result)
         return ocv_error_nomem(err);
     int status = derive_read_path(d->cli, path, &result->content.report, err);
-    if (status == OCV_ERR_DATA && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (status == OCV_ERR_DATA && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         ocv_error_prefix(err, "%s", path);
-        ocv_error_hint(err, "unpack it into a directory: variantctl derive DIR");
-    }
     return status < 0
                ? status
                : ocv_content_derive(&result->content.report, NULL, &result->content.derived, err);

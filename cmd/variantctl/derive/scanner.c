@@ -111,7 +111,7 @@ bool scanner_write(struct scanner *scanner, const void *data, size_t len)
     return true;
 }
 
-/* The last line of its stderr, as an error. */
+/* The first line of its stderr, as an error; the second is a hint. */
 static int scanner_failed(const struct scanner *scanner, int wait_status, struct ocv_error *err)
 {
     ocv_auto_buffer said;
@@ -122,12 +122,15 @@ static int scanner_failed(const struct scanner *scanner, int wait_status, struct
                    ? ocv_error_set(err, OCV_ERR_IO, PROGRAM " was ended by signal %d",
                                    WTERMSIG(wait_status))
                    : ocv_error_set(err, OCV_ERR_IO, PROGRAM " failed");
-    said.data[strcspn(said.data, "\n")] = '\0';
-    const char *text = said.data;
+    char *rest = said.data;
+    const char *text = strsep(&rest, "\n"), *hint = strsep(&rest, "\n");
     if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
         text += strlen(PROGRAM) + 2;
     int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
-    return ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
+    int status = ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
+    if (hint && *hint)
+        ocv_error_hint(err, "%s", hint);
+    return status;
 }
 
 int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_error *err)

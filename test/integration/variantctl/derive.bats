@@ -105,7 +105,7 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     done
     gzip -c "$SAMPLES/hip.so" >"$BATS_TEST_TMPDIR/hip.gz"
     run -4 "$VARIANTCTL" derive "$BATS_TEST_TMPDIR/hip.gz"
-    [[ $output == *"not a layer that can be read"* ]]
+    [[ $output == *"not an archive that can be read"* ]]
 }
 
 @test "derive: a library whose code is in kpack archives has what the archives have" {

@@ -4,6 +4,8 @@
 
 load ../harness
 
+UNPACK="unpack it into a directory: variantctl derive DIR"
+
 setup_file()
 {
     require xz
@@ -147,11 +149,13 @@ with open(sys.argv[2], "wb") as file:
 PY
     echo "no archive" >"$d/text.whl"
     : >"$d/empty.zip"
-    for file in cut.whl secret.zip text.whl empty.zip; do
+    head -c 300000 /dev/urandom | gzip >"$d/so.gz"
+    for file in cut.whl secret.zip text.whl empty.zip so.gz; do
         run -4 --separate-stderr "$VARIANTCTL" derive "$d/$file"
         [ "$output" = "" ]
         [[ ${stderr_lines[0]} == "variantctl: $d/$file: not an archive that can be read: "* ]]
-        [ "${stderr_lines[1]}" = "hint: unpack it into a directory: variantctl derive DIR" ]
+        # a hint only where another program may read it
+        [ "${stderr_lines[1]:-}" = "$([ $file != secret.zip ] || echo "hint: $UNPACK")" ]
     done
     tar -C "$SAMPLES" -cJf "$d/k.tar.xz" cuda.so
     tar -C "$SAMPLES" -cjf "$d/k.tar.bz2" cuda.so
@@ -159,6 +163,7 @@ PY
         run -4 --separate-stderr "$VARIANTCTL" derive "$d/$file"
         [ "$output" = "" ]
         [ "${stderr_lines[0]}" = "variantctl: $d/$file: an archive of a kind that is not opened" ]
+        [ "${stderr_lines[1]}" = "hint: $UNPACK" ]
     done
 }
 
