@@ -19,7 +19,7 @@ static int archive_failed(struct scan *scan, struct archive *archive, struct ocv
     const char *why = archive_error_string(archive);
     int status = ocv_error_set(err, OCV_ERR_DATA, "not %s that can be read: %s", scan->what,
                                why ? why : "no reason given");
-    /* the second crashes where no format fits */
+    /* libarchive crashes on the latter where no format fits */
     if (archive_format(archive) != 0 && archive_read_has_encrypted_entries(archive) > 0)
         ocv_error_hint(err, SCAN_HINT);
     return status;
