@@ -67,7 +67,7 @@ int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
     f->cudas = ocv_arena_alloc(&f->arena, node->n + 1, sizeof(*f->cudas));
     if (!f->cudas)
         return ocv_error_nomem(r->file.err);
-    if (node->type == OCV_YAML_SCALAR) {
+    if (node->type == OCV_YAML_SCALAR && node->text) {
         bool compat = !strcmp(node->text, "compat");
         f->cudas[f->n_cudas++] = (struct ocv_tag_cuda){.minor = !compat, .compat = compat};
     }

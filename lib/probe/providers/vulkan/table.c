@@ -14,16 +14,16 @@
 /* Intel's GPUs before Xe, by blocks of ids: Linux, include/drm/intel/pciids.h. anv: Gen9 and newer;
  * hasvk: Gen7 to Gen8. */
 static const struct {
-    uint16_t first, last;
     const char *driver;
+    uint16_t first, last;
     uint8_t minor;
 } intel[] = {
-    {0x0152, 0x016a, "hasvk", 2}, {0x0402, 0x042e, "hasvk", 2}, {0x0a02, 0x0a2e, "hasvk", 2},
-    {0x0d02, 0x0d2e, "hasvk", 2}, {0x0f30, 0x0f33, "hasvk", 2}, {0x1602, 0x163e, "hasvk", 3},
-    {0x1902, 0x193d, "anv", 4},   {0x1a84, 0x1a85, "anv", 4},   {0x22b0, 0x22b3, "hasvk", 3},
-    {0x3184, 0x3185, "anv", 4},   {0x3e90, 0x3ea9, "anv", 4},   {0x4541, 0x4571, "anv", 4},
-    {0x4e51, 0x4e71, "anv", 4},   {0x5902, 0x593b, "anv", 4},   {0x5a84, 0x5a85, "anv", 4},
-    {0x87c0, 0x87ca, "anv", 4},   {0x8a50, 0x8a71, "anv", 4},   {0x9b21, 0x9bf6, "anv", 4},
+    {"hasvk", 0x0152, 0x016a, 2}, {"hasvk", 0x0402, 0x042e, 2}, {"hasvk", 0x0a02, 0x0a2e, 2},
+    {"hasvk", 0x0d02, 0x0d2e, 2}, {"hasvk", 0x0f30, 0x0f33, 2}, {"hasvk", 0x1602, 0x163e, 3},
+    {"anv", 0x1902, 0x193d, 4},   {"anv", 0x1a84, 0x1a85, 4},   {"hasvk", 0x22b0, 0x22b3, 3},
+    {"anv", 0x3184, 0x3185, 4},   {"anv", 0x3e90, 0x3ea9, 4},   {"anv", 0x4541, 0x4571, 4},
+    {"anv", 0x4e51, 0x4e71, 4},   {"anv", 0x5902, 0x593b, 4},   {"anv", 0x5a84, 0x5a85, 4},
+    {"anv", 0x87c0, 0x87ca, 4},   {"anv", 0x8a50, 0x8a71, 4},   {"anv", 0x9b21, 0x9bf6, 4},
 };
 
 /* Systems on a chip: the kernel driver, and how the first name in the device tree begins. Mali
