@@ -16,6 +16,11 @@ int derive_read_content(struct cli *cli, const struct image *image,
                         const struct manifest_doc *child, const struct ocv_buffer *config,
                         const struct ocv_properties *given, struct ocv_content *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
+/** The first namespace of a maker's devices in the set, other than `other` (or NULL); NULL: none.
+ */
+const char *derive_maker(const struct ocv_properties *set, const char *other);
+/** True where the files have code for devices of two makers, which no machine has both. */
+bool derive_has_two_makers(const struct ocv_content_derived *derived);
 /** The properties given by hand, and derived ones for features without a given one. May be empty.
  *  `*base`: the same for the second entry of ocv_content_derive, or NULL. */
 int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,

@@ -2,6 +2,9 @@
 /* Combines the properties shown by an image's files with those given by hand. */
 #include "cmd/variantctl/derive/derive_read.h"
 
+#include "gen/toolkits.h"
+#include "ocivariant/vocabulary.h"
+
 #include <string.h>
 
 /* True if a property of the same feature was given by hand. */
@@ -13,6 +16,25 @@ static bool is_given(const struct ocv_properties *given, struct ocv_property p)
             return true;
     }
     return false;
+}
+
+const char *derive_maker(const struct ocv_properties *set, const char *other)
+{
+    for (size_t i = 0; set && i < ocv_properties_count(set); i++) {
+        const char *ns = ocv_properties_get(set, i).ns;
+        if (ocv_vocabulary_owns(ns) && ocv_vocabulary_turn(ns) == 0 &&
+            (!other || strcmp(ns, other)))
+            return ns;
+    }
+    return NULL;
+}
+
+/* A property of another maker's devices than those that are given by hand. */
+static bool is_of_others(const struct ocv_properties *given, struct ocv_property p)
+{
+    const char *maker = derive_maker(given, NULL);
+    return maker && ocv_vocabulary_owns(p.ns) && ocv_vocabulary_turn(p.ns) == 0 &&
+           strcmp(maker, p.ns) != 0;
 }
 
 static int add_property(struct ocv_buffer *list, struct ocv_property p, struct ocv_error *err)
@@ -33,6 +55,15 @@ static int parse_list(char *const *from, size_t n, struct ocv_properties **out,
                       : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
+bool derive_has_two_makers(const struct ocv_content_derived *derived)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    const char *maker = parse_list(derived->properties, derived->n_properties, &set, NULL) == OCV_OK
+                            ? derive_maker(set, NULL)
+                            : NULL;
+    return maker && derive_maker(set, maker);
+}
+
 /* `narrowed`: drop given values that are not among the feature's derived values. */
 static int merge_lists(const struct ocv_properties *derived, const struct ocv_properties *given,
                        bool narrowed, struct ocv_properties **out, struct ocv_error *err)
@@ -44,7 +75,8 @@ static int merge_lists(const struct ocv_properties *derived, const struct ocv_pr
         if (!narrowed || !is_given(derived, ocv_properties_get(given, i)))
             status = add_property(&list, ocv_properties_get(given, i), err);
     for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(derived); i++)
-        if (narrowed || !is_given(given, ocv_properties_get(derived, i)))
+        if ((narrowed || !is_given(given, ocv_properties_get(derived, i))) &&
+            !is_of_others(given, ocv_properties_get(derived, i)))
             status = add_property(&list, ocv_properties_get(derived, i), err);
     return status < 0 ? status
                       : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
@@ -61,7 +93,9 @@ int derive_properties(const struct ocv_content *content, const struct ocv_proper
     int status = parse_list(d->properties, d->n_properties, &all, err);
     if (status == OCV_OK)
         status = merge_lists(all, given, false, out, err);
-    if (status < 0 || !d->n_base)
+    const char *maker = derive_maker(given, NULL);
+    bool cuda = !maker || !strcmp(maker, OCV_TOOLKIT_NAMESPACE); /* whose older drivers it is for */
+    if (status < 0 || !d->n_base || !cuda)
         return status;
     status = parse_list(d->base, d->n_base, &less, err);
     return status < 0 ? status : merge_lists(less, given, true, base, err);

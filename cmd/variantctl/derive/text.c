@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/cli.h"
 #include "cmd/common/progress/format.h"
+#include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/toolkits.h"
@@ -70,6 +71,8 @@ static void put_properties(struct text *t, const struct derive_result *result)
     put_line(t, "\nProposed properties%s%s:\n", d->label[0] ? ", label " : "", d->label);
     for (size_t i = 0; i < d->n_properties; i++)
         put_line(t, "  %s\n", d->properties[i]);
+    if (derive_has_two_makers(d))
+        put_line(t, "No machine has all of these: make an entry for each maker's devices.\n");
     if (!d->n_base)
         return;
     put_line(t, "\nFor older drivers, which compile none of its PTX, a second entry%s%s%s:\n",

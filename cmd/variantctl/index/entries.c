@@ -107,6 +107,19 @@ static int derive_child(struct build *b, const struct item *item, struct index_i
     if (item_is_default(item)) /* a default claims no properties */
         return OCV_OK;
     status = derive_properties(job->content, item->properties, &job->properties, base, err);
+    const char *maker = derive_maker(job->properties, NULL);
+    const char *other = maker ? derive_maker(job->properties, maker) : NULL;
+    if (status == OCV_OK && other) {
+        ocv_error_set(err, OCV_ERR_DATA,
+                      "%s: the files of %s have code for %s and for %s: a build that asks for both "
+                      "fits no machine with one of them",
+                      item->label, item->reference, maker, other);
+        ocv_error_hint(err,
+                       "make two entries of it, each with a property of one by hand; see "
+                       "'variantctl derive %s'",
+                       item->reference);
+        return OCV_ERR_DATA;
+    }
     if (status < 0 || ocv_properties_count(job->properties))
         return status;
     ocv_error_set(err, OCV_ERR_DATA, "%s: the files of %s need no particular machine", item->label,

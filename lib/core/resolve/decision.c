@@ -131,7 +131,7 @@ static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slo
     for (size_t i = 0; i < n && i < VALUES_SHOWN && status == OCV_OK; i++)
         status = ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]);
     if (status == OCV_OK && n > VALUES_SHOWN)
-        status = ocv_buffer_printf(out, err, " and %zu lower", n - VALUES_SHOWN);
+        status = ocv_buffer_printf(out, err, " and %zu more", n - VALUES_SHOWN);
     return status;
 }
 

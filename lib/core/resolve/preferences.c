@@ -71,6 +71,8 @@ static size_t find_denied(const struct ocv_strings *deny, const char *name, bool
     size_t i = name ? ocv_text_find_glob(deny->list, deny->count, name) : deny->count;
     for (size_t k = 0; name && label && k < i; k++) {
         char glob[DENY_GLOB_MAX + 1], *one = glob;
+        if (!strcmp(deny->list[k], "default") && !strcmp(name, "null"))
+            return k;
         if (snprintf(glob, sizeof(glob), "%s", deny->list[k]) >= (int)sizeof(glob))
             continue;
         for (char *p = glob; *p; p++)

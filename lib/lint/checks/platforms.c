@@ -30,7 +30,9 @@ static bool seen_before(const struct ocv_lint *lint, size_t i)
 #define NO_DEFAULT                                                                              \
     "hosts that no variant fits find nothing, nor do Docker and containerd; crane, ko, kaniko " \
     "and cosign take the first variant, whatever it needs"
-#define BY_NATURE "; if these images need an accelerator by nature: level: {OCV501: warning}"
+#define BY_NATURE                                                                \
+    "; if these images need an accelerator by nature: level: {OCV501: warning} " \
+    "in " OCV_LINT_CONFIG_FILE
 
 static void check_default(struct ocv_lint *lint, size_t i)
 {

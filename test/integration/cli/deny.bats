@@ -82,6 +82,15 @@ chooses()
     [[ $stderr != *unchecked* ]]
 }
 
+@test "the default is denied by either of its names" {
+    local name
+    for name in null default; do
+        deny "$SERVER/team/app" "$name"
+        run -3 --separate-stderr "$VARIANTCTL" resolve --config "$CONFIG" --profile "$PROFILES/laptop.json" --label null "$SERVER/team/app:1"
+        [[ $stderr == *"deny has '$name' ($AT)"* ]]
+    done
+}
+
 @test "where every build is denied, exit 3 names the line" {
     deny "$SERVER/team/app" '"*"'
     for command in "$VPULL --dry-run" "$VPULL --print-ref" "$VARIANTCTL resolve" "$VARIANTCTL explain"; do

@@ -43,7 +43,7 @@ setup()
 @test "a platform without default is refused, once, unless the settings say that there need be none" {
     run -4 --separate-stderr "$VARIANTCTL" index create --quiet "oci:$L:bare" --namespaces 'nvidia, amd' \
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942"
-    [[ $stderr == *"variantctl: error: cuda: no default for linux/amd64: hosts that no variant fits find nothing, nor do Docker and containerd; crane, ko, kaniko and cosign take the first variant, whatever it needs [OCV501 default-missing]"$'\n'"hint: --default IMAGE, built for linux/amd64; if these images need an accelerator by nature: level: {OCV501: warning}"* ]]
+    [[ $stderr == *"variantctl: error: cuda: no default for linux/amd64: hosts that no variant fits find nothing, nor do Docker and containerd; crane, ko, kaniko and cosign take the first variant, whatever it needs [OCV501 default-missing]"$'\n'"hint: --default IMAGE, built for linux/amd64; if these images need an accelerator by nature: level: {OCV501: warning} in .ocivariant-lint.yaml"* ]]
     [ "$(grep -c "no default for linux/amd64" <<<"$stderr")" = 1 ]
     # what the hint says, in the settings
     printf 'level: {OCV501: warning}\n' >.ocivariant-lint.yaml

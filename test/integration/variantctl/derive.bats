@@ -402,6 +402,21 @@ chosen()
 
 REQUIRE='NVIDIA_REQUIRE_CUDA=cuda>=12.8 brand=tesla,driver>=535,driver<536'
 
+@test "index create --derive: an image with code for two makers' GPUs is two entries" {
+    mkimage "$L" both --binary usr/lib/libk.so="$SAMPLES/cuda.so" --binary usr/lib/libh.so="$SAMPLES/hip.so"
+    run -0 "$VARIANTCTL" derive "oci:$L:both"
+    [[ $output == *"No machine has all of these: make an entry for each maker's devices."* ]]
+    run -4 "$VARIANTCTL" index create --derive --namespaces 'nvidia, amd, x86_64' "oci:$L:twice" "null=oci:$L:cpu" "gpu=oci:$L:both"
+    [[ $output == *"gpu: the files of oci:"*" have code for amd and for nvidia: a build that asks for both fits no machine with one of them"$'\n'"hint: make two entries of it, each with a property of one by hand; "* ]]
+    # what the hint says
+    run -0 "$VARIANTCTL" index create --derive --namespaces 'nvidia, amd, x86_64' "oci:$L:twice" "null=oci:$L:cpu" \
+        "cuda=oci:$L:both,nvidia :: cuda_version_lower_bound :: 12.8" "rocm=oci:$L:both,amd :: gfx_arch :: gfx942"
+    for chosen in h100=cuda mi300x=rocm; do
+        run -0 --separate-stderr "$VARIANTCTL" resolve --profile "$OCV_TOP/plugins/profiles/${chosen%=*}.json" "oci:$L:twice"
+        [ "$(jq -r .selected.label <<<"$output")" = "${chosen#*=}" ]
+    done
+}
+
 @test "index create --derive: machine code is for older drivers of its CUDA major version, too" {
     nodes
     python3 "$OCV_TOP/test/data/content_wheels.py" "$BATS_TEST_TMPDIR"
