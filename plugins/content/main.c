@@ -31,13 +31,15 @@ static enum input input_of(int fd, const char *path)
         {"PK\5\6", 4, 0, INPUT_ARCHIVE},     {"\xfd\x37zXZ", 5, 0, INPUT_UNKNOWN},
         {"BZh", 3, 0, INPUT_UNKNOWN},        {"7z\xbc\xaf\x27", 5, 0, INPUT_UNKNOWN},
         {"Rar!", 4, 0, INPUT_UNKNOWN},       {"\xed\xab\xee\xdb", 4, 0, INPUT_UNKNOWN}, /* rpm */
+        {"!<arch>\n", 8, 0, INPUT_UNKNOWN}, /* deb, .a */
     };
     char head[264];
     struct stat st;
     ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, head, sizeof(head), 0) : -1;
     if (n < 0)
         return INPUT_TREE;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    bool empty = n == 8 && !memcmp(head, "!<arch>\n", 8); /* glibc's libdl.a */
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !empty; i++)
         if (kinds[i].at + kinds[i].len <= (size_t)n &&
             !memcmp(head + kinds[i].at, kinds[i].bytes, kinds[i].len))
             return kinds[i].input;

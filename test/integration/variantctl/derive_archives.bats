@@ -188,7 +188,12 @@ PY
     mkdir "$d/t"
     ar -rc "$d/t/libk.a" "$SAMPLES/cuda.so"
     mkimage "$L" static --binary usr/lib/libk.a="$d/t/libk.a"
-    for what in "$d/t" "$d/t/libk.a" "oci:$L:static"; do
+    run -4 "$VARIANTCTL" derive "$d/t/libk.a"
+    [[ $output == *"libk.a: an archive of a kind that is not opened"*"hint: unpack it into a directory"* ]]
+    mkdir "$d/none"
+    run -0 "$VARIANTCTL" derive "$d/none"
+    [[ $output == *"There is no file in it."* && $output != *"no particular machine"* ]]
+    for what in "$d/t" "oci:$L:static"; do
         run -0 "$VARIANTCTL" derive "$what"
         [[ $output == *"What was looked at needs no particular machine."* ]]
         [[ $output == *"not looked at: "*"libk.a: an archive, not opened"* ]]
