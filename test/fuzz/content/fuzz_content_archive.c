@@ -21,7 +21,7 @@ static int read_twice(struct scan *scan, int fd, struct ocv_error *err)
         status = scan_archive(scan, fd, i ? "b.whl" : "a.whl", err);
         if (scan->inside || scan->size)
             abort();
-        if (status != OCV_ERR_DATA || !scan->broken)
+        if (status != OCV_ERR_DATA || !scan->refused)
             continue;
         status = ocv_content_end(scan->reader, &half, err);
         ocv_content_facts_free(&half);
@@ -46,7 +46,8 @@ static void check_report(struct ocv_content_report *report)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
-    struct scan scan = {.reader = ocv_content_reader_new(), .bytes_max = 1 << 24};
+    struct scan scan = {
+        .reader = ocv_content_reader_new(), .what = "an archive", .bytes_max = 1 << 24};
     if (!scan.reader || (fd < 0 && (fd = memfd_create("archive", MFD_CLOEXEC)) < 0) ||
         ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
         abort();
