@@ -21,8 +21,10 @@ static const char first_letters[] = ".GbF";
 static bool is_mark(const char *at, size_t len)
 {
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        size_t n = strlen(marks[i]);
-        if (len >= n && !memcmp(at, marks[i], n))
+        size_t n = 0; /* most differ in their first bytes: no call for those */
+        while (n < len && marks[i][n] && at[n] == marks[i][n])
+            n++;
+        if (!marks[i][n])
             return true;
     }
     return false;
@@ -95,7 +97,9 @@ static int search_text(struct ocv_content_reader *r, const char *text, size_t le
         const char *at = stop;
         for (size_t i = 0; i < LETTERS; i++) {
             if (next[i] && next[i] < stop && (next[i] < cursor || *next[i] != first_letters[i]))
-                next[i] = memchr(cursor, first_letters[i], (size_t)(stop - cursor));
+                next[i] = *cursor == first_letters[i]
+                              ? cursor
+                              : memchr(cursor, first_letters[i], (size_t)(stop - cursor));
             if (next[i] && next[i] < at)
                 at = next[i];
         }
