@@ -36,6 +36,14 @@ function add(id, capability) {
     ids[++n] = id
     sm[n] = capability
 }
+# into lines of at most 100 bytes; nothing: the last line
+function put(item) {
+    if (item == "" || length("   " line item) > 100) {
+        print "   " line
+        line = ""
+    }
+    line = line item
+}
 /^#[ \t]*Version:/ { version = $3 }
 /^[0-9a-f]/ { nvidia = $1 == "10de" }
 # other functions of a chip, and bridges between chips, are no GPUs
@@ -67,30 +75,16 @@ END {
     print "    uint16_t id;"
     print "    uint8_t sm;"
     print "} ocv_nvidia_ids[] = {"
-    line = "   "
-    for (i = 1; i <= n; i++) {
-        item = sprintf(" {0x%s, %d},", ids[i], sm[i])
-        if (length(line item) > 100) {
-            print line
-            line = "   "
-        }
-        line = line item
-    }
-    print line
+    for (i = 1; i <= n; i++)
+        put(sprintf(" {0x%s, %d},", ids[i], sm[i]))
+    put("")
     print "};"
     print ""
     print "/* Products for data centres, ascending. */"
     print "static const uint16_t ocv_nvidia_data_centre_ids[] = {"
-    line = "   "
-    for (i = 1; i <= n_data_centre; i++) {
-        item = sprintf(" 0x%s,", data_centre[i])
-        if (length(line item) > 100) {
-            print line
-            line = "   "
-        }
-        line = line item
-    }
-    print line
+    for (i = 1; i <= n_data_centre; i++)
+        put(sprintf(" 0x%s,", data_centre[i]))
+    put("")
     print "};"
     print "/* clang-format on */"
     print ""

@@ -245,13 +245,12 @@ static int choose_once(struct cli *cli, struct image *image, const struct covera
 /* Is the error that nothing tells the image chosen from others? */
 static bool is_doubt(const struct image *image, const struct ocv_error *err)
 {
-    const char *doubt = NULL;
-    for (size_t i = 0; i < ocv_index_count(image->index) && !doubt; i++) {
-        doubt = ocv_index_doubt(image->index, ocv_index_entry(image->index, i));
-        if (doubt && !strstr(err->message, doubt))
-            doubt = NULL;
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        const char *doubt = ocv_index_doubt(image->index, ocv_index_entry(image->index, i));
+        if (doubt && strstr(err->message, doubt))
+            return true;
     }
-    return doubt != NULL;
+    return false;
 }
 
 /* Rules that do not decide for one host do for others. */

@@ -230,6 +230,15 @@ bool ocv_sysroot_line(int root, const char *path, char *out, size_t size)
     return true;
 }
 
+DIR *ocv_sysroot_opendir(int root, const char *path)
+{
+    int fd = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir && fd >= 0)
+        close(fd);
+    return dir;
+}
+
 bool ocv_sysroot_directory(int root, const char *path)
 {
     int fd = ocv_sysroot_openat(root, path, O_PATH | O_DIRECTORY);

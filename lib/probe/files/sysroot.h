@@ -6,6 +6,7 @@
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 
 #define OCV_SYSROOT_DEPTH_MAX 64u /**< components of a path, links followed */
@@ -29,6 +30,8 @@ int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out,
  *  or it is not printable ASCII. */
 bool ocv_sysroot_line(int root, const char *path, char *out, size_t size);
 
+/** Open a directory for reading; NULL if there is none. The caller closes it. */
+DIR *ocv_sysroot_opendir(int root, const char *path);
 /** True if there is such a directory. */
 bool ocv_sysroot_directory(int root, const char *path);
 

@@ -79,13 +79,9 @@ bool ocv_gpu_node(const struct ocv_probe_host *host, const char *address, const 
     struct dirent *entry;
     bool found = false;
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", address, class_name);
-    int fd = ocv_sysroot_openat(host->root, path, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, path);
+    if (!dir)
         return false;
-    }
     for (size_t n = 0; !found && n < NODES_MAX && (entry = readdir(dir)); n++) {
         const char *digits = entry->d_name + strlen(prefix);
         size_t len = strlen(entry->d_name);
@@ -114,13 +110,9 @@ bool ocv_gpu_is_windows(const struct ocv_probe_host *host, const char *const *na
     if (dxg < 0)
         return false;
     close(dxg);
-    int fd = ocv_sysroot_openat(host->root, "usr/lib/wsl/drivers", O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, "usr/lib/wsl/drivers");
+    if (!dir)
         return false;
-    }
     for (size_t i = 0; !found && i < PACKAGES_MAX && (entry = readdir(dir)); i++)
         for (size_t k = 0; k < n && !found; k++)
             found = begins_with(entry->d_name, names[k]);

@@ -163,13 +163,9 @@ int ocv_kfd_read(const struct ocv_probe_host *host, struct ocv_kfd *out, struct 
 {
     unsigned numbers[OCV_KFD_NODES_MAX];
     *out = (struct ocv_kfd){0};
-    int fd = ocv_sysroot_openat(host->root, NODES, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, NODES);
+    if (!dir)
         return OCV_OK;
-    }
     size_t n = list_numbers(dir, numbers);
     closedir(dir);
     int status = OCV_OK;

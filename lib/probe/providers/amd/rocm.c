@@ -62,13 +62,9 @@ static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
 {
     struct ocv_rocm_version best = {0}, found;
     struct dirent *entry;
-    int fd = ocv_sysroot_openat(host->root, "opt", O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, "opt");
+    if (!dir)
         return best;
-    }
     for (size_t n = 0; n < TREES_MAX && (entry = readdir(dir)); n++) {
         char tree[NAME_MAX + 8];
         if (strncmp(entry->d_name, "rocm-", 5) != 0)

@@ -19,13 +19,9 @@ static void each_directory(const struct ocv_probe_host *host, const char *path, 
 {
     char below[160];
     struct dirent *found;
-    int fd = ocv_sysroot_openat(host->root, path, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, path);
+    if (!dir)
         return;
-    }
     size_t len = strlen(prefix);
     for (unsigned i = 0; i < ENTRIES_MAX && (found = readdir(dir)); i++) {
         const char *number = found->d_name + len;

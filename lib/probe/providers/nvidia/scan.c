@@ -148,13 +148,9 @@ static bool lists_none(const struct ocv_probe_host *host)
 {
     struct dirent *entry;
     bool none = true;
-    int fd = ocv_sysroot_openat(host->root, PROC_GPUS, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
+    if (!dir)
         return false;
-    }
     for (unsigned i = 0; none && i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++)
         none = entry->d_name[0] == '.';
     closedir(dir);
@@ -231,14 +227,10 @@ static bool is_address(const char *name)
 /* GPUs that the driver names and the bus does not show: their entries there cannot be read. */
 static void scan_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
-    int fd = ocv_sysroot_openat(host->root, PROC_GPUS, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
     struct dirent *entry;
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    if (!dir)
         return;
-    }
     size_t before = m->n;
     for (unsigned i = 0; i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++) {
         if (!is_address(entry->d_name) || is_known(m, entry->d_name))

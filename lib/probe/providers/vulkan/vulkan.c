@@ -107,13 +107,9 @@ static int by_number(const void *a, const void *b)
 
 static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
 {
-    int fd = ocv_sysroot_openat(host->root, "sys/class/drm", O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = ocv_sysroot_opendir(host->root, "sys/class/drm");
+    if (!dir)
         return;
-    }
     struct dirent *entry;
     unsigned long numbers[NODES_MAX];
     size_t n = 0;
