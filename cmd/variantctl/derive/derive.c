@@ -9,9 +9,11 @@
 #include "lib/base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct derive_options {
     bool json, attach;
@@ -144,6 +146,8 @@ static int derive_path(struct derive *d, const char *path, struct ocv_error *err
     struct stat st;
     if (!result)
         return ocv_error_nomem(err);
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     int status = derive_read_path(d->cli, path, &result->content.report, err);
     if (status == OCV_ERR_DATA && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         ocv_error_prefix(err, "%s", path);

@@ -123,7 +123,7 @@ const char *derive_no_property(const struct derive_result *result)
     if (d->cuda_files || d->hip_files)
         return "No GPU runs all of its files that have code for GPUs.";
     if (!result->content.report.members)
-        return "There is no file in it.";
+        return derive_all_seen(result) ? "There is no file in it." : "Nothing of it was looked at.";
     return derive_all_seen(result) ? "Its files need no particular machine."
                                    : "What was looked at needs no particular machine.";
 }

@@ -193,6 +193,16 @@ PY
     mkdir "$d/none"
     run -0 "$VARIANTCTL" derive "$d/none"
     [[ $output == *"There is no file in it."* && $output != *"no particular machine"* ]]
+    # nor of what may not be read
+    printf x >"$d/closed"
+    chmod 0 "$d/closed"
+    if [ "$(id -u)" = 0 ]; then
+        chmod 755 "$d"
+        run -1 setpriv --reuid=65534 --clear-groups "$VARIANTCTL" derive "$d/closed"
+    else
+        run -1 "$VARIANTCTL" derive "$d/closed"
+    fi
+    [[ $output == *"closed: Permission denied"* && $output != *"no file in it"* ]]
     for what in "$d/t" "oci:$L:static"; do
         run -0 "$VARIANTCTL" derive "$what"
         [[ $output == *"What was looked at needs no particular machine."* ]]
