@@ -65,20 +65,14 @@ QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 BASE_SRC     := $(call sources,lib/base lib/base/format lib/base/system)
 CORE_SRC     := $(call sources,lib/core lib/core/resolve lib/layout lib/match)
-CONFIG_SRC   := $(call sources,lib/config)
-RECORDS_SRC  := $(call sources,lib/records)
-EDIT_SRC     := $(call sources,lib/edit)
-TAGS_SRC     := $(call sources,lib/tags lib/tags/plan lib/tags/rules)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
 PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*)
 COMMON_SRC   := $(call sources,cmd/common cmd/common/image cmd/common/progress)
 LAZY_SRC     := $(call sources,cmd/common/lazy)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
-LINT_SRC     := $(call sources,lib/lint lib/lint/checks)
-GRPC_SRC     := $(call sources,lib/grpc)
-CONTENT_SRC  := $(call sources,lib/content lib/content/reader)
-SLURM_SRC    := $(call sources,lib/slurm)
-CLAIM_SRC    := $(call sources,lib/claim)
+INTERNAL_SRC := $(call sources,lib/internal/* lib/internal/*/*)
+CORE_INSIDE  := $(addprefix lib/core/,given_devices.c host_features.c image_user.c index_warn.c) \
+                $(addprefix lib/core/resolve/,default.c entry.c versions.c) $(addprefix lib/match/,name_table.c place_order.c)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -86,20 +80,12 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS  := core registry probe
 BASE_A     := $(BUILD)/libbase.a
 CORE_A     := $(BUILD)/libocivariant.a
-CONFIG_A   := $(BUILD)/libconfig.a
-RECORDS_A  := $(BUILD)/librecords.a
-EDIT_A     := $(BUILD)/libedit.a
-TAGS_A     := $(BUILD)/libtags.a
+INTERNAL_A := $(BUILD)/libinternal.a
 REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 LAZY_A     := $(BUILD)/liblazy.a
 SETUP_A    := $(BUILD)/libsetup.a
-LINT_A     := $(BUILD)/liblint.a
-GRPC_A     := $(BUILD)/libgrpc.a
-CONTENT_A  := $(BUILD)/libcontent.a
-SLURM_A    := $(BUILD)/libslurm.a
-CLAIM_A    := $(BUILD)/libclaim.a
 VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
@@ -175,28 +161,17 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ---- libraries --------------------------------------------------------------------------------
-# What is not public is linked from archives, which are not installed. A program takes of them what it
-# uses. The settings look for devices as the core does, by an object that both have.
+# A program takes of an archive what it uses. The internal one is not installed; it knows some insides of the core
+# that no library exports.
 $(BASE_A): $(call obj,$(BASE_SRC))
-$(CONFIG_A): $(call obj,$(CONFIG_SRC) lib/core/host_features.c lib/core/resolve/versions.c)
-$(RECORDS_A): $(call obj,$(RECORDS_SRC))
-$(EDIT_A): $(call obj,$(EDIT_SRC))
-$(TAGS_A): $(call obj,$(TAGS_SRC))
 $(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC) lib/core/resolve/versions.c)
-$(COMMON_A): $(call obj,$(COMMON_SRC) lib/core/resolve/default.c lib/core/given_devices.c lib/core/index_warn.c)
+$(INTERNAL_A): $(call obj,$(INTERNAL_SRC) $(CORE_INSIDE)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
+$(COMMON_A): $(call obj,$(COMMON_SRC))
 $(LAZY_A): $(call obj,$(LAZY_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
-$(CONTENT_A): $(call obj,$(CONTENT_SRC))
-# keys of a claim's alternatives compare as those of a decision do
-$(CLAIM_A): $(call obj,$(CLAIM_SRC) lib/core/resolve/entry.c)
-# alternatives are ordered as candidates are, features have places as nodes of a fleet have
-$(SLURM_A): $(call obj,$(SLURM_SRC) lib/match/name_table.c lib/match/place_order.c lib/core/resolve/entry.c)
-$(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
-# what corrects an index needs the inside of what edits one, and knows defaults and users as the core does
-$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit) lib/core/resolve/default.c lib/core/image_user.c)
 %.a:
 	@rm -f $@
 	$(call quiet,AR,$@)ar rcs $@ $^
@@ -227,7 +202,7 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 # as installed first: each directory searched in vain costs twenty system calls
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # those of all programs, in the order in which they use each other
-PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A)
+PROGRAM_A := $(COMMON_A) $(INTERNAL_A)
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
@@ -237,7 +212,7 @@ endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
 # also of contrib/static/static.mk
-VARIANTCTL_A := $(SETUP_A) $(LINT_A) $(EDIT_A) $(CLAIM_A) $(SLURM_A)
+VARIANTCTL_A := $(SETUP_A)
 $(BUILD)/variantctl: $(VARIANTCTL_A)
 $(BUILD)/vpull $(BUILD)/variantctl: $(LAZY_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
@@ -248,24 +223,24 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
 # what reads archives that anybody may have made, run by variantctl
-$(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(CONTENT_A) $(BASE_A)
+$(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(INTERNAL_A) $(BASE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
-$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
-$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONTENT_A) $(CONFIG_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/snapshotter/*)
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
-$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
+$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	@sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
@@ -274,7 +249,7 @@ $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile alw
 CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c plugins/containerd/cri-proxy/*/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
-$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(REGISTRY_A) $(CORE_A)
+$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(INTERNAL_A) $(REGISTRY_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
 # ---- what a DaemonSet runs on a node before variantd -----------------------------------------------
@@ -292,7 +267,7 @@ include contrib/static/static.mk
 # ---- tag rules: which repositories each file knows, so that the others need not be parsed ----------
 # Run here: to build for another machine, TAGS_INDEX names the program of a build for this one.
 TAGS_INDEX ?= $(BUILD)/tags-index
-$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(TAGS_A) $(CONTENT_A) $(CORE_A)
+$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(INTERNAL_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
 	$(call quiet,GEN,$@)$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@

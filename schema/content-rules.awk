@@ -61,7 +61,7 @@ END {
     flush()
     print "/* Made of schema/content-rules.yaml. */"
     print "#ifndef GEN_CONTENT_RULES_H\n#define GEN_CONTENT_RULES_H\n"
-    print "#include \"lib/content/content.h\"\n"
+    print "#include \"lib/internal/content/content.h\"\n"
     print "/** A property is NS :: FEATURE :: BEFORE value-of-the-fact AFTER. */"
     print "__attribute__((unused)) static const struct content_property {\n    enum ocv_content_fact fact;\n    const char *ns, *feature, *before, *after;\n} content_properties[] = {\n" properties "};\n"
     print "/** `ns` is NULL where the version of a library is no property. */"

@@ -16,9 +16,9 @@ function literal(line) {
     return line
 }
 
-# Does lib/lint/checks/CHECK.c name the rule?
+# Does lib/internal/lint/checks/CHECK.c name the rule?
 function named(file, word,    line, found) {
-    file = "lib/lint/checks/" file ".c"
+    file = "lib/internal/lint/checks/" file ".c"
     while ((getline line < file) > 0)
         if (line ~ ("(^|[^A-Z_])" word "([^A-Z_]|$)"))
             found = 1
@@ -73,7 +73,7 @@ END {
             fail("name missing or not unique: " id[i])
         seen[word] = 1
         if (!named(check[i], "OCV_LINT_" word))
-            fail("lib/lint/checks/" check[i] ".c does not name OCV_LINT_" word " (check: of " id[i] ")")
+            fail("lib/internal/lint/checks/" check[i] ".c does not name OCV_LINT_" word " (check: of " id[i] ")")
         print "    OCV_LINT_" word ", /* " id[i] " */"
     }
     print "    OCV_LINT_RULES"

@@ -23,7 +23,7 @@ FUZZ_SRC  := $(sort $(wildcard test/fuzz/*/fuzz_*.c))
 FUZZ_BIN  := $(patsubst %.c,$(BUILD)/test/fuzz/%,$(notdir $(FUZZ_SRC)))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
-ALL_A     := $(SLURM_A) $(CLAIM_A) $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(EDIT_A) $(RECORDS_A) $(TAGS_A) $(CONTENT_A) $(CONFIG_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+ALL_A     := $(SETUP_A) $(COMMON_A) $(INTERNAL_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
 OUR_LIBS  := -lzstd -lz -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
@@ -63,10 +63,10 @@ $(BUILD)/test/tools/cri.pb-c.o: $(BUILD)/test/tools/cri.pb-c.c
 	$(call quiet,CC,$<)$(CC) $(CFLAGS_ALL) -Ulinux -c $< -o $@
 $(BUILD)/test/tools/cri.o: $(BUILD)/test/tools/cri.pb-c.c
 $(BUILD)/test/tools/cri.o: CFLAGS_ALL += -Ulinux -I$(BUILD)/test/tools
-$(BUILD)/test/tools/cri: $(BUILD)/test/tools/cri.o $(BUILD)/test/tools/cri.pb-c.o $(GRPC_A) $(CORE_A)
+$(BUILD)/test/tools/cri: $(BUILD)/test/tools/cri.o $(BUILD)/test/tools/cri.pb-c.o $(INTERNAL_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 -lprotobuf-c $(CORE_LIBS)
 
-$(BUILD)/test/tools/podresources $(BUILD)/test/tools/deviceplugin $(BUILD)/test/tools/criengine $(BUILD)/test/tools/cripods: %: %.o $(GRPC_A) $(CORE_A)
+$(BUILD)/test/tools/podresources $(BUILD)/test/tools/deviceplugin $(BUILD)/test/tools/criengine $(BUILD)/test/tools/cripods: %: %.o $(INTERNAL_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
 
 # what images run: nothing else is in them
@@ -101,7 +101,7 @@ $(BUILD)/test/fuzz/fuzz_snapshot_%: $$(call test_obj,$$(@F)) $(SNAP_A) $(VERDICT
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) $(CFLAGS_ALL) -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
-$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
+$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
@@ -118,7 +118,7 @@ $(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $$(call test_obj,$
 
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
-$(BUILD)/test/bench/bench_cri: $(BUILD)/test/bench/bench_cri.o $(GRPC_A) $(CORE_A)
+$(BUILD)/test/bench/bench_cri: $(BUILD)/test/bench/bench_cri.o $(INTERNAL_A) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
 $(BUILD)/test/bench/bench_inflate: $(BUILD)/test/bench/bench_inflate.o
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) -lzstd -lz

@@ -5,7 +5,7 @@
 
 #include "cmd/common/color.h"
 #include "lib/base/options.h"
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 

@@ -2,9 +2,9 @@
 /* Selecting some of the machine's devices the way other programs name them: docker's --gpus, CDI
  * names, Slurm's job variables. They become the configuration's `devices`. */
 #include "cmd/common/cli.h"
-#include "lib/config/config.h"
 #include "lib/core/given_devices.h"
 #include "lib/core/profile_internal.h"
+#include "lib/internal/config/config.h"
 
 #include <stdlib.h>
 #include <string.h>

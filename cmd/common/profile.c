@@ -5,7 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/base/paths.h"
 #include "lib/base/system/processors.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 #include "ocivariant-probe.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define OCV_LINT_SETTINGS_H
 
 #include "cmd/common/cli.h"
-#include "lib/lint/lint.h"
+#include "lib/internal/lint/lint.h"
 
 /** Read the settings file `path`; NULL: the nearest one from the current directory upwards to the
  *  top of the git repository. `*out` stays NULL if there is none. */

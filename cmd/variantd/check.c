@@ -5,7 +5,7 @@
 #include "cmd/variantd/variantd.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 
 #include "cmd/variantd/upstream/reach.h"
 #include "lib/base/format/json.h"

@@ -2,7 +2,7 @@
 #include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/api/api.h"
 #include "lib/base/format/values.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 
 #include <netinet/in.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 #include "cmd/variantd/instance/unknown_names.h"
 #include "cmd/variantd/node/announce.h"
 #include "cmd/variantd/variantd.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <fcntl.h>
 #include <string.h>

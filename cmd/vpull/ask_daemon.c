@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/ask_daemon.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 
 #include "lib/base/format/json.h"
 #include "lib/base/paths.h"

@@ -3,7 +3,7 @@
  * can be asked. */
 #include "cmd/vpull/pull.h"
 #include "lib/base/format/json.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <stdlib.h>
 #include <string.h>

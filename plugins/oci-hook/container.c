@@ -3,9 +3,9 @@
  * shows that a container uses GPUs. It does if a runtime or an engine has given it a device. */
 #include "plugins/oci-hook/container.h"
 
-#include "lib/content/image_config.h"
-#include "lib/content/requirement.h"
-#include "lib/records/container_devices.h"
+#include "lib/internal/content/image_config.h"
+#include "lib/internal/content/requirement.h"
+#include "lib/internal/records/container_devices.h"
 
 #include <ctype.h>
 #include <stdio.h>

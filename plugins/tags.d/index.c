@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* tags-index FILE.yaml...: prints the table of these rule files (lib/tags/rules/table.h). Run by
- * the build, only for files of one directory. */
-#include "lib/tags/rules/table.h"
-#include "lib/tags/tags_internal.h"
+/* tags-index FILE.yaml...: prints the table of these rule files (lib/internal/tags/rules/table.h).
+ * Run by the build, only for files of one directory. */
+#include "lib/internal/tags/rules/table.h"
+#include "lib/internal/tags/tags_internal.h"
 
 #include <libgen.h>
 #include <stdio.h>

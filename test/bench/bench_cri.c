@@ -5,7 +5,7 @@
  * bench_cri cancel ENGINE PROXY [ROUNDS]: is the engine, on a socket that the proxy has behind it:
  * how long after a client cancels a call that engine learns of it, directly and through the proxy.
  */
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <poll.h>
 #include <pthread.h>

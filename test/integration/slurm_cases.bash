@@ -151,7 +151,7 @@ slurm_missing_feature()
 slurm_longest_constraint()
 {
     local max constraint alternative='(x86_64::level::v1&x86_64::level::v1)' n
-    max=$(sed -n 's/^#define OCV_SLURM_CONSTRAINT_MAX \([0-9]*\)u$/\1/p' "$OCV_TOP/lib/slurm/slurm.h")
+    max=$(sed -n 's/^#define OCV_SLURM_CONSTRAINT_MAX \([0-9]*\)u$/\1/p' "$OCV_TOP/lib/internal/slurm/slurm.h")
     for n in "$max" 1025; do
         constraint="[$alternative"
         while [ $((${#constraint} + ${#alternative} + 34)) -le "$n" ]; do constraint+="|$alternative"; done
@@ -161,7 +161,7 @@ slurm_longest_constraint()
         [[ $n = 1025 && $output == *error* || $n != 1025 && $output == n4 ]]
     done
     # as many alternatives: 22.05 dies of 66
-    n=$(sed -n 's/^#define OCV_SLURM_ALTERNATIVES_MAX \([0-9]*\)u$/\1/p' "$OCV_TOP/lib/slurm/slurm.h")
+    n=$(sed -n 's/^#define OCV_SLURM_ALTERNATIVES_MAX \([0-9]*\)u$/\1/p' "$OCV_TOP/lib/internal/slurm/slurm.h")
     constraint="[$(printf '(p&pp)|%.0s' $(seq $((n - 1))))(p&ppp)]"
     [ "$(given -N1 "--constraint=$constraint")" = n4 ]
 }

@@ -12,7 +12,7 @@
  *
  * Exit status 1 and one line of the status' name and message when a call fails, 2 for wrong use. */
 #include "cri.pb-c.h"
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "ocivariant.h"
 
 #include <errno.h>

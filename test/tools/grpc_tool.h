@@ -3,8 +3,8 @@
 #ifndef TEST_GRPC_TOOL_H
 #define TEST_GRPC_TOOL_H
 
-#include "lib/grpc/fields.h"
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

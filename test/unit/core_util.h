@@ -3,7 +3,7 @@
 #ifndef CORE_UTIL_H
 #define CORE_UTIL_H
 
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

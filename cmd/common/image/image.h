@@ -5,7 +5,7 @@
 
 #include "cmd/common/cli.h"
 #include "cmd/common/image/lockfile.h"
-#include "lib/tags/tags.h"
+#include "lib/internal/tags/tags.h"
 
 struct image {
     const char *text;                /**< as given */

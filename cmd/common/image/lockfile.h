@@ -5,7 +5,7 @@
 #define OCV_LOCKFILE_H
 
 #include "cmd/common/cli.h"
-#include "lib/tags/tags.h"
+#include "lib/internal/tags/tags.h"
 
 #define LOCK_SCHEMA "dev.ocivariant.lock/v1"
 #define LOCK_SOURCE_THIS "this machine"

@@ -4,7 +4,7 @@
 #define OCV_RULES_H
 
 #include "cmd/common/cli.h"
-#include "lib/tags/tags.h"
+#include "lib/internal/tags/tags.h"
 
 /** Load the shipped rules, then the administrator's (OCV_PATH_TAG_RULES), which replace families of
  *  the same name. `only` (may be NULL): skip families that cannot know this repository. */

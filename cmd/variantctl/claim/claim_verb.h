@@ -4,7 +4,7 @@
 #define OCV_CLAIM_VERB_H
 
 #include "cmd/common/image/image.h"
-#include "lib/claim/claim.h"
+#include "lib/internal/claim/claim.h"
 
 #include <jansson.h>
 

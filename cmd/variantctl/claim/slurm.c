@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl claim --for slurm: the constraint of a job. */
-#include "lib/slurm/slurm.h"
+#include "lib/internal/slurm/slurm.h"
 #include "cmd/common/image/explain.h"
 #include "cmd/common/image/image.h"
 #include "cmd/common/names.h"

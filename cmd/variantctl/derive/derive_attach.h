@@ -5,7 +5,7 @@
 #define OCV_DERIVE_ATTACH_H
 
 #include "cmd/common/image/image_copy.h"
-#include "lib/content/content_report.h"
+#include "lib/internal/content/content_report.h"
 
 /** Write the report on `child`, its subject, into the image's repository or layout. Equal findings
  *  give equal artifacts. `digest` receives the artifact's digest. */

@@ -3,7 +3,7 @@
 
 #include "cmd/variantctl/derive/layers.h"
 #include "cmd/variantctl/derive/scanner.h"
-#include "lib/content/image_config.h"
+#include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define OCV_DERIVE_READ_H
 
 #include "cmd/common/image/image_copy.h"
-#include "lib/content/derived.h"
+#include "lib/internal/content/derived.h"
 
 /** A file or a directory on this machine. */
 int derive_read_path(struct cli *cli, const char *path, struct ocv_content_report *out,

@@ -3,7 +3,7 @@
 #ifndef OCV_DERIVE_H
 #define OCV_DERIVE_H
 
-#include "lib/content/derived.h"
+#include "lib/internal/content/derived.h"
 #include "ocivariant/digest.h"
 
 #include <jansson.h>

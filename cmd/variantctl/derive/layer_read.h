@@ -4,7 +4,7 @@
 #define OCV_LAYER_READ_H
 
 #include "cmd/common/image/image.h"
-#include "lib/content/content_report.h"
+#include "lib/internal/content/content_report.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 #define OCV_LAYERS_H
 
 #include "cmd/common/image/image_copy.h"
-#include "lib/content/content_report.h"
+#include "lib/internal/content/content_report.h"
 
 /** The report on an image's layers, from the base up. Layers in a registry are streamed; nothing is
  *  unpacked. Of several layers that cannot be read, one is reported. */

@@ -5,7 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
 #include "lib/base/text.h"
-#include "lib/content/content_report.h"
+#include "lib/internal/content/content_report.h"
 
 #include <errno.h>
 #include <stdlib.h>

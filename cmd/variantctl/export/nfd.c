@@ -4,7 +4,7 @@
 #include "cmd/variantctl/export/export_verbs.h"
 #include "lib/base/file.h"
 #include "lib/base/format/values.h"
-#include "lib/slurm/slurm.h"
+#include "lib/internal/slurm/slurm.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export slurm: the features of nodes. */
-#include "lib/slurm/slurm.h"
+#include "lib/internal/slurm/slurm.h"
 #include "cmd/variantctl/export/export_verbs.h"
 #include "cmd/variantctl/fleet/fleet_source.h"
 

@@ -4,7 +4,7 @@
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * same input gives the same bytes. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/index/index_verbs.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index add, remove, annotate: edit an existing index. All other entries keep their
  * bytes, whichever tool wrote them. */
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 #include "cmd/variantctl/index/index_verbs.h"
 
 #include <stdlib.h>

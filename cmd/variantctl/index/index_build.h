@@ -5,9 +5,9 @@
 #define OCV_INDEX_BUILD_H
 
 #include "cmd/variantctl/index/index_publish.h"
-#include "lib/content/derived.h"
-#include "lib/edit/edit.h"
-#include "lib/lint/lint.h"
+#include "lib/internal/content/derived.h"
+#include "lib/internal/edit/edit.h"
+#include "lib/internal/lint/lint.h"
 
 /** Something to add, and where it was requested. */
 struct item {

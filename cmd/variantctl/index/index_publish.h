@@ -4,7 +4,7 @@
 #define OCV_INDEX_PUBLISH_H
 
 #include "cmd/variantctl/index/index_copy.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 
 #include <jansson.h>
 

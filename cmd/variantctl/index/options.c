@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_verbs.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Selects the entries that an item means when its image is an index. */
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/core/resolve/default.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * toolkit asks least of a driver, so it comes first, as in an index made of tags. */
 #include "cmd/variantctl/index/index_build.h"
 #include "gen/toolkits.h"
-#include "lib/content/requirement.h"
-#include "lib/edit/edit.h"
+#include "lib/internal/content/requirement.h"
+#include "lib/internal/edit/edit.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdlib.h>

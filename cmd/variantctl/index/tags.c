@@ -3,7 +3,7 @@
  * reported, never guessed. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
-#include "lib/tags/tag_plan.h"
+#include "lib/internal/tags/tag_plan.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define OCV_LINT_COMMAND_H
 
 #include "cmd/common/image/image.h"
-#include "lib/lint/lint.h"
+#include "lib/internal/lint/lint.h"
 
 #define LINT_SIGNATURES_MAX 8192u
 

@@ -4,7 +4,7 @@
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
-#include "lib/tags/tag_plan.h"
+#include "lib/internal/tags/tag_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * and the kernel reports the owner of a TCP socket, so a program that took the port can forge
  * neither. */
 #include "cmd/variantctl/setup/mirror_registries.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 
 #include "cmd/common/listener.h"
 #include "cmd/variantctl/setup/document.h"

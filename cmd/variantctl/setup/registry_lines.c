@@ -3,7 +3,7 @@
 
 #include "cmd/variantctl/setup/document.h"
 #include "lib/base/paths.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* variantctl tags plan: the variant sets that a repository's tags form, and the tags left out. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
-#include "lib/tags/tag_plan.h"
+#include "lib/internal/tags/tag_plan.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "cmd/variantctl/verify/client.h"
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/format/json.h"
-#include "lib/content/config_fit.h"
+#include "lib/internal/content/config_fit.h"
 
 #include <string.h>
 

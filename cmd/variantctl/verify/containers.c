@@ -5,8 +5,8 @@
 #include "cmd/variantctl/verify/verify_sources.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "lib/content/requirement.h"
-#include "lib/records/container_devices.h"
+#include "lib/internal/content/requirement.h"
+#include "lib/internal/records/container_devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "cmd/variantctl/verify/image_check.h"
 
 #include "cmd/common/names.h"
-#include "lib/config/pod_devices.h"
-#include "lib/records/records.h"
+#include "lib/internal/config/pod_devices.h"
+#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
-#include "lib/config/pod_devices.h"
+#include "lib/internal/config/pod_devices.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define OCV_VERIFY_KNOWN_H
 
 #include "cmd/variantctl/verify/verify_sources.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 /** What is known of an image, and from where. */
 struct known_image {

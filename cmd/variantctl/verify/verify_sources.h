@@ -20,8 +20,8 @@ struct local_image {
     const char *properties;
     const json_t *config; /**< the image's configuration, {"config": {"Env": ...}} at least, or NULL
                              where its place does not tell by itself */
-    const char
-        *given; /**< of a container: its devices (lib/records/container_devices.h), or NULL */
+    const char *given; /**< of a container: its devices (lib/internal/records/container_devices.h),
+                          or NULL */
     const struct ocv_index *index; /**< a layout's image index, with variants, or NULL */
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);

@@ -4,7 +4,7 @@
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

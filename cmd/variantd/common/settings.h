@@ -5,8 +5,8 @@
 #ifndef VARIANTD_SETTINGS_H
 #define VARIANTD_SETTINGS_H
 
-#include "lib/config/choose.h"
-#include "lib/config/config.h"
+#include "lib/internal/config/choose.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 

@@ -15,8 +15,8 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/local_images.h"
-#include "lib/records/daemon_verdict.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/records.h"
 
 #include <jansson.h>
 #include <stdio.h>

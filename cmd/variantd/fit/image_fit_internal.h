@@ -5,7 +5,7 @@
 
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/instance/instance.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <jansson.h>
 

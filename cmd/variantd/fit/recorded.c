@@ -3,8 +3,8 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
-#include "lib/config/pod_devices.h"
-#include "lib/records/records.h"
+#include "lib/internal/config/pod_devices.h"
+#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 #include <string.h>

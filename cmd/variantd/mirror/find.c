@@ -4,7 +4,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/format/json.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <jansson.h>
 #include <stdio.h>

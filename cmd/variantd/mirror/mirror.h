@@ -5,7 +5,7 @@
 
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/node.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <microhttpd.h>
 

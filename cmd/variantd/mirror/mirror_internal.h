@@ -15,7 +15,7 @@
 #include "cmd/variantd/mirror/mirror.h"
 #include "cmd/variantd/mirror/route.h"
 #include "cmd/variantd/upstream/upstream.h"
-#include "lib/tags/tags.h"
+#include "lib/internal/tags/tags.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* Records choices for hooks and verify. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 

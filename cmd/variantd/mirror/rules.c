@@ -5,7 +5,7 @@
 
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
-#include "lib/content/image_config.h"
+#include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>
 #include <string.h>

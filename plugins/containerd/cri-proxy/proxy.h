@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The proxy: a server and a client of lib/grpc. A thread handles a call from its complete request
- * to the end of its answer (pass.c), so no call waits for another unless CALLS_MAX are running.
- * Answers are passed on as they arrive; lib/grpc limits what a slow client has not read yet. */
+/* The proxy: a server and a client of lib/internal/grpc. A thread handles a call from its complete
+ * request to the end of its answer (pass.c), so no call waits for another unless CALLS_MAX are
+ * running. Answers are passed on as they arrive; lib/internal/grpc limits what a slow client has
+ * not read yet. */
 #ifndef CRI_PROXY_PROXY_H
 #define CRI_PROXY_PROXY_H
 
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/live_policy.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
 #include "plugins/containerd/cri-proxy/pinned/decision_places.h"
@@ -52,9 +53,9 @@ const struct verdict_policy *proxy_find_policy(const struct proxy *proxy,
 
 /* ---- pass.c ---------------------------------------------------------------------------------- */
 
-/** Handle one call of lib/grpc's server; `data` is the proxy. */
+/** Handle one call of lib/internal/grpc's server; `data` is the proxy. */
 void pass_call(void *data, struct grpc_call *call);
-/** Further events for lib/grpc's client to wait for. */
+/** Further events for lib/internal/grpc's client to wait for. */
 int pass_gone_fd(void *data);
 
 #endif

@@ -2,8 +2,8 @@
 /* One short text, by each reader of such: addresses, durations, versions, requirements of images.
  */
 #include "lib/base/format/values.h"
-#include "lib/claim/compute_capability.h"
-#include "lib/content/requirement.h"
+#include "lib/internal/claim/compute_capability.h"
+#include "lib/internal/content/requirement.h"
 #include "lib/probe/providers/amd/amd.h"
 #include "lib/registry/auth/provider_answer.h"
 

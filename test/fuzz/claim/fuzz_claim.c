@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Claims for any index. */
-#include "lib/claim/claim.h"
+#include "lib/internal/claim/claim.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration: the first byte says whether the rest is YAML or the text of one key. */
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files with device code: the same facts are found however the file is split into pieces, and with
  * parts skipped; and a file takes no more time than its bytes are worth. */
-#include "lib/content/content.h"
+#include "lib/internal/content/content.h"
 #include "test/fuzz/content/cpu_time.h"
 
 #include <stdlib.h>

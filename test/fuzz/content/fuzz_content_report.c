@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports of content, from the cache or a program: after being written and read again they are the
  * same. Stacking and deriving never read past the end. */
-#include "lib/content/derived.h"
+#include "lib/internal/content/derived.h"
 
 #include <stdlib.h>
 #include <string.h>

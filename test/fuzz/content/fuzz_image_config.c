@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Any bytes as the configuration of an image. The part that is kept means the same as the whole,
  * and its versions are valid in tags. */
-#include "lib/content/image_config.h"
+#include "lib/internal/content/image_config.h"
 
 #include <stdint.h>
 #include <stdlib.h>

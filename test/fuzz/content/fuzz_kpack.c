@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Any bytes as a reference of a library to kpack archives, and as the table of one: what is found
  * can be written into a report, and takes no more time than the bytes are worth. */
-#include "lib/content/derived.h"
-#include "lib/content/reader/reader.h"
+#include "lib/internal/content/derived.h"
+#include "lib/internal/content/reader/reader.h"
 #include "test/fuzz/content/cpu_time.h"
 
 #include <string.h>

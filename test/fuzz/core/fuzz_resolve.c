@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Index, profile and configuration in one input, split at bytes 0xff, which never occur in UTF-8.
  */
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

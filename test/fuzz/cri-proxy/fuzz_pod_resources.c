@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kubelet's report on a pod's devices, and their search in a profile: the result is valid as a
  * configuration's devices. */
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "plugins/containerd/cri-proxy/workload/pod_resources.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Editing any index: without a change it keeps every byte; an added entry can be removed again, and
  * the other entries keep their bytes. */
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The YAML source of an index: accepted labels and properties are valid for writers. */
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

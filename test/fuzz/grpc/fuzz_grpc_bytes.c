@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc with peers that send any bytes: a client to a server that passes calls on (first byte
- * even), and an engine that answers a call passed on (odd). The HTTP/2 preface is fixed, so inputs
- * are frames. */
-#include "lib/grpc/grpc.h"
+/* lib/internal/grpc with peers that send any bytes: a client to a server that passes calls on
+ * (first byte even), and an engine that answers a call passed on (odd). The HTTP/2 preface is
+ * fixed, so inputs are frames. */
+#include "lib/internal/grpc/grpc.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 /* Any bytes as an index, the image configuration of all its entries, its manifest and a list of
  * tags, separated by NUL; what lint finds has places inside of the text, every format takes it, and
  * a correction reads as an index and needs no other. */
-#include "lib/lint/lint.h"
+#include "lib/internal/lint/lint.h"
 
 #include <stdlib.h>
 #include <string.h>

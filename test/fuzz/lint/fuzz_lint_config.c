@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as .ocivariant-lint.yaml; an accepted file has a level for every rule. */
-#include "lib/lint/lint.h"
+#include "lib/internal/lint/lint.h"
 
 #include <string.h>
 

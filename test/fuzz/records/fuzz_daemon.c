@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Any bytes as the daemon's answer: everything returned lies inside of it. */
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 #include "ocivariant.h"
 
 #include <string.h>

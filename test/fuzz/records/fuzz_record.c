@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a record and as a kept index: an accepted one names its repository, and its digests
  * are safe as file names. */
-#include "lib/records/records_internal.h"
+#include "lib/internal/records/records_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

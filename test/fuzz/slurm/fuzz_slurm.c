@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Features of Slurm nodes: what is written is valid for Slurm, and safe in a shell. */
-#include "lib/slurm/slurm.h"
+#include "lib/internal/slurm/slurm.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@ static const uint8_t *request;
 static size_t request_len;
 static char path[80];
 
-/* The part of a call that the service uses, in place of lib/grpc's. */
+/* The part of a call that the service uses, in place of lib/internal/grpc's. */
 struct grpc_call {
     int unused;
 };

@@ -5,8 +5,8 @@
 #include "gen/device-drivers.h"
 #include "gen/vocabulary.h"
 #include "lib/base/file.h"
-#include "lib/claim/claim.h"
-#include "lib/claim/compute_capability.h"
+#include "lib/internal/claim/claim.h"
+#include "lib/internal/claim/compute_capability.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "test/unit/claim/cel_util.h"
 

@@ -3,8 +3,8 @@
 #ifndef CONFIG_UTIL_H
 #define CONFIG_UTIL_H
 
-#include "lib/config/config.h"
 #include "lib/core/resolve/preferences_internal.h"
+#include "lib/internal/config/config.h"
 
 static inline bool disabled(const struct ocv_config *config, const char *ns, const char *feature,
                             const char *value)

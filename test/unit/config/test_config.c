@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration: YAML with file and line, text of variables and flags, one over the other. */
-#include "lib/config/config_internal.h"
+#include "lib/internal/config/config_internal.h"
 #include "test/unit/config/config_util.h"
 #include "test/unit/core_util.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files with device code for tests of lib/content: test/data/fuzz/content, made by
+/* Files with device code for tests of lib/internal/content: test/data/fuzz/content, made by
  * test/data/content.py. */
 #ifndef CONTENT_UTIL_H
 #define CONTENT_UTIL_H
 
 #include "lib/base/file.h"
-#include "lib/content/content.h"
+#include "lib/internal/content/content.h"
 #include "test/unit/core_util.h"
 
 /* The bytes of a sample; the caller frees the buffer. */

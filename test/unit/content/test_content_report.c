@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Reports of content: kept and read again, stacked as layers are, and what they mean. */
-#include "lib/content/claims.h"
-#include "lib/content/derived.h"
+#include "lib/internal/content/claims.h"
+#include "lib/internal/content/derived.h"
 #include "test/unit/content/content_util.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/content/image_config.c: what configurations say, as published images write it. */
-#include "lib/content/image_config.h"
+/* lib/internal/content/image_config.c: what configurations say, as published images write it. */
+#include "lib/internal/content/image_config.h"
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"
 

@@ -3,7 +3,7 @@
 #ifndef EDIT_UTIL_H
 #define EDIT_UTIL_H
 
-#include "lib/edit/edit.h"
+#include "lib/internal/edit/edit.h"
 #include "test/unit/core_util.h"
 
 static struct ocv_error err;

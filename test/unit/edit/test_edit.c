@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/edit: indexes that are made and edited. */
+/* lib/internal/edit: indexes that are made and edited. */
 #include "test/unit/edit/edit_util.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

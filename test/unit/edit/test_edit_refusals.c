@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/edit: what no index may become, and what may stay. */
+/* lib/internal/edit: what no index may become, and what may stay. */
 #include "test/unit/edit/edit_util.h"
 
 START_TEST(refuses_what_readers_would)

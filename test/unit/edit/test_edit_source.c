@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/edit/source.c: the YAML that an index is made of; every mistake names its line. */
-#include "lib/edit/edit.h"
+/* lib/internal/edit/source.c: the YAML that an index is made of; every mistake names its line. */
+#include "lib/internal/edit/edit.h"
 #include "test/unit/core_util.h"
 
 static struct ocv_error err;

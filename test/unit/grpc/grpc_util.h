@@ -3,7 +3,7 @@
 #ifndef OCV_GRPC_UTIL_H
 #define OCV_GRPC_UTIL_H
 
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc: calls between our server and our client. Clients that misbehave: test_grpc_hostile.c;
- * text forms and headers: test_grpc_text.c. */
+/* lib/internal/grpc: calls between our server and our client. Clients that misbehave:
+ * test_grpc_hostile.c; text forms and headers: test_grpc_text.c. */
 #include "test/unit/grpc/grpc_util.h"
 
 START_TEST(test_calls)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc's server with clients that misbehave, and without descriptors: it serves the others, and
- * occupies no processor. */
+/* lib/internal/grpc's server with clients that misbehave, and without descriptors: it serves the
+ * others, and occupies no processor. */
 #include "test/unit/grpc/grpc_util.h"
 
 #include <nghttp2/nghttp2.h>

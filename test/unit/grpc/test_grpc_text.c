@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc: text forms of metadata and messages, and lists of headers. */
-#include "lib/grpc/grpc.h"
+/* lib/internal/grpc: text forms of metadata and messages, and lists of headers. */
+#include "lib/internal/grpc/grpc.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

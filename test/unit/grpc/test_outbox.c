@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/grpc/outbox.c: frames go out together, and what a full socket does not take is not lost. */
-#include "lib/grpc/outbox.h"
+/* lib/internal/grpc/outbox.c: frames go out together, and what a full socket does not take is not
+ * lost. */
+#include "lib/internal/grpc/outbox.h"
 #include "test/unit/suite.h"
 
 #include <stdint.h>

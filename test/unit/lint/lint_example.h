@@ -3,7 +3,7 @@
 #ifndef LINT_EXAMPLE_H
 #define LINT_EXAMPLE_H
 
-#include "lib/lint/lint.h"
+#include "lib/internal/lint/lint.h"
 #include "test/unit/core_util.h"
 
 #define EXAMPLE_MAX 64

@@ -3,7 +3,7 @@
 #ifndef OCV_LINT_UTIL_H
 #define OCV_LINT_UTIL_H
 
-#include "lib/lint/lint_internal.h"
+#include "lib/internal/lint/lint_internal.h"
 #include "test/unit/lint/lint_example.h"
 
 UNUSED static struct ocv_tag_rules *tag_rules;

@@ -4,7 +4,7 @@
 #ifndef MACHINE_CHOICE_H
 #define MACHINE_CHOICE_H
 
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "test/unit/machines/machines.h"
 
 #define CHOICE_INDEX "test/data/choice/index.json"

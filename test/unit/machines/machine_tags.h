@@ -3,7 +3,7 @@
 #ifndef MACHINE_TAGS_H
 #define MACHINE_TAGS_H
 
-#include "lib/tags/tags.h"
+#include "lib/internal/tags/tags.h"
 #include "test/unit/machines/machine_choice.h"
 
 #define MACHINE_TAGS_MAX 8

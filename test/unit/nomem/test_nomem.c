@@ -2,9 +2,9 @@
 /* Without memory: indexes, profiles, configuration, the choice, tags. */
 #include "test/unit/nomem/nomem_util.h"
 
-#include "lib/config/config.h"
 #include "lib/core/profile_internal.h"
-#include "lib/tags/tags.h"
+#include "lib/internal/config/config.h"
+#include "lib/internal/tags/tags.h"
 
 static const char profile_text[] =
     "{\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\",\"os.features\":[\"x\"]},"

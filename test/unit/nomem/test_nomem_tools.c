@@ -3,16 +3,16 @@
 #include "test/unit/nomem/nomem_util.h"
 
 #include "lib/base/file.h"
-#include "lib/content/claims.h"
-#include "lib/content/content.h"
-#include "lib/edit/edit.h"
-#include "lib/lint/lint.h"
+#include "lib/internal/content/claims.h"
+#include "lib/internal/content/content.h"
+#include "lib/internal/edit/edit.h"
+#include "lib/internal/lint/lint.h"
+#include "lib/internal/records/records.h"
+#include "lib/internal/tags/tags.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "lib/probe/result/pretty.h"
-#include "lib/records/records.h"
-#include "lib/tags/tags.h"
 
 #include <ftw.h>
 

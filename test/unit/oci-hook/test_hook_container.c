@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/oci-hook/container.c: which containers get an NVIDIA device, and what is asked about
  * them. */
-#include "lib/content/image_config.h"
+#include "lib/internal/content/image_config.h"
 #include "plugins/oci-hook/container.h"
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/oci-hook: what image a container was made of. */
-#include "lib/records/records_internal.h"
+#include "lib/internal/records/records_internal.h"
 #include "plugins/oci-hook/state.h"
 #include "test/unit/layout/store_util.h"
 

@@ -3,7 +3,7 @@
 #ifndef OCV_RECORD_UTIL_H
 #define OCV_RECORD_UTIL_H
 
-#include "lib/records/records_internal.h"
+#include "lib/internal/records/records_internal.h"
 #include "ocivariant.h"
 #include "test/unit/layout/store_util.h"
 

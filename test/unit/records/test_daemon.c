@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* lib/records/daemon.c against a server that says what the case says. */
-#include "lib/records/daemon.h"
+/* lib/internal/records/daemon.c against a server that says what the case says. */
+#include "lib/internal/records/daemon.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

@@ -4,7 +4,7 @@
 #ifndef REGISTRY_UTIL_H
 #define REGISTRY_UTIL_H
 
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
 #include "test/unit/suite.h"
 

@@ -3,11 +3,11 @@
  * schemas that editors read say the same: keys, which of them are required, kinds of values, words
  * and numbers of members, both ways, all the way down. */
 #include "lib/base/format/yaml_fields.h"
-#include "lib/config/config_set.h"
-#include "lib/edit/source.h"
-#include "lib/lint/lint_internal.h"
+#include "lib/internal/config/config_set.h"
+#include "lib/internal/edit/source.h"
+#include "lib/internal/lint/lint_internal.h"
+#include "lib/internal/tags/rules/read.h"
 #include "lib/probe/declarative/declarative.h"
-#include "lib/tags/rules/read.h"
 #include "test/unit/suite.h"
 
 #include <jansson.h>

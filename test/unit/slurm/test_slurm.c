@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Features of Slurm's nodes, and the constraint that an index puts on them. */
-#include "lib/slurm/slurm.h"
+#include "lib/internal/slurm/slurm.h"
 
 #include "test/unit/core_util.h"
 

@@ -3,7 +3,7 @@
 #ifndef OCV_SHIPPED_RULES_H
 #define OCV_SHIPPED_RULES_H
 
-#include "lib/tags/tags_internal.h"
+#include "lib/internal/tags/tags_internal.h"
 #include "test/unit/core_util.h"
 
 UNUSED static struct ocv_tag_rules *rules;

@@ -3,8 +3,8 @@
 #ifndef OCV_TAGS_UTIL_H
 #define OCV_TAGS_UTIL_H
 
-#include "lib/tags/tag_plan.h"
-#include "lib/tags/tags_internal.h"
+#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags_internal.h"
 #include "test/unit/core_util.h"
 
 static const char rules_text[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/tags/assume.c: what holds of a tag's image unless the tag says otherwise. */
-#include "lib/tags/tags.h"
+/* lib/internal/tags/assume.c: what holds of a tag's image unless the tag says otherwise. */
+#include "lib/internal/tags/tags.h"
 #include "test/unit/core_util.h"
 
 static struct ocv_tag_rules *rules;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/tags/choose.c: a repository in memory; tests listing, fixing and choosing among its tags. */
-#include "lib/tags/tags.h"
+/* lib/internal/tags/choose.c: a repository in memory; tests listing, fixing and choosing among its
+ * tags. */
+#include "lib/internal/tags/tags.h"
 #include "test/unit/core_util.h"
 
 static const char rules_text[] =

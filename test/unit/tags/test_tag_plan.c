@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/tags: which tags stand for a name, and the index that they make. */
+/* lib/internal/tags: which tags stand for a name, and the index that they make. */
 #include "test/unit/tags/tags_util.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/tags: rule files, what a tag says, mirrors. */
+/* lib/internal/tags: rule files, what a tag says, mirrors. */
 #include "test/unit/tags/tags_util.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/server.h"
-#include "lib/records/daemon.h"
+#include "lib/internal/records/daemon.h"
 #include "test/unit/suite.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "lib/records/daemon.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/daemon.h"
+#include "lib/internal/records/records.h"
 #include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
 
 #include "cmd/common/image/nested_place.h"

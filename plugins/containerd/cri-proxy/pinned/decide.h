@@ -5,8 +5,8 @@
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
-#include "lib/config/choose.h"
-#include "lib/config/config.h"
+#include "lib/internal/config/choose.h"
+#include "lib/internal/config/config.h"
 #include "plugins/containerd/cri-proxy/pinned/map.h"
 
 #define DECIDE_REASON_MAX 400u  /**< bytes of the reason for a refusal */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/pinned/map_internal.h"
 
-#include "lib/records/records_internal.h"
+#include "lib/internal/records/records_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

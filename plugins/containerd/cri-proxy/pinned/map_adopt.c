@@ -3,7 +3,7 @@
  * accepted only if the index is kept there, matches the pinned digest, and lists the child. */
 #include "plugins/containerd/cri-proxy/pinned/map_internal.h"
 
-#include "lib/records/records_internal.h"
+#include "lib/internal/records/records_internal.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/pod_resources.h"
 
-#include "lib/grpc/fields.h"
+#include "lib/internal/grpc/fields.h"
 
 #include <stdio.h>
 #include <string.h>

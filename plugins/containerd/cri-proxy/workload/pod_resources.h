@@ -5,7 +5,7 @@
 #define CRI_PROXY_WORKLOAD_POD_RESOURCES_H
 
 #include "lib/core/given_devices.h"
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/workload/pods.h"
 
 #define POD_RESOURCES_MS 2000u /**< for kubelet */

@@ -5,7 +5,7 @@
 #ifndef CRI_PROXY_WORKLOAD_PODS_H
 #define CRI_PROXY_WORKLOAD_PODS_H
 
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/workload/pod_table.h"
 #include "plugins/containerd/cri-proxy/workload/request.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/wishes.h"
 
-#include "lib/config/config_internal.h"
+#include "lib/internal/config/config_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CRI_PROXY_WORKLOAD_WISHES_H
 #define CRI_PROXY_WORKLOAD_WISHES_H
 
-#include "lib/config/config.h"
+#include "lib/internal/config/config.h"
 #include "plugins/containerd/cri-proxy/workload/request.h"
 
 #define WISH_MAX 4096u               /**< bytes of one annotation */

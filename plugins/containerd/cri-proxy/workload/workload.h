@@ -16,7 +16,7 @@ is
 #ifndef CRI_PROXY_WORKLOAD_H
 #define CRI_PROXY_WORKLOAD_H
 
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
 #include "plugins/containerd/cri-proxy/workload/pods.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/snapshotter/fit/variant_records.h"
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 
 #include "ocivariant.h"
 

@@ -4,7 +4,7 @@
 #ifndef OCV_SNAPSHOTTER_RECORDS_H
 #define OCV_SNAPSHOTTER_RECORDS_H
 
-#include "lib/records/records.h"
+#include "lib/internal/records/records.h"
 #include "ocivariant.h"
 
 #include <stdbool.h>

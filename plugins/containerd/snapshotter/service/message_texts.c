@@ -4,7 +4,7 @@
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include "lib/base/text.h"
-#include "lib/grpc/fields.h"
+#include "lib/internal/grpc/fields.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef OCV_SNAPSHOTTER_FAILURE_H
 #define OCV_SNAPSHOTTER_FAILURE_H
 
-#include "lib/grpc/grpc.h"
+#include "lib/internal/grpc/grpc.h"
 #include "ocivariant.h"
 
 /** Fill `err` and return `code`. */

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/cleanup.h"
+#include "lib/internal/claim/claim_internal.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VIEWS_MAX 16u /* architectures of an index */
+
+/* An architecture, and what its nodes choose. */
+struct view {
+    struct ocv_platform platform;
+    struct ocv_universe universe;
+    size_t n_device; /* variants that a driver's device serves */
+};
+
+struct view_list {
+    struct view list[VIEWS_MAX];
+    size_t n;
+    const struct view *main; /* the one with most variants for devices */
+};
+
+static void views_free(struct view_list *views)
+{
+    for (size_t i = 0; i < views->n; i++)
+        ocv_universe_free(&views->list[i].universe);
+}
+
+/* ---- lists in the arena ---- */
+
+int ocv_claim_add_text(struct ocv_arena *arena, const char ***list, size_t *n, size_t *max,
+                       const char *text, struct ocv_error *err)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (!strcmp((*list)[i], text))
+            return OCV_OK;
+    if (*n == *max) {
+        size_t more = *max ? *max * 2 : 4;
+        const char **bigger = ocv_arena_alloc(arena, more, sizeof(*bigger));
+        if (!bigger)
+            return ocv_error_nomem(err);
+        if (*n)
+            memcpy(bigger, *list, *n * sizeof(*bigger));
+        *list = bigger;
+        *max = more;
+    }
+    const char *copy = ocv_arena_copy(arena, text, strlen(text));
+    if (!copy)
+        return ocv_error_nomem(err);
+    (*list)[(*n)++] = copy;
+    return OCV_OK;
+}
+
+int ocv_claim_warn(struct ocv_claim_work *work, struct ocv_error *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    struct ocv_claim *claim = work->claim;
+    return ocv_claim_add_text(&claim->arena, &claim->warnings, &claim->n_warnings,
+                              &work->max_warnings, text, err);
+}
+
+/* ---- views ---- */
+
+/* The platform variant that runs builds for every level of an architecture. */
+static const char *newest_platform(const char *architecture)
+{
+    static const struct {
+        const char *architecture, *variant;
+    } known[] = {{"amd64", "v4"}, {"arm64", "v9.7"}, {"arm", "v8"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(known[i].architecture, architecture))
+            return known[i].variant;
+    return NULL;
+}
+
+static int add_view(struct ocv_claim_work *work, const char *architecture,
+                    const struct ocv_resolve_options *options, struct view_list *views,
+                    struct ocv_error *err)
+{
+    struct view *view = &views->list[views->n];
+    for (size_t i = 0; i < views->n; i++)
+        if (!strcmp(views->list[i].platform.architecture, architecture))
+            return OCV_OK;
+    if (views->n == VIEWS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u architectures", VIEWS_MAX);
+    *view = (struct view){.platform = {.os = "linux",
+                                       .architecture = architecture,
+                                       .variant = newest_platform(architecture)}};
+    int status = ocv_universe_make(work, &view->platform, options, &view->universe, err);
+    if (status < 0)
+        return status;
+    views->n++;
+    const struct ocv_entry *entry;
+    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(view->universe.decision, i));
+         i++) {
+        const struct ocv_device_driver *driver = NULL;
+        bool plain;
+        if (entry->kind == OCV_ENTRY_VARIANT)
+            status = ocv_claim_driver(work, entry, &driver, &plain, err);
+        view->n_device += driver && driver->name;
+    }
+    return status;
+}
+
+static int make_views(struct ocv_claim_work *work, const struct ocv_resolve_options *options,
+                      struct view_list *views, struct ocv_error *err)
+{
+    if (options && options->platform && options->platform->architecture)
+        return add_view(work, options->platform->architecture, options, views, err);
+    int status = OCV_OK;
+    const struct ocv_entry *entry;
+    for (size_t i = 0; status == OCV_OK && (entry = ocv_index_entry(work->index, i)); i++)
+        if (entry->code == OCV_REJECT_NONE && entry->has_platform && entry->platform.os &&
+            entry->platform.architecture && !strcmp(entry->platform.os, "linux"))
+            status = add_view(work, entry->platform.architecture, options, views, err);
+    return status;
+}
+
+/* ---- places ---- */
+
+static int add_place(struct ocv_claim *claim, struct ocv_claim_places *to, const struct view *view,
+                     unsigned level, struct ocv_error *err)
+{
+    struct ocv_claim_place *list = (struct ocv_claim_place *)to->list;
+    if (!list)
+        to->list = list = ocv_arena_alloc(&claim->arena, VIEWS_MAX, sizeof(*list));
+    const char *architecture = view->platform.architecture;
+    char *copy = ocv_arena_copy(&claim->arena, architecture, strlen(architecture));
+    char *label = level > 1 ? ocv_arena_printf(&claim->arena, OCV_LEVEL_LABEL "%u", level) : NULL;
+    if (!list || !copy || (level > 1 && !label))
+        return ocv_error_nomem(err);
+    list[to->n++] = (struct ocv_claim_place){copy, label};
+    return OCV_OK;
+}
+
+/* Variants of which one is enough. */
+struct label_set {
+    const char *const *list;
+    size_t n;
+};
+
+static bool has_label(const struct label_set *sets, size_t n, const char *label)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sets[i].n; k++)
+            if (!strcmp(sets[i].list[k], label))
+                return true;
+    return false;
+}
+
+/* What all the builds of a view that count need; `*n` of them. `sets` NULL: those that need no
+ * device. */
+static int common_level(struct ocv_claim_work *work, const struct view *view,
+                        const struct label_set *sets, size_t n_sets, unsigned *level, size_t *n,
+                        struct ocv_error *err)
+{
+    const struct ocv_entry *entry;
+    int status = OCV_OK;
+    *n = 0;
+    *level = 0;
+    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(view->universe.decision, i));
+         i++) {
+        const struct ocv_device_driver *driver = NULL;
+        bool plain = true;
+        if (entry->kind == OCV_ENTRY_VARIANT)
+            status = ocv_claim_driver(work, entry, &driver, &plain, err);
+        if (sets ? !driver || !has_label(sets, n_sets, entry->label) : !plain)
+            continue;
+        unsigned needs = ocv_claim_level(work, entry);
+        *level = *n == 0 || needs < *level ? needs : *level;
+        (*n)++;
+    }
+    return status;
+}
+
+static const struct ocv_entry *find_label(const struct view *view, const char *label)
+{
+    const struct ocv_entry *entry;
+    for (size_t i = 0; (entry = ocv_decision_order(view->universe.decision, i)); i++)
+        if (entry->label && !strcmp(entry->label, label))
+            return entry;
+    return NULL;
+}
+
+static bool asks_processor(const struct ocv_claim_work *work, const struct ocv_entry *entry)
+{
+    for (size_t i = 0; i < entry->n_properties; i++)
+        if (ocv_vocabulary_is_cpu(ocv_index_property(work->index, entry->properties[i]).ns))
+            return true;
+    return false;
+}
+
+/* A label of `set` that an architecture lacks and ought to have: not one of several that differ in
+ * what they ask of `main`'s processor. */
+static const char *missing_label(const struct ocv_claim_work *work, const struct view *main,
+                                 const struct view *view, const struct label_set *set)
+{
+    const char *missing = NULL;
+    bool some = false;
+    for (size_t i = 0; i < set->n; i++) {
+        const char *label = set->list[i];
+        if (find_label(view, label))
+            some = true;
+        else if (set->n == 1 || !asks_processor(work, find_label(main, label)))
+            return label;
+        else
+            missing = label;
+    }
+    return some ? NULL : missing;
+}
+
+/* The pods ask nodes for the level that every alternative needs. Where one needs more, its devices
+ * can be on a node that takes a later one. */
+static int note_levels(struct ocv_claim_work *work, const struct view *view,
+                       const struct label_set *sets, size_t n_sets, unsigned common,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < n_sets && status == OCV_OK; i++) {
+        unsigned lowest = UINT_MAX;
+        for (size_t k = 0; k < sets[i].n; k++) {
+            const struct ocv_entry *entry = find_label(view, sets[i].list[k]);
+            unsigned needs = entry ? ocv_claim_level(work, entry) : UINT_MAX;
+            lowest = needs < lowest ? needs : lowest;
+        }
+        if (lowest > common && lowest > 1 && lowest != UINT_MAX)
+            status = ocv_claim_warn(work, err,
+                                    "%s needs x86-64-v%u, which not all nodes of the pods have: "
+                                    "there they take another build",
+                                    sets[i].list[0], lowest);
+    }
+    return status;
+}
+
+/* The architectures that have all of the sets, or those with a build that needs no device. */
+static int find_places(struct ocv_claim_work *work, const struct view_list *views,
+                       const struct label_set *sets, size_t n_sets, struct ocv_claim_places *to,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < views->n && status == OCV_OK; i++) {
+        const struct view *view = &views->list[i];
+        const char *missing = NULL, *architecture = view->platform.architecture;
+        unsigned level;
+        size_t n;
+        status = common_level(work, view, sets, n_sets, &level, &n, err);
+        if (status < 0 || n == 0)
+            continue;
+        for (size_t k = 0; k < n_sets && !missing; k++)
+            missing = missing_label(work, views->main, view, &sets[k]);
+        status = missing
+                     ? ocv_claim_warn(work, err,
+                                      "%s is left out: it has no %s; --platform linux/%s makes a "
+                                      "claim of its own",
+                                      architecture, missing, architecture)
+                     : add_place(work->claim, to, view, level, err);
+        if (status == OCV_OK && !missing)
+            status = note_levels(work, view, sets, n_sets, level, err);
+    }
+    return status;
+}
+
+/* ---- the parts of a claim ---- */
+
+static int make_alternatives(struct ocv_claim_work *work, const struct view_list *views,
+                             struct ocv_error *err)
+{
+    struct ocv_claim_choices choices = {.list =
+                                            calloc(OCV_CLAIM_CHOICES_MAX, sizeof(*choices.list))};
+    ocv_auto_free void *list = choices.list;
+    int status = list ? OCV_OK : ocv_error_nomem(err);
+    const struct ocv_decision *decision = views->main->universe.decision;
+    const struct ocv_entry *entry;
+    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(decision, i)); i++) {
+        const struct ocv_device_driver *driver = NULL;
+        bool plain;
+        if (entry->kind == OCV_ENTRY_VARIANT)
+            status = ocv_claim_driver(work, entry, &driver, &plain, err);
+        if (status == OCV_OK && driver && driver->name)
+            status = ocv_claim_split(work, decision, entry, driver, &choices, err);
+    }
+    ocv_claim_sort(&choices);
+    struct ocv_claim_groups groups = {0};
+    if (status == OCV_OK)
+        status = ocv_claim_group(work, &choices, &groups, err);
+    if (status == OCV_OK)
+        status = ocv_claim_name(work, &groups, err);
+    struct label_set sets[OCV_CLAIM_ALTERNATIVES_MAX] = {{0}};
+    for (size_t i = 0; status == OCV_OK && i < groups.n; i++)
+        sets[i] = (struct label_set){groups.list[i].labels, groups.list[i].n_labels};
+    return status < 0 || groups.n == 0
+               ? status
+               : find_places(work, views, sets, groups.n, &work->claim->places, err);
+}
+
+static int add_words(struct ocv_claim_work *work, const struct ocv_entry *entry,
+                     const char ***values, size_t *n, size_t *max, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < entry->n_properties && status == OCV_OK; i++) {
+        const struct ocv_fact *fact = &work->facts[entry->properties[i]];
+        for (const char *w = fact->words; w && *w && status == OCV_OK;) {
+            size_t len = strcspn(w, " ");
+            char *word = ocv_arena_copy(&work->claim->arena, w, len);
+            status = word ? ocv_claim_add_text(&work->claim->arena, values, n, max, word, err)
+                          : ocv_error_nomem(err);
+            w += len + strspn(w + len, " ");
+        }
+    }
+    return status;
+}
+
+/* Variants for devices that no driver claims: one label of the nodes. */
+static int make_nodes(struct ocv_claim_work *work, const struct view_list *views,
+                      const struct ocv_device_driver *driver, struct ocv_claim_nodes *out,
+                      struct ocv_error *err)
+{
+    const struct ocv_decision *decision = views->main->universe.decision;
+    const char **values = NULL, **labels = NULL;
+    size_t n_values = 0, max_values = 0, n_labels = 0, max_labels = 0;
+    const struct ocv_entry *entry;
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(decision, i)); i++) {
+        const struct ocv_device_driver *needs = NULL;
+        bool plain;
+        if (entry->kind == OCV_ENTRY_VARIANT)
+            status = ocv_claim_driver(work, entry, &needs, &plain, err);
+        if (status < 0 || needs != driver)
+            continue;
+        size_t before = n_values;
+        status = add_words(work, entry, &values, &n_values, &max_values, err);
+        if (status == OCV_OK && n_values > before)
+            status = ocv_claim_add_text(&work->claim->arena, &labels, &n_labels, &max_labels,
+                                        entry->label, err);
+    }
+    *out = (struct ocv_claim_nodes){.label = driver->label,
+                                    .values = values,
+                                    .n_values = n_values,
+                                    .labels = labels,
+                                    .n_labels = n_labels};
+    if (status < 0 || n_labels == 0)
+        return status;
+    status = ocv_claim_warn(work, err,
+                            "devices of %s have no public driver: nodes are selected by the label "
+                            "%s, and no device is claimed",
+                            driver->ns, driver->label);
+    return status < 0 ? status
+                      : find_places(work, views, &(struct label_set){labels, n_labels}, 1,
+                                    &out->places, err);
+}
+
+static int make_all_nodes(struct ocv_claim_work *work, const struct view_list *views,
+                          struct ocv_error *err)
+{
+    const struct ocv_device_driver *driver;
+    size_t n = 0;
+    while (ocv_device_driver_at(n))
+        n++;
+    struct ocv_claim_nodes *list = ocv_arena_alloc(&work->claim->arena, n, sizeof(*list));
+    int status = list ? OCV_OK : ocv_error_nomem(err);
+    work->claim->nodes = list;
+    for (size_t i = 0; status == OCV_OK && (driver = ocv_device_driver_at(i)); i++) {
+        if (driver->name)
+            continue;
+        struct ocv_claim_nodes *to = &list[work->claim->n_nodes];
+        status = make_nodes(work, views, driver, to, err);
+        work->claim->n_nodes += to->n_labels > 0;
+    }
+    return status;
+}
+
+static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_options *options,
+                      struct view_list *views, struct ocv_error *err)
+{
+    struct ocv_claim *claim = work->claim;
+    struct ocv_fact *facts;
+    int status = ocv_facts_make(&claim->arena, work->index, &facts, err);
+    work->facts = facts;
+    if (status == OCV_OK)
+        status = make_views(work, options, views, err);
+    if (status < 0 || views->n == 0)
+        return status;
+    views->main = &views->list[0];
+    for (size_t i = 1; i < views->n; i++)
+        if (views->list[i].n_device > views->main->n_device)
+            views->main = &views->list[i];
+    status = make_alternatives(work, views, err);
+    if (status == OCV_OK)
+        status = make_all_nodes(work, views, err);
+    if (status == OCV_OK)
+        status = find_places(work, views, NULL, 0, &claim->plain_places, err);
+    claim->plain = claim->plain_places.n > 0;
+    return status;
+}
+
+int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_options *options,
+                  struct ocv_claim **out, struct ocv_error *err)
+{
+    struct ocv_claim *claim = calloc(1, sizeof(*claim));
+    if (!claim)
+        return ocv_error_nomem(err);
+    struct ocv_claim_work work = {.claim = claim, .index = index};
+    struct view_list views = {.n = 0};
+    int status = make_claim(&work, options, &views, err);
+    views_free(&views);
+    if (status < 0)
+        ocv_claim_free(claim);
+    else
+        *out = claim;
+    return status;
+}
+
+void ocv_claim_free(struct ocv_claim *claim)
+{
+    if (!claim)
+        return;
+    ocv_arena_free(&claim->arena);
+    free(claim);
+}

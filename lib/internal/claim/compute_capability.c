@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Compute capabilities as properties name them. The rules are those of the provider
+ * (lib/probe/providers/nvidia/sm.c); test_claim.c compares the two. */
+#include "lib/internal/claim/compute_capability.h"
+
+#include <string.h>
+
+bool ocv_capability_parse(const char *value, struct ocv_capability *out)
+{
+    size_t digits = strspn(value, "0123456789");
+    unsigned code = 0;
+    if (digits < 2 || digits > 3)
+        return false;
+    for (size_t i = 0; i < digits; i++)
+        code = code * 10 + (unsigned)(value[i] - '0');
+    const char *form = value + digits;
+    out->code = code;
+    out->form = *form == 'a' || *form == 'f' ? *form : 'r';
+    if (!strcmp(form, "_virtual"))
+        out->form = 'v';
+    else if (strcmp(form + (out->form != 'r'), "_real") != 0)
+        return false;
+    return code < 256;
+}
+
+/* The Tegra chips: machine code of their own only. */
+static bool runs_own_only(unsigned capability)
+{
+    return capability == 53 || capability == 62 || capability == 72 || capability == 87;
+}
+
+static bool in_family(unsigned family, unsigned capability)
+{
+    return capability == family || (family == 100 && capability == 103) ||
+           (family == 120 && capability == 121);
+}
+
+bool ocv_capability_fits(const struct ocv_capability *code, unsigned capability)
+{
+    switch (code->form) {
+    case 'v':
+        return capability >= code->code;
+    case 'a':
+        return capability == code->code;
+    case 'f':
+        return in_family(code->code, capability);
+    default:
+        return capability == code->code || (capability / 10 == code->code / 10 &&
+                                            capability > code->code && !runs_own_only(capability));
+    }
+}
+
+/* As a host lists them: machine code of the newest first, of one capability the narrowest first,
+ * then PTX. */
+int ocv_capability_order(const struct ocv_capability *a, const struct ocv_capability *b)
+{
+    static const char forms[] = "afr";
+    if ((a->form == 'v') != (b->form == 'v'))
+        return a->form == 'v' ? 1 : -1;
+    if (a->code != b->code)
+        return a->code > b->code ? -1 : 1;
+    if (a->form == b->form)
+        return 0;
+    return strchr(forms, a->form) < strchr(forms, b->form) ? -1 : 1;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* CEL for a group. An error on one device leaves a pod without a node anywhere, so that each
+ * attribute is read behind the question whether the device has it. */
+#include "lib/internal/claim/claim_internal.h"
+#include "lib/internal/claim/compute_capability.h"
+
+#include <string.h>
+
+/* ---- what is said twice ---- */
+
+static bool term_within(const struct ocv_claim_work *work, const struct ocv_claim_term *a,
+                        const struct ocv_claim_term *b)
+{
+    if (work->facts[a->ids[0]].feature != work->facts[b->ids[0]].feature)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < b->n && !found; k++)
+            found = ocv_fact_within(&work->facts[a->ids[i]], &work->facts[b->ids[k]]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool product_within(const struct ocv_claim_work *work, const struct ocv_claim_product *a,
+                           const struct ocv_claim_product *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < a->n && !found; k++)
+            found = term_within(work, &a->terms[k], &b->terms[i]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static void drop_covered(const struct ocv_claim_work *work, struct ocv_claim_product *list,
+                         size_t *n)
+{
+    for (size_t i = 0; i < *n;) {
+        bool covered = false;
+        for (size_t k = 0; k < *n && !covered; k++)
+            covered = k != i && product_within(work, &list[i], &list[k]);
+        if (covered)
+            memmove(&list[i], &list[i + 1], (--*n - i) * sizeof(*list));
+        else
+            i++;
+    }
+}
+
+static bool same_term(const struct ocv_claim_work *work, const struct ocv_claim_term *a,
+                      const struct ocv_claim_term *b)
+{
+    return term_within(work, a, b) && term_within(work, b, a);
+}
+
+/* The one term in which two products of the same features differ; their number: none or several. */
+static size_t only_difference(const struct ocv_claim_work *work, const struct ocv_claim_product *a,
+                              const struct ocv_claim_product *b)
+{
+    size_t at = a->n;
+    if (a->n != b->n)
+        return a->n;
+    for (size_t i = 0; i < a->n; i++) {
+        if (work->facts[a->terms[i].ids[0]].feature != work->facts[b->terms[i].ids[0]].feature)
+            return a->n;
+        if (same_term(work, &a->terms[i], &b->terms[i]))
+            continue;
+        if (at < a->n)
+            return a->n;
+        at = i;
+    }
+    return at;
+}
+
+/* Those of `b` that `a` does not cover, behind those of `a`. */
+static int unite_terms(const struct ocv_claim_work *work, struct ocv_claim_term *a,
+                       const struct ocv_claim_term *b, struct ocv_error *err)
+{
+    uint32_t *ids = ocv_arena_alloc(&work->claim->arena, a->n + b->n, sizeof(*ids));
+    if (!ids)
+        return ocv_error_nomem(err);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (!term_within(work, &(struct ocv_claim_term){&a->ids[i], 1}, b))
+            ids[n++] = a->ids[i];
+    memcpy(ids + n, b->ids, b->n * sizeof(*ids));
+    *a = (struct ocv_claim_term){ids, n + b->n};
+    return OCV_OK;
+}
+
+static int fold_products(const struct ocv_claim_work *work, struct ocv_claim_product *list,
+                         size_t *n, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < *n && status == OCV_OK; i++)
+        for (size_t k = i + 1; k < *n && status == OCV_OK;) {
+            size_t at = only_difference(work, &list[i], &list[k]);
+            if (at == list[i].n) {
+                k++;
+                continue;
+            }
+            status = unite_terms(work, &list[i].terms[at], &list[k].terms[at], err);
+            memmove(&list[k], &list[k + 1], (--*n - k) * sizeof(*list));
+            k = i + 1;
+        }
+    return status;
+}
+
+/* ---- words ---- */
+
+static int print_capability(struct ocv_buffer *out, const char *name, const char *value,
+                            struct ocv_error *err)
+{
+    struct ocv_capability code = {0};
+    (void)!ocv_capability_parse(value, &code); /* it is one, since the fact is known */
+    unsigned major = code.code / 10, minor = code.code % 10;
+    if (code.form == 'v')
+        return ocv_buffer_printf(out, err, "a.%s.compareTo(semver('%u.%u.0')) >= 0", name, major,
+                                 minor);
+    int status = ocv_buffer_printf(out, err, "a.%s.major() == %u", name, major);
+    unsigned fits[10], n = 0, last = 0;
+    for (unsigned m = 0; m < 10; m++)
+        if (ocv_capability_fits(&code, major * 10 + m))
+            fits[n++] = last = m;
+    if (status < 0 || n == 10)
+        return status;
+    if (last < 9) { /* a few, not all that come later */
+        status = ocv_buffer_printf(out, err, " && a.%s.minor() in [", name);
+        for (unsigned i = 0; i < n && status == OCV_OK; i++)
+            status = ocv_buffer_printf(out, err, "%s%u", i ? ", " : "", fits[i]);
+        return status < 0 ? status : ocv_buffer_printf(out, err, "]");
+    }
+    if (fits[0] > 0)
+        status = ocv_buffer_printf(out, err, " && a.%s.minor() >= %u", name, fits[0]);
+    for (unsigned m = fits[0]; m < 9 && status == OCV_OK; m++)
+        if (!ocv_capability_fits(&code, major * 10 + m))
+            status = ocv_buffer_printf(out, err, " && a.%s.minor() != %u", name, m);
+    return status;
+}
+
+/* "12.8" -> 12.8.0 */
+static int print_version(struct ocv_buffer *out, const struct ocv_fact *fact, struct ocv_error *err)
+{
+    bool below = fact->feature->test == OCV_DEVICE_BELOW;
+    unsigned version = below ? fact->below : fact->from;
+    return ocv_buffer_printf(out, err, "a.%s.compareTo(semver('%u.%u.0')) %s 0",
+                             fact->feature->attribute, version / 1000, version % 1000,
+                             below ? "<" : ">=");
+}
+
+static int print_words(struct ocv_buffer *out, const struct ocv_claim_work *work,
+                       const struct ocv_claim_term *term, const char *between, const char *quote,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    bool first = true;
+    for (size_t i = 0; i < term->n; i++)
+        for (const char *w = work->facts[term->ids[i]].words; *w && status == OCV_OK;
+             first = false) {
+            size_t n = strcspn(w, " ");
+            status = ocv_buffer_printf(out, err, "%s%s%.*s%s", first ? "" : between, quote, (int)n,
+                                       w, quote);
+            w += n + strspn(w + n, " ");
+        }
+    return status;
+}
+
+static int print_is(struct ocv_buffer *out, const struct ocv_claim_work *work,
+                    const struct ocv_claim_term *term, struct ocv_error *err)
+{
+    const struct ocv_device_feature *feature = work->facts[term->ids[0]].feature;
+    bool model = feature->test == OCV_DEVICE_MODEL;
+    int status = ocv_buffer_printf(out, err, model ? "a.%s.matches('(^|_)(" : "a.%s in [",
+                                   feature->attribute);
+    if (status == OCV_OK)
+        status = print_words(out, work, term, model ? "|" : ", ", model ? "" : "'", err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, model ? ")([^0-9]|$)')" : "]");
+}
+
+static int print_term(struct ocv_buffer *out, const struct ocv_claim_work *work,
+                      const struct ocv_claim_term *term, struct ocv_error *err)
+{
+    const struct ocv_fact *fact = &work->facts[term->ids[0]];
+    const char *name = fact->feature->attribute;
+    enum ocv_device_test test = fact->feature->test;
+    int status = ocv_buffer_printf(out, err, "'%s' in a && ", name);
+    if (status < 0 || test == OCV_DEVICE_IS || test == OCV_DEVICE_MODEL)
+        return status < 0 ? status : print_is(out, work, term, err);
+    if (term->n > 1)
+        status = ocv_buffer_printf(out, err, "(");
+    for (size_t i = 0; i < term->n && status == OCV_OK; i++) {
+        const char *value = ocv_index_property(work->index, term->ids[i]).value;
+        if (i)
+            status = ocv_buffer_printf(out, err, " ||\n      ");
+        if (status == OCV_OK)
+            status = test == OCV_DEVICE_CAPABILITY
+                         ? print_capability(out, name, value, err)
+                         : print_version(out, &work->facts[term->ids[i]], err);
+    }
+    return status < 0 || term->n == 1 ? status : ocv_buffer_printf(out, err, ")");
+}
+
+static int print_products(struct ocv_buffer *out, const struct ocv_claim_work *work,
+                          const struct ocv_claim_product *list, size_t n, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        status = ocv_buffer_printf(out, err, "%s%s", i ? " ||\n  " : "\n  ", n > 1 ? "(" : "");
+        for (size_t k = 0; k < list[i].n && status == OCV_OK; k++) {
+            if (k)
+                status = ocv_buffer_printf(out, err, " &&\n  %s", n > 1 ? " " : "");
+            if (status == OCV_OK)
+                status = print_term(out, work, &list[i].terms[k], err);
+        }
+        if (status == OCV_OK && n > 1)
+            status = ocv_buffer_printf(out, err, ")");
+    }
+    return status;
+}
+
+int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
+                      const char **out, struct ocv_error *err)
+{
+    size_t n = group->n_products;
+    struct ocv_claim_product *list = group->products;
+    drop_covered(work, list, &n);
+    int status = fold_products(work, list, &n, err);
+    *out = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].n == 0)
+            return status; /* whatever the driver has */
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_CLAIM_EXPRESSION_MAX);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&text, err, "cel.bind(a, device.attributes['%s'],",
+                                   group->driver->name);
+    if (status == OCV_OK)
+        status = print_products(&text, work, list, n, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&text, err, ")");
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, status, "%s: the expression for its devices exceeds %u bytes",
+                             group->labels[0], OCV_CLAIM_EXPRESSION_MAX);
+    if (status < 0)
+        return status;
+    *out = ocv_arena_copy(&work->claim->arena, text.data, text.len);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Names of alternatives: the label where that says all. */
+#include "lib/internal/claim/claim_internal.h"
+
+#include <string.h>
+
+/* "cu128_sm90.x" -> "cu128--sm90-x"; false where that is no DNS label. */
+static bool name_of_label(const char *label, char out[OCV_CLAIM_NAME_MAX])
+{
+    size_t n = 0;
+    for (; *label && n + 2 < OCV_CLAIM_NAME_MAX; label++) {
+        if (*label == '_')
+            out[n++] = '-';
+        out[n++] = *label == '_' || *label == '.' ? '-' : *label;
+    }
+    out[n] = '\0';
+    return !*label && n && out[0] != '-' && out[n - 1] != '-';
+}
+
+/* "v2-1a2b3c4d", of the labels and the bound. */
+static int name_by_digest(struct ocv_claim_alternative *to, size_t rank, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1u << 20);
+    char digest[OCV_DIGEST_MAX];
+    int status = OCV_OK;
+    for (size_t i = 0; i < to->n_labels && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&text, err, "%s\n", to->labels[i]);
+    if (status == OCV_OK && to->bound)
+        status = ocv_buffer_printf(&text, err, "%s\n", to->bound);
+    if (status == OCV_OK)
+        status = ocv_digest_bytes(text.data, text.len, digest, err);
+    if (status == OCV_OK)
+        snprintf(to->name, sizeof(to->name), "v%zu-%.8s", rank, strchr(digest, ':') + 1);
+    return status;
+}
+
+/* What the group has that the variant's first one has not had: its lower version, else all. */
+static int append_bound(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
+                        const char **out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1u << 20);
+    const struct ocv_claim_choice *choice = group->first;
+    int status = OCV_OK;
+    for (int all = 0; all < 2 && text.len == 0; all++)
+        for (size_t i = 0; i < choice->n_ids && status == OCV_OK; i++) {
+            struct ocv_property p = ocv_index_property(work->index, choice->ids[i]);
+            if (all || work->facts[choice->ids[i]].feature->test == OCV_DEVICE_AT_LEAST)
+                status = ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
+                                           p.ns, p.feature, p.value);
+        }
+    if (status < 0)
+        return status;
+    *out = ocv_arena_copy(&work->claim->arena, text.len ? text.data : "", text.len);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static bool is_taken(const struct ocv_claim_alternative *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return true;
+    return false;
+}
+
+int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_groups *groups,
+                   struct ocv_error *err)
+{
+    struct ocv_claim *claim = work->claim;
+    struct ocv_claim_alternative *list =
+        ocv_arena_alloc(&claim->arena, groups->n + 1, sizeof(*list));
+    int status = list ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = 0; i < groups->n && status == OCV_OK; i++) {
+        const struct ocv_claim_group *group = &groups->list[i];
+        struct ocv_claim_alternative *to = &list[i];
+        to->driver = group->driver->name;
+        to->labels = group->labels;
+        to->n_labels = group->n_labels;
+        if (group->again)
+            status = append_bound(work, group, &to->bound, err);
+        if (status == OCV_OK &&
+            (group->again || group->n_labels > 1 || !name_of_label(group->labels[0], to->name) ||
+             is_taken(list, i, to->name)))
+            status = name_by_digest(to, i + 1, err);
+        if (status == OCV_OK)
+            status = ocv_claim_express(work, group, &to->expression, err);
+    }
+    claim->alternatives = list;
+    claim->n_alternatives = groups->n;
+    return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* `override` and `os_features`: what the administrator says a host supports, instead of what was
+ * probed. */
+#include "lib/core/profile_internal.h"
+#include "lib/core/resolve/versions.h"
+#include "lib/internal/config/config_internal.h"
+#include "ocivariant/descriptor.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION_PART_MAX 99ul /* of MAJOR.MINOR; what is above is no version */
+
+static json_t *member_named(json_t *list, const char *key, const char *name)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = json_string_value(json_object_get(item, key));
+        if (text && !strcmp(text, name))
+            return item;
+    }
+    return NULL;
+}
+
+/* The namespace's or feature's object, made at the end of the list when it is missing. */
+static json_t *ensure_member(json_t *owner, const char *list_key, const char *key, const char *name)
+{
+    json_t *list = json_object_get(owner, list_key);
+    if (!list && json_object_set_new(owner, list_key, json_array()) == 0)
+        list = json_object_get(owner, list_key);
+    json_t *item = member_named(list, key, name);
+    if (item)
+        return item;
+    item = json_pack("{s:s}", key, name);
+    return json_array_append_new(list, item) == 0 ? item : NULL;
+}
+
+static void drop_from_devices(json_t *ns, const char *feature)
+{
+    size_t i, k;
+    json_t *device, *item;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        json_t *features = json_object_get(device, "features");
+        json_array_foreach(features, k, item)
+        {
+            const char *name = json_string_value(json_object_get(item, "name"));
+            if (name && !strcmp(name, feature)) {
+                json_array_remove(features, k);
+                break;
+            }
+        }
+    }
+}
+
+/* Devices of which none counts only explain why the probe listed nothing. They are dropped, since
+ * their empty lists would cancel the administrator's. */
+static void drop_uncounted(json_t *ns)
+{
+    size_t i;
+    json_t *device;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        if (!json_is_true(json_object_get(device, "secondary")))
+            return;
+    }
+    json_object_del(ns, "devices");
+}
+
+static bool is_lower_bound(const char *feature)
+{
+    static const char end[] = "_lower_bound";
+    size_t len = strlen(feature);
+    return len > strlen(end) && !strcmp(feature + len - strlen(end), end);
+}
+
+/* "12.9" or "12": false for other texts. A bare major is its first version. */
+static bool read_version(const char *text, unsigned long *major, unsigned long *minor)
+{
+    char *end;
+    *minor = 0;
+    *major = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    if (*major == 0 || *major > VERSION_PART_MAX)
+        return false;
+    if (*end == '.' && isdigit((unsigned char)end[1]))
+        *minor = strtoul(end + 1, &end, 10);
+    return *end == '\0' && *minor <= VERSION_PART_MAX;
+}
+
+static int append_version(void *values, const char *version)
+{
+    return json_array_append_new(values, json_string(version));
+}
+
+/* Of a lower bound the newest version that is given stands for all that a machine of that version
+ * reports. */
+static bool append_values(json_t *values, const struct ocv_override *o)
+{
+    unsigned long newest = 0;
+    bool bound = is_lower_bound(o->feature), ok = true;
+    for (size_t i = 0; i < o->values.count; i++) {
+        unsigned long major, minor;
+        if (!bound || !read_version(o->values.list[i], &major, &minor))
+            ok = ok && json_array_append_new(values, json_string(o->values.list[i])) == 0;
+        else if (major * (VERSION_PART_MAX + 1) + minor > newest)
+            newest = major * (VERSION_PART_MAX + 1) + minor;
+    }
+    unsigned major = (unsigned)(newest / (VERSION_PART_MAX + 1)),
+             minor = (unsigned)(newest % (VERSION_PART_MAX + 1));
+    return ok && (!newest ||
+                  ocv_versions_below(o->ns, o->feature, major, minor, append_version, values) == 0);
+}
+
+static bool apply_override(json_t *root, const struct ocv_override *o)
+{
+    json_t *ns = ensure_member(root, "namespaces", "namespace", o->ns);
+    json_t *feature = ns ? ensure_member(ns, "features", "name", o->feature) : NULL;
+    ocv_auto_json *values = json_array();
+    if (!feature || !append_values(values, o) || json_object_set(feature, "values", values) != 0)
+        return false;
+    drop_from_devices(ns, o->feature);
+    drop_uncounted(ns);
+    return true;
+}
+
+/* Formats, such as nydus.remoteimage.v1, that no probe can find. */
+static bool apply_os_features(json_t *root, const struct ocv_strings *features)
+{
+    json_t *platform = json_object_get(root, "platform");
+    ocv_auto_json *list = json_array();
+    if (features->count == 0)
+        return true;
+    for (size_t i = 0; i < features->count; i++)
+        if (json_array_append_new(list, json_string(features->list[i])) != 0)
+            return false;
+    if (!platform && json_object_set_new(root, "platform", platform = json_object()) != 0)
+        return false;
+    return json_object_set(platform, "os.features", list) == 0;
+}
+
+bool ocv_config_overrides(const struct ocv_config *config)
+{
+    if (config->base)
+        config = config->base;
+    return config->n_overrides || config->os_features.count;
+}
+
+int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
+                                struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto_json *root = json_deep_copy(profile->root);
+    bool ok = root != NULL;
+    if (config->base)
+        config = config->base; /* a host's, not a repository's */
+    for (size_t i = 0; ok && i < config->n_overrides; i++)
+        ok = apply_override(root, &config->overrides[i]);
+    ok = ok && apply_os_features(root, &config->os_features);
+    if (!ok)
+        return ocv_error_nomem(err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = ocv_json_append(root, JSON_COMPACT, &text, err);
+    return status < 0 ? status : ocv_profile_parse(text.data, text.len, out, err);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Configuration files (schema/config.schema.json): a tree that the table of keys has let through is
+ * put into the configuration. Every message names file and line. */
+#include "lib/internal/config/config_set.h"
+
+#include "lib/base/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_BYTES_MAX (256u * 1024)
+#define ORIGIN_MAX 4200 /* bytes of FILE:LINE */
+
+struct config_reader {
+    struct ocv_config *config;
+    struct ocv_yaml_reader file;
+};
+
+/* FILE:LINE, for what is said of the member later. */
+static const char *origin_of(const struct config_reader *r, const struct ocv_yaml *node,
+                             char out[ORIGIN_MAX])
+{
+    snprintf(out, ORIGIN_MAX, "%s:%zu", r->file.source, node->line);
+    return out;
+}
+
+static int at_line(const struct config_reader *r, const struct ocv_yaml *node, int status)
+{
+    return status < 0 ? ocv_error_prefix(r->file.err, "%s:%zu", r->file.source, node->line)
+                      : OCV_OK;
+}
+
+static int read_list(const struct config_reader *r, const char *key, const struct ocv_yaml *list)
+{
+    char at[ORIGIN_MAX];
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next)
+        status = at_line(r, m,
+                         ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err));
+    return status;
+}
+
+static int read_policies(const struct config_reader *r, const struct ocv_yaml *map)
+{
+    char at[ORIGIN_MAX];
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
+        status = at_line(
+            r, m,
+            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at), r->file.err));
+    return status;
+}
+
+/* NULL before the members: an empty list is a setting, too. */
+static int read_devices(const struct config_reader *r, const struct ocv_yaml *ns)
+{
+    char at[ORIGIN_MAX];
+    const struct ocv_yaml *m = ns;
+    int status;
+    do {
+        status = at_line(r, m,
+                         ocv_config_add_device(r->config, ns->key, m == ns ? NULL : m->text,
+                                               origin_of(r, m, at), r->file.err));
+        m = m == ns ? ns->first : m->next;
+    } while (m && status == OCV_OK);
+    return status;
+}
+
+static int read_override(const struct config_reader *r, const char *ns,
+                         const struct ocv_yaml *feature)
+{
+    char at[ORIGIN_MAX];
+    const struct ocv_yaml *m = feature;
+    int status;
+    do {
+        status = at_line(r, m,
+                         ocv_config_add_override(r->config, ns, feature->key,
+                                                 m == feature ? NULL : m->text, origin_of(r, m, at),
+                                                 r->file.err));
+        m = m == feature ? feature->first : m->next;
+    } while (m && status == OCV_OK);
+    return status;
+}
+
+static int read_map(const struct config_reader *r, const char *key, const struct ocv_yaml *map)
+{
+    int status = OCV_OK;
+    if (!strcmp(key, "device_policy"))
+        return read_policies(r, map);
+    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+        if (!strcmp(key, "devices"))
+            status = read_devices(r, m);
+        for (const struct ocv_yaml *f = m->first; f && status == OCV_OK && *key == 'o'; f = f->next)
+            status = read_override(r, m->key, f);
+    }
+    return status;
+}
+
+/* `key` is static. */
+static int keep_origin(const struct config_reader *r, const struct ocv_yaml *map, const char *key)
+{
+    char at[ORIGIN_MAX];
+    struct ocv_config *c = r->config;
+    struct ocv_file_origin *o = ocv_array_grow(&c->file_origins, c->n_file_origins);
+    if (!o)
+        return ocv_error_nomem(r->file.err);
+    *o = (struct ocv_file_origin){.host = strdup(map->key),
+                                  .key = key,
+                                  .origin = strdup(origin_of(r, ocv_yaml_get(map, key), at))};
+    c->n_file_origins++;
+    return o->host && o->origin ? OCV_OK : ocv_error_nomem(r->file.err);
+}
+
+static int read_registry(const struct config_reader *r, const struct ocv_yaml *map)
+{
+    struct ocv_config *c = r->config;
+    struct ocv_registry_config *s = ocv_array_grow(&c->registries, c->n_registries);
+    if (!s || !(s->host = strdup(map->key)))
+        return ocv_error_nomem(r->file.err);
+    c->n_registries++;
+    const struct {
+        const char *name;
+        char **field;
+        bool file;
+    } fields[] = {{"url", &s->url, false},
+                  {"ca", &s->ca, true},
+                  {"cert", &s->cert, true},
+                  {"key", &s->key, true},
+                  {"mirror_of", &s->mirror_of, false}};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        const char *text = ocv_yaml_text(map, fields[i].name);
+        if (text && !(*fields[i].field = strdup(text)))
+            return ocv_error_nomem(r->file.err);
+        int status = text && fields[i].file ? keep_origin(r, map, fields[i].name) : OCV_OK;
+        if (status < 0)
+            return status;
+    }
+    const char *insecure = ocv_yaml_text(map, "insecure");
+    s->insecure = insecure && (!strcmp(insecure, "true") || !strcmp(insecure, "yes"));
+    return OCV_OK;
+}
+
+static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node);
+
+static int read_repository(const struct config_reader *r, const struct ocv_yaml *map)
+{
+    struct config_reader own = *r;
+    char at[ORIGIN_MAX];
+    int status = at_line(r, map,
+                         ocv_config_add_repository(r->config, map->key, origin_of(r, map, at),
+                                                   &own.config, r->file.err));
+    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+        const char *key = ocv_config_repository_key(m->key);
+        own.config->given |= ocv_config_key_bit(key);
+        status = read_key(&own, key, m);
+    }
+    return status;
+}
+
+static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node)
+{
+    char at[ORIGIN_MAX];
+    int status = OCV_OK;
+    switch (ocv_config_shape(key)) {
+    case OCV_KEY_LIST:
+        return read_list(r, key, node);
+    case OCV_KEY_SCALAR:
+        return at_line(
+            r, node,
+            ocv_config_set_scalar(r->config, key, node->text, origin_of(r, node, at), r->file.err));
+    case OCV_KEY_MAP:
+        return read_map(r, key, node);
+    case OCV_KEY_FILE_ONLY:
+        break;
+    }
+    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next)
+        status = !strcmp(key, "registries") ? read_registry(r, m) : read_repository(r, m);
+    return status;
+}
+
+int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
+                          size_t len, struct ocv_error *err)
+{
+    struct ocv_error own = {0};
+    const struct config_reader r = {config, {source, err ? err : &own}};
+    struct ocv_yaml *tree = NULL;
+    int status = ocv_yaml_load(&r.file, &ocv_config_rule, text, len, CONFIG_BYTES_MAX, &tree);
+    if (status < 0 && strstr(r.file.err->message, "'registries' must be a mapping"))
+        ocv_error_hint(r.file.err,
+                       "one key for each registry, `registry.example:5000:`, with nothing "
+                       "or its settings below; no list");
+    for (const struct ocv_yaml *m = tree ? tree->first : NULL; m && status == OCV_OK; m = m->next) {
+        const char *key = ocv_config_key(m->key);
+        ocv_config_clear(config, key);
+        config->by_text &= ~ocv_config_key_bit(key);
+        status = read_key(&r, key, m);
+    }
+    ocv_yaml_free(tree);
+    return status;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/internal/content/claims.h"
+
+#include "gen/content-rules.h"
+#include "gen/toolkits.h"
+#include "lib/internal/content/requirement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* ---- code for GPUs ---- */
+
+/* The value of a rule "BEFORE%AFTER" in `text`; false if it does not match. */
+static bool value_of(const struct content_property *rule, const char *text, char *out, size_t size)
+{
+    size_t len = strlen(text), before = strlen(rule->before), after = strlen(rule->after);
+    if (len <= before + after || strncmp(text, rule->before, before) != 0 ||
+        strcmp(text + len - after, rule->after) != 0)
+        return false;
+    snprintf(out, size, "%.*s", (int)(len - before - after), text + before);
+    return true;
+}
+
+/* Properties write a generic target with underscores, compilers with dashes. */
+static void as_compilers_write(char *target)
+{
+    if (strstr(target, "generic"))
+        for (; *target; target++)
+            *target = *target == '_' ? '-' : *target;
+}
+
+/* "sm_80, sm_86": the targets of a maker, as far as there is room. */
+static void list_targets(const struct ocv_content_derived *derived, enum ocv_content_fact fact,
+                         char *out, size_t size)
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < derived->n_targets; i++) {
+        const struct ocv_content_target *it = &derived->targets[i];
+        const struct ocv_content_finding finding = {.fact = it->fact};
+        const struct ocv_content_facts one = {
+            .list = (struct ocv_content_finding *)(uintptr_t)&finding, .n = 1};
+        char name[OCV_CONTENT_TARGET_MAX];
+        if (!ocv_content_has_code(&one, fact))
+            continue;
+        ocv_content_target_name(it, name, sizeof(name));
+        bool room = len + strlen(name) + 8 < size;
+        len +=
+            (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", room ? name : "...");
+        if (!room)
+            return;
+    }
+}
+
+static void claim_code(const struct ocv_content *content, enum ocv_content_fact fact,
+                       const char *value, struct ocv_content_claim *out)
+{
+    size_t exact = 0;
+    struct ocv_content_set set;
+    for (size_t at = 0; ocv_content_next_set(&content->derived, &at, fact, value, &set);) {
+        out->files++;
+        exact += set.machine;
+        if (!set.runs && (!out->lacking++ || strcmp(set.path, out->path) < 0))
+            out->path = set.path;
+    }
+    /* machine code is promised, and every file has PTX at most */
+    bool broken = out->lacking == out->files || !exact;
+    out->keeping = !out->files    ? OCV_CONTENT_NO_CODE
+                   : broken       ? OCV_CONTENT_BROKEN
+                   : out->lacking ? OCV_CONTENT_PARTLY
+                                  : OCV_CONTENT_KEPT;
+    list_targets(&content->derived, fact, out->found, sizeof(out->found));
+    if (!out->found[0])
+        snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
+}
+
+/* ---- levels and versions ---- */
+
+static void claim_level(const struct ocv_content *content, const struct content_property *rule,
+                        const char *value, struct ocv_content_claim *out)
+{
+    const struct ocv_content_highest *level = &content->derived.level;
+    if (!level->value)
+        return;
+    out->keeping = strverscmp(level->value, value) > 0 ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
+    if (out->keeping == OCV_CONTENT_BROKEN)
+        out->path = level->path;
+    snprintf(out->found, sizeof(out->found), "%s%s%s", rule->before, level->value, rule->after);
+}
+
+/* Files that need version 12 of a library are not kept by a claim of 11. */
+static void claim_version(const struct ocv_content *content, struct ocv_property property,
+                          struct ocv_content_claim *out)
+{
+    for (size_t i = 0; i < content->derived.n_needs; i++) {
+        const struct ocv_content_needs *needs = &content->derived.needs[i];
+        for (size_t k = 0; k < COUNT(content_libraries); k++) {
+            const struct content_library *rule = &content_libraries[k];
+            size_t n = strlen(rule->name);
+            if (!rule->ns || strcmp(rule->ns, property.ns) != 0 ||
+                strcmp(rule->feature, property.feature) != 0 ||
+                strncmp(needs->name, rule->name, n) != 0 || needs->name[n] != '.' ||
+                !needs->version[0])
+                continue;
+            bool broken = strtoul(needs->version, NULL, 10) > strtoul(property.value, NULL, 10);
+            if (out->keeping == OCV_CONTENT_BROKEN)
+                return;
+            out->keeping = broken ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
+            out->path = broken ? needs->path : NULL;
+            snprintf(out->found, sizeof(out->found), "%s", needs->name);
+        }
+    }
+}
+
+/* Drivers of the major version, but too old to read the code. */
+static void claim_compression(const struct ocv_content *content, struct ocv_property property,
+                              struct ocv_content_claim *out)
+{
+    const struct ocv_content_highest *zstd = &content->derived.zstd;
+    if (!zstd->value || strcmp(property.ns, OCV_TOOLKIT_NAMESPACE) != 0 ||
+        strcmp(property.feature, OCV_TOOLKIT_VERSION) != 0 ||
+        strtoul(property.value, NULL, 10) != strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) ||
+        ocv_version_compare(property.value, OCV_TOOLKIT_ZSTD) >= 0)
+        return;
+    out->keeping = OCV_CONTENT_BROKEN;
+    out->path = zstd->path;
+    snprintf(out->found, sizeof(out->found),
+             "CUDA " OCV_TOOLKIT_ZSTD ": their code is compressed with zstd, which older drivers "
+             "cannot read");
+}
+
+void ocv_content_claim(const struct ocv_content *content, struct ocv_property property,
+                       struct ocv_content_claim *out)
+{
+    char value[OCV_CONTENT_TARGET_MAX];
+    *out = (struct ocv_content_claim){0};
+    for (size_t i = 0; i < COUNT(content_properties); i++) {
+        const struct content_property *rule = &content_properties[i];
+        if (strcmp(rule->ns, property.ns) != 0 || strcmp(rule->feature, property.feature) != 0 ||
+            !value_of(rule, property.value, value, sizeof(value)))
+            continue;
+        as_compilers_write(value);
+        if (rule->fact == OCV_CONTENT_X86_LEVEL)
+            claim_level(content, rule, value, out);
+        else
+            claim_code(content, rule->fact, value, out);
+        return;
+    }
+    claim_version(content, property, out);
+    if (out->keeping != OCV_CONTENT_BROKEN)
+        claim_compression(content, property, out);
+}
+
+/* ---- the whole ---- */
+
+static bool claim_says(const char *text, struct ocv_property property, bool value)
+{
+    size_t ns = strlen(property.ns), feature = strlen(property.feature);
+    return !strncmp(text, property.ns, ns) && !strncmp(text + ns, " :: ", 4) &&
+           !strncmp(text + ns + 4, property.feature, feature) &&
+           !strncmp(text + ns + 4 + feature, " :: ", 4) &&
+           (!value || !strcmp(text + ns + 8 + feature, property.value));
+}
+
+/* Of a version or a level it is enough to claim some value; targets are a set. */
+static bool is_set(struct ocv_property property)
+{
+    for (size_t i = 0; i < COUNT(content_properties); i++)
+        if (!strcmp(content_properties[i].ns, property.ns) &&
+            !strcmp(content_properties[i].feature, property.feature))
+            return content_properties[i].fact != OCV_CONTENT_X86_LEVEL;
+    return false;
+}
+
+const char *ocv_content_unclaimed(const struct ocv_content *content,
+                                  const struct ocv_property *claims, size_t n, size_t i)
+{
+    for (size_t k = 0; k < content->derived.n_properties; k++) {
+        bool feature = false, claimed = false;
+        for (size_t c = 0; c < n; c++) {
+            feature = feature || (is_set(claims[c]) &&
+                                  claim_says(content->derived.properties[k], claims[c], false));
+            claimed = claimed || claim_says(content->derived.properties[k], claims[c], true);
+        }
+        if (feature && !claimed && !i--)
+            return content->derived.properties[k];
+    }
+    return NULL;
+}
+
+bool ocv_content_same_code(const struct ocv_content *a, const struct ocv_content *b)
+{
+    if (!a->derived.n_targets || a->derived.n_targets != b->derived.n_targets ||
+        a->derived.n_needs != b->derived.n_needs)
+        return false;
+    for (size_t i = 0; i < a->derived.n_targets; i++) {
+        const struct ocv_content_target *x = &a->derived.targets[i], *y = &b->derived.targets[i];
+        if (x->fact != y->fact || strcmp(x->value, y->value) != 0 || x->bytes != y->bytes ||
+            x->files != y->files)
+            return false;
+    }
+    for (size_t i = 0; i < a->derived.n_needs; i++)
+        if (strcmp(a->derived.needs[i].name, b->derived.needs[i].name) != 0)
+            return false;
+    return true;
+}
+
+const char *ocv_content_idle_compat(const struct ocv_content *content)
+{
+    static const char home[] = "usr/local/cuda";
+    for (size_t i = 0; i < content->report.n_files; i++) {
+        const struct ocv_content_file *file = &content->report.files[i];
+        for (size_t k = 0; k < file->facts.n; k++)
+            if (file->facts.list[k].fact == OCV_CONTENT_CUDA_COMPAT &&
+                (strncmp(file->path, home, sizeof(home) - 1) != 0 ||
+                 !strstr(file->path, "/compat/")))
+                return file->path;
+    }
+    return NULL;
+}
+
+size_t ocv_content_drivers(const struct ocv_content *content, const struct ocv_content_file **first,
+                           const char **maker)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < content->report.n_files; i++) {
+        const struct ocv_content_file *file = &content->report.files[i];
+        for (size_t k = 0; k < file->facts.n; k++)
+            if (file->facts.list[k].fact == OCV_CONTENT_DRIVER && !n++) {
+                *first = file;
+                *maker = file->facts.list[k].value;
+            }
+    }
+    return n;
+}

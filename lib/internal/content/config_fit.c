@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* All alternatives count. One that names a brand and a branch of the driver is NVIDIA's way of
+ * saying that the image's forward-compatibility libraries work there. What no alternative admits is
+ * told apart by why: machine code runs on older drivers of its CUDA major version, too, unless zstd
+ * compressed it, so an older minor one is a warning. */
+#include "lib/internal/content/config_fit.h"
+
+#include "gen/config-facts.h"
+#include "gen/hints.h"
+#include "gen/toolkits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* ---- conditions --------------------------------------------------------------------------------
+ */
+
+static bool version_holds(const char *have, const char *op, const char *wanted)
+{
+    int order = ocv_version_compare(have, wanted);
+    return !strcmp(op, "=")    ? order == 0
+           : !strcmp(op, "!=") ? order != 0
+           : !strcmp(op, "<")  ? order < 0
+           : !strcmp(op, "<=") ? order <= 0
+           : !strcmp(op, ">")  ? order > 0
+                               : order >= 0;
+}
+
+/* "535.161.08" is of branch 535: as many parts count as the condition has. */
+static bool compare_driver(const char *have, const struct ocv_condition *c)
+{
+    char cut[64];
+    size_t parts = 1, n = 0;
+    for (const char *at = strchr(c->value, '.'); at; at = strchr(at + 1, '.'))
+        parts++;
+    for (; have[n] && (have[n] != '.' || --parts > 0) && n + 1 < sizeof(cut); n++)
+        cut[n] = have[n];
+    cut[n] = '\0';
+    return version_holds(cut, c->op, c->value);
+}
+
+static const char *fact_of(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
+                           const char *name)
+{
+    const char *fact = !strcmp(name, "cuda")     ? host->cuda
+                       : !strcmp(name, "driver") ? host->driver
+                       : !strcmp(name, "arch")   ? gpu->arch
+                                                 : gpu->brand;
+    return fact && *fact ? fact : NULL;
+}
+
+/* An unknown value refuses nothing. */
+static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
+                            const struct ocv_condition *c)
+{
+    const char *have = fact_of(host, gpu, c->name);
+    if (!have)
+        return true;
+    if (strcmp(c->name, "driver") == 0)
+        return compare_driver(have, c);
+    if (strcmp(c->name, "brand") == 0)
+        return (strcmp(have, c->value) == 0) == (strcmp(c->op, "=") == 0);
+    return version_holds(have, c->op, c->value);
+}
+
+/* Does the alternative hold, as far as conditions of `only` go (NULL: all)? */
+static bool alternative_holds(const struct ocv_requirement *r, size_t alternative,
+                              const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
+                              const char *only)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->list[i].alternative == alternative && (!only || !strcmp(r->list[i].name, only)) &&
+            !condition_holds(host, gpu, &r->list[i]))
+            return false;
+    return true;
+}
+
+static bool names_variable(const struct ocv_requirement *r, size_t alternative, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->list[i].alternative == alternative && strcmp(r->list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- one GPU ---- */
+
+static bool has_no_compat(const struct ocv_gpu *gpu)
+{
+    for (size_t i = 0; gpu->brand && i < COUNT(config_without_compat); i++)
+        if (strcmp(config_without_compat[i].a, gpu->brand) == 0)
+            return true;
+    return false;
+}
+
+/* The image has such libraries for branches that it lists. */
+static bool lists_branches(const struct ocv_requirement *r)
+{
+    for (size_t a = 0; a < r->alternatives; a++)
+        if (names_variable(r, a, "brand") && names_variable(r, a, "driver"))
+            return true;
+    return false;
+}
+
+static const char *driver_for(unsigned long major)
+{
+    char property[128];
+    snprintf(property, sizeof(property),
+             OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: %lu.0", major);
+    for (size_t i = 0; i < COUNT(ocv_hints); i++)
+        if (strcmp(ocv_hints[i].property, property) == 0)
+            return ocv_hints[i].needs;
+    return "a newer driver";
+}
+
+struct condition_check {
+    const struct ocv_requirement *r;
+    const struct ocv_gpu_host *host;
+    const struct ocv_gpu *gpu;
+    const char *variable; /* "NVIDIA_REQUIRE_CUDA=cuda>=12.8 ..." */
+};
+
+#define NO_COMPAT "; the compatibility libraries in it are not for %s, and fail there (error 804)"
+
+static void report_met(const struct condition_check *j, bool by_branch,
+                       struct ocv_config_finding *out)
+{
+    out->fit = OCV_CONFIG_FITS;
+    if (!by_branch || !has_no_compat(j->gpu))
+        return;
+    const char *least = ocv_requirement_least(j->r, "cuda");
+    out->fit = OCV_CONFIG_WARNING;
+    snprintf(out->reason, sizeof(out->reason),
+             "this image is built for CUDA %s, newer than driver %s" NO_COMPAT,
+             least ? least : "of its own", j->host->driver ? j->host->driver : "here",
+             j->gpu->name ? j->gpu->name : "this GPU");
+}
+
+static void report_arch(const struct condition_check *j, struct ocv_config_finding *out)
+{
+    out->fit = OCV_CONFIG_MISFIT;
+    snprintf(out->reason, sizeof(out->reason),
+             "this image is not for compute capability %s (%s): %.120s%s", j->gpu->arch,
+             j->gpu->name ? j->gpu->name : "a GPU here", j->variable,
+             strlen(j->variable) > 120 ? "..." : "");
+}
+
+static void report_cuda(const struct condition_check *j, const char *least,
+                        struct ocv_config_finding *out)
+{
+    const char *driver = j->host->driver && *j->host->driver ? j->host->driver : "here";
+    unsigned long wanted = strtoul(least, NULL, 10), have = strtoul(j->host->cuda, NULL, 10);
+    if (wanted > have) {
+        out->fit = OCV_CONFIG_MISFIT;
+        snprintf(out->reason, sizeof(out->reason),
+                 "this image is built for CUDA %s; driver %s runs %lu: %s", least, driver, have,
+                 driver_for(wanted));
+        return;
+    }
+    out->fit = OCV_CONFIG_WARNING;
+    bool compat = has_no_compat(j->gpu) && lists_branches(j->r);
+    bool unread = ocv_version_compare(j->host->cuda, OCV_TOOLKIT_ZSTD) < 0 &&
+                  have == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) &&
+                  ocv_version_compare(least, OCV_TOOLKIT_ZSTD) > 0;
+    int n = snprintf(out->reason, sizeof(out->reason),
+                     "this image is built for CUDA %s; driver %s has %s, and runs it by CUDA "
+                     "minor-version compatibility, without what is newer%s",
+                     least, driver, j->host->cuda,
+                     unread ? "; not code that is compressed with zstd, which drivers read from "
+                              "CUDA " OCV_TOOLKIT_ZSTD " on"
+                            : "");
+    if (compat && n > 0 && (size_t)n < sizeof(out->reason))
+        snprintf(out->reason + n, sizeof(out->reason) - (size_t)n, NO_COMPAT,
+                 j->gpu->name ? j->gpu->name : "this GPU");
+}
+
+/* The lowest CUDA that an alternative asks for which is open to this GPU on any driver; NULL: none
+ * does. */
+static const char *least_cuda(const struct condition_check *j)
+{
+    const char *least = NULL;
+    for (size_t a = 0; a < j->r->alternatives; a++) {
+        const char *bound = NULL;
+        bool open = !names_variable(j->r, a, "driver") &&
+                    alternative_holds(j->r, a, j->host, j->gpu, "arch") &&
+                    alternative_holds(j->r, a, j->host, j->gpu, "brand");
+        for (size_t i = 0; i < j->r->n && open; i++) {
+            const struct ocv_condition *c = &j->r->list[i];
+            bool lower = !strcmp(c->op, ">=") || !strcmp(c->op, ">") || !strcmp(c->op, "=");
+            if (c->alternative == a && !strcmp(c->name, "cuda") && lower &&
+                (!bound || ocv_version_compare(c->value, bound) > 0))
+                bound = c->value;
+        }
+        if (bound && (!least || ocv_version_compare(bound, least) < 0))
+            least = bound;
+    }
+    return least;
+}
+
+static void check_gpu(const struct condition_check *j, struct ocv_config_finding *out)
+{
+    bool met = false, plain = false, arch = false;
+    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_FITS};
+    for (size_t a = 0; a < j->r->alternatives; a++) {
+        bool holds_all = alternative_holds(j->r, a, j->host, j->gpu, NULL);
+        met = met || holds_all;
+        plain = plain || (holds_all &&
+                          !(names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver")));
+        arch = arch || alternative_holds(j->r, a, j->host, j->gpu, "arch");
+    }
+    const char *least = least_cuda(j);
+    if (met || !j->r->alternatives)
+        report_met(j, met && !plain, out);
+    else if (!arch)
+        report_arch(j, out);
+    else if (least && j->host->cuda && ocv_version_compare(j->host->cuda, least) < 0)
+        report_cuda(j, least, out);
+    else {
+        out->fit = OCV_CONFIG_WARNING;
+        snprintf(out->reason, sizeof(out->reason), "%s does not meet %.160s%s",
+                 j->gpu->name ? j->gpu->name : "a GPU here", j->variable,
+                 strlen(j->variable) > 160 ? "..." : "");
+    }
+}
+
+/* ---- all of them ---- */
+
+static void take_worst(const struct ocv_config_finding *one, struct ocv_config_finding *out)
+{
+    if (one->fit > out->fit)
+        *out = *one;
+}
+
+static int check_variable(const char *text, const struct ocv_gpu_host *host,
+                          struct ocv_config_finding *out, struct ocv_error *err)
+{
+    struct ocv_requirement requirement;
+    struct ocv_error why = {0};
+    const char *equals = strchr(text, '=');
+    int status = ocv_requirement_parse(equals + 1, &requirement, &why);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    if (status < 0) {
+        struct ocv_config_finding unread = {.fit = OCV_CONFIG_WARNING};
+        snprintf(unread.reason, sizeof(unread.reason), "%.*s cannot be read: %.200s",
+                 (int)(equals - text > 100 ? 100 : equals - text), text, why.message);
+        take_worst(&unread, out);
+        return OCV_OK;
+    }
+    for (size_t i = 0; i < host->n; i++) {
+        const struct condition_check j = {&requirement, host, &host->gpus[i], text};
+        struct ocv_config_finding one;
+        check_gpu(&j, &one);
+        take_worst(&one, out);
+    }
+    ocv_requirement_free(&requirement);
+    return OCV_OK;
+}
+
+int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu_host *host,
+                     struct ocv_config_finding *out, struct ocv_error *err)
+{
+    const char *off = ocv_image_config_variable(config, OCV_REQUIREMENT_OFF), *text;
+    size_t at = 0;
+    int status = OCV_OK;
+    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
+    if (!host->n || (off && (!strcmp(off, "1") || !strcmp(off, "true"))))
+        return OCV_OK;
+    while (status == OCV_OK && (text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at)))
+        status = check_variable(text, host, out, err);
+    return status;
+}
+
+const char *ocv_config_fit_name(enum ocv_config_fit fit)
+{
+    static const char *const all[] = {"none", "fits", "warning", "misfit"};
+    return all[fit];
+}

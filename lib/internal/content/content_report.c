@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/internal/content/content_report.h"
+#include "lib/base/array.h"
+#include "lib/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ocv_content_report_free(struct ocv_content_report *report)
+{
+    for (size_t i = 0; i < report->n_files; i++) {
+        free(report->files[i].path);
+        ocv_content_facts_free(&report->files[i].facts);
+    }
+    for (size_t i = 0; i < report->n_texts; i++) {
+        free(report->texts[i].path);
+        free(report->texts[i].text);
+    }
+    for (size_t i = 0; i < report->n_removed; i++)
+        free(report->removed[i]);
+    for (size_t i = 0; i < report->n_opaque; i++)
+        free(report->opaque[i]);
+    free(report->files);
+    free(report->texts);
+    free(report->removed);
+    free(report->opaque);
+    free(report->others);
+    ocv_content_facts_free(&report->notes);
+    *report = (struct ocv_content_report){0};
+}
+
+bool ocv_content_is_text(const char *path)
+{
+    return ocv_text_ends(path, "/torch/version.py") || !strcmp(path, "torch/version.py") ||
+           ocv_text_ends(path, ".dist-info/variant.json");
+}
+
+/* FNV-1a, 64 bits. A publisher who makes two paths collide hides a file of that image only. */
+static uint64_t hash_path(const char *path, size_t len)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)path[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* Count memory that is kept, including the allocator's header of each string. */
+static int count_bytes(struct ocv_content_report *report, size_t bytes, struct ocv_error *err)
+{
+    report->kept += bytes;
+    return report->kept <= OCV_CONTENT_KEPT_MAX
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_DATA, "the findings in its files exceed %u MiB",
+                               (unsigned)(OCV_CONTENT_KEPT_MAX >> 20));
+}
+
+static size_t text_cost(const char *text)
+{
+    return strlen(text) + 16;
+}
+
+static int keep_file(struct ocv_content_report *report, const char *path,
+                     const struct ocv_content_facts *facts, struct ocv_error *err)
+{
+    size_t cost = sizeof(struct ocv_content_file) + text_cost(path);
+    for (size_t i = 0; i < facts->n; i++)
+        cost += sizeof(*facts->list) + text_cost(facts->list[i].value);
+    return count_bytes(report, cost, err);
+}
+
+static int add_string(struct ocv_content_report *report, char ***list, size_t *n, const char *text,
+                      size_t len, struct ocv_error *err)
+{
+    int status = count_bytes(report, sizeof(char *) + len + 16, err);
+    if (status < 0)
+        return status;
+    char *copy = strndup(text, len);
+    if (copy)
+        ocv_text_clean(copy);
+    char **place = copy ? ocv_array_grow(list, *n) : NULL;
+    if (!place) {
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    *place = copy;
+    (*n)++;
+    return OCV_OK;
+}
+
+static int add_other(struct ocv_content_report *report, const char *path, struct ocv_error *err)
+{
+    uint64_t *place = ocv_array_grow(&report->others, report->n_others);
+    if (!place)
+        return ocv_error_nomem(err);
+    *place = hash_path(path, strlen(path));
+    report->n_others++;
+    return OCV_OK;
+}
+
+static int check_room(size_t n, struct ocv_error *err)
+{
+    return n < OCV_CONTENT_FILES_MAX
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_DATA, "more than %u files", OCV_CONTENT_FILES_MAX);
+}
+
+int ocv_content_report_file(struct ocv_content_report *report, const char *path, int64_t size,
+                            struct ocv_content_facts *facts, struct ocv_error *err)
+{
+    int status = check_room(report->n_files + report->n_others, err);
+    if (status < 0)
+        return status;
+    report->members++;
+    ocv_content_sum(&report->bytes, size);
+    if (!facts->n)
+        return add_other(report, path, err);
+    status = keep_file(report, path, facts, err);
+    if (status < 0)
+        return status;
+    char *copy = strdup(path);
+    if (copy)
+        ocv_text_clean(copy);
+    struct ocv_content_file *file = copy ? ocv_array_grow(&report->files, report->n_files) : NULL;
+    if (!file) {
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    *file = (struct ocv_content_file){.path = copy, .size = size, .facts = *facts};
+    report->n_files++;
+    *facts = (struct ocv_content_facts){0};
+    return OCV_OK;
+}
+
+int ocv_content_report_add(struct ocv_content_report *report, struct ocv_content_file *file,
+                           enum ocv_content_fact fact, const char *value, int64_t bytes,
+                           struct ocv_error *err)
+{
+    size_t had = file->facts.n;
+    int status = ocv_content_facts_add(&file->facts, fact, value, bytes, 1, err);
+    if (status < 0 || file->facts.n == had)
+        return status;
+    return count_bytes(report, sizeof(*file->facts.list) + text_cost(value), err);
+}
+
+/* As ocv_text_clean, line by line: the ends of lines stay. */
+static void clean_lines(char *text)
+{
+    for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
+        end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        ocv_text_clean(line);
+        if (end)
+            *end = '\n';
+    }
+}
+
+int ocv_content_report_text(struct ocv_content_report *report, const char *path, const char *text,
+                            size_t len, struct ocv_error *err)
+{
+    int status = count_bytes(report, sizeof(*report->texts) + text_cost(path) + len + 16, err);
+    if (status < 0)
+        return status;
+    char *path_copy = strdup(path), *text_copy = strndup(text, len);
+    if (path_copy)
+        ocv_text_clean(path_copy);
+    if (text_copy)
+        clean_lines(text_copy);
+    struct ocv_content_text *place =
+        path_copy && text_copy ? ocv_array_grow(&report->texts, report->n_texts) : NULL;
+    if (!place) {
+        free(path_copy);
+        free(text_copy);
+        return ocv_error_nomem(err);
+    }
+    *place = (struct ocv_content_text){path_copy, text_copy};
+    report->n_texts++;
+    return OCV_OK;
+}
+
+/* image-spec layer.md, "Whiteouts" and "Opaque Whiteout". */
+int ocv_content_report_whiteout(struct ocv_content_report *report, const char *path,
+                                struct ocv_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t directory = (size_t)(name - path);
+    if (strncmp(name, ".wh.", 4) != 0)
+        return 0;
+    int status = check_room(report->n_removed + report->n_opaque, err);
+    if (status < 0)
+        return status;
+    report->members++;
+    if (!strcmp(name, ".wh..wh..opq")) {
+        status = add_string(report, &report->opaque, &report->n_opaque, path, directory, err);
+    } else {
+        char *removed = malloc(strlen(path) + 1);
+        if (!removed)
+            return ocv_error_nomem(err);
+        memcpy(removed, path, directory);
+        memcpy(removed + directory, name + 4, strlen(name + 4) + 1);
+        status =
+            add_string(report, &report->removed, &report->n_removed, removed, strlen(removed), err);
+        free(removed);
+    }
+    return status < 0 ? status : 1;
+}
+
+/* ---- stacking ---- */
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    return strcmp(((const struct ocv_content_file *)a)->path,
+                  ((const struct ocv_content_file *)b)->path);
+}
+
+/* What comes from the cache was written in this order. */
+static bool are_sorted(const uint64_t *list, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (list[i - 1] > list[i])
+            return false;
+    return true;
+}
+
+void ocv_content_report_sort(struct ocv_content_report *report)
+{
+    if (report->n_removed)
+        qsort(report->removed, report->n_removed, sizeof(char *), compare_strings);
+    if (report->n_opaque)
+        qsort(report->opaque, report->n_opaque, sizeof(char *), compare_strings);
+    if (!are_sorted(report->others, report->n_others))
+        qsort(report->others, report->n_others, sizeof(uint64_t), compare_hashes);
+    if (report->n_files)
+        qsort(report->files, report->n_files, sizeof(*report->files), compare_files);
+}
+
+static bool has_string(char *const *list, size_t n, char *text)
+{
+    return n && bsearch(&text, list, n, sizeof(*list), compare_strings);
+}
+
+/* Is path[0, len) gone, with all below it? A file may stand where a directory stood. */
+static bool hides_prefix(const struct ocv_content_report *upper, char *path, size_t len)
+{
+    const struct ocv_content_file wanted = {.path = path};
+    uint64_t hash = hash_path(path, len);
+    char kept = path[len];
+    path[len] = '\0';
+    bool hidden = has_string(upper->removed, upper->n_removed, path) ||
+                  (upper->n_files &&
+                   bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files)) ||
+                  (upper->n_others &&
+                   bsearch(&hash, upper->others, upper->n_others, sizeof(hash), compare_hashes));
+    path[len] = kept;
+    return hidden;
+}
+
+/* Does the upper layer replace the directory path[0, len), which ends in a slash or is empty, as a
+ * whole (an opaque whiteout)? */
+static bool is_opaque(const struct ocv_content_report *upper, char *path, size_t len)
+{
+    char kept = path[len];
+    path[len] = '\0';
+    bool opaque = has_string(upper->opaque, upper->n_opaque, path);
+    path[len] = kept;
+    return opaque;
+}
+
+/* Does the sorted layer `upper` hide a path of the layers below? `path` is changed for a moment. */
+static bool hides_path(const struct ocv_content_report *upper, char *path)
+{
+    bool hidden = is_opaque(upper, path, 0) || hides_prefix(upper, path, strlen(path));
+    for (char *slash = strchr(path, '/'); slash && !hidden; slash = strchr(slash + 1, '/'))
+        hidden = hides_prefix(upper, path, (size_t)(slash - path)) ||
+                 is_opaque(upper, path, (size_t)(slash - path) + 1);
+    return hidden;
+}
+
+static void drop_hidden(struct ocv_content_report *below, const struct ocv_content_report *upper)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < below->n_files; i++) {
+        if (!hides_path(upper, below->files[i].path)) {
+            below->files[kept++] = below->files[i];
+            continue;
+        }
+        free(below->files[i].path);
+        ocv_content_facts_free(&below->files[i].facts);
+    }
+    below->n_files = kept;
+    kept = 0;
+    for (size_t i = 0; i < below->n_texts; i++) {
+        if (!hides_path(upper, below->texts[i].path)) {
+            below->texts[kept++] = below->texts[i];
+            continue;
+        }
+        free(below->texts[i].path);
+        free(below->texts[i].text);
+    }
+    below->n_texts = kept;
+}
+
+/* A list that has lost elements has not the room that ocv_array_grow counts on. */
+static int append_list(void **list, size_t *n, void *more, size_t n_more, size_t size,
+                       struct ocv_error *err)
+{
+    size_t room = 1;
+    while (room < *n + n_more)
+        room *= 2;
+    char *joined = reallocarray(*list, room, size);
+    if (!joined)
+        return ocv_error_nomem(err);
+    if (n_more)
+        memcpy(joined + *n * size, more, n_more * size);
+    *list = joined;
+    *n += n_more;
+    return OCV_OK;
+}
+
+int ocv_content_report_stack(struct ocv_content_report *below, struct ocv_content_report *upper,
+                             struct ocv_error *err)
+{
+    ocv_content_report_sort(upper);
+    drop_hidden(below, upper);
+    void *files = below->files, *texts = below->texts;
+    int status = ocv_content_facts_merge(&below->notes, &upper->notes, err);
+    if (status >= 0)
+        status = append_list(&files, &below->n_files, upper->files, upper->n_files,
+                             sizeof(*below->files), err);
+    below->files = files;
+    if (status < 0)
+        return status;
+    upper->n_files = 0;
+    status = append_list(&texts, &below->n_texts, upper->texts, upper->n_texts,
+                         sizeof(*below->texts), err);
+    below->texts = texts;
+    if (status < 0)
+        return status;
+    upper->n_texts = 0;
+    ocv_content_sum(&below->members, upper->members);
+    ocv_content_sum(&below->bytes, upper->bytes);
+    ocv_content_report_free(upper);
+    return OCV_OK;
+}

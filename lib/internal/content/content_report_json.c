@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Reports as JSON. */
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/base64.h"
+#include "lib/base/format/json.h"
+#include "lib/base/format/json_write.h"
+#include "lib/internal/content/content_report.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHAT "report of content"
+
+/* ---- writing ---- */
+
+static void write_facts(struct ocv_json_writer *w, const char *key,
+                        const struct ocv_content_facts *facts)
+{
+    ocv_json_write_open(w, key, '[');
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct ocv_content_finding *it = &facts->list[i];
+        ocv_json_write_open(w, NULL, '{');
+        ocv_json_write_string(w, "fact", ocv_content_fact_name(it->fact));
+        ocv_json_write_string(w, "value", it->value);
+        if (it->bytes)
+            ocv_json_write_number(w, "bytes", it->bytes);
+        if (it->count != 1)
+            ocv_json_write_number(w, "count", it->count);
+        ocv_json_write_close(w, '}');
+    }
+    ocv_json_write_close(w, ']');
+}
+
+static void write_strings(struct ocv_json_writer *w, const char *key, char *const *list, size_t n)
+{
+    if (!n)
+        return;
+    ocv_json_write_open(w, key, '[');
+    for (size_t i = 0; i < n; i++)
+        ocv_json_write_string(w, NULL, list[i]);
+    ocv_json_write_close(w, ']');
+}
+
+static int write_others(struct ocv_json_writer *w, const struct ocv_content_report *report)
+{
+    if (!report->n_others)
+        return OCV_OK;
+    ocv_auto_free uint64_t *bytes = malloc(report->n_others * sizeof(uint64_t));
+    if (!bytes)
+        return ocv_error_nomem(w->err);
+    for (size_t i = 0; i < report->n_others; i++)
+        bytes[i] = htole64(report->others[i]);
+    ocv_auto_free char *text = ocv_base64_encode(bytes, report->n_others * sizeof(uint64_t));
+    if (!text)
+        return ocv_error_nomem(w->err);
+    ocv_json_write_string(w, "others", text);
+    return OCV_OK;
+}
+
+int ocv_content_report_write(struct ocv_content_report *report, struct ocv_buffer *out,
+                             struct ocv_error *err)
+{
+    struct ocv_json_writer w = {.out = out, .err = err};
+    ocv_content_report_sort(report);
+    ocv_content_facts_sort(&report->notes);
+    ocv_json_write_open(&w, NULL, '{');
+    ocv_json_write_string(&w, "schema", OCV_CONTENT_SCHEMA);
+    ocv_json_write_number(&w, "members", report->members);
+    ocv_json_write_number(&w, "bytes", report->bytes);
+    ocv_json_write_open(&w, "files", '[');
+    for (size_t i = 0; i < report->n_files; i++) {
+        ocv_json_write_open(&w, NULL, '{');
+        ocv_json_write_string(&w, "path", report->files[i].path);
+        ocv_json_write_number(&w, "size", report->files[i].size);
+        write_facts(&w, "facts", &report->files[i].facts);
+        ocv_json_write_close(&w, '}');
+    }
+    ocv_json_write_close(&w, ']');
+    if (report->n_texts)
+        ocv_json_write_open(&w, "texts", '[');
+    for (size_t i = 0; i < report->n_texts; i++) {
+        ocv_json_write_open(&w, NULL, '{');
+        ocv_json_write_string(&w, "path", report->texts[i].path);
+        ocv_json_write_string(&w, "text", report->texts[i].text);
+        ocv_json_write_close(&w, '}');
+    }
+    if (report->n_texts)
+        ocv_json_write_close(&w, ']');
+    write_strings(&w, "removed", report->removed, report->n_removed);
+    write_strings(&w, "opaque", report->opaque, report->n_opaque);
+    if (report->notes.n)
+        write_facts(&w, "notes", &report->notes);
+    int status = write_others(&w, report);
+    ocv_json_write_close(&w, '}');
+    return status < 0 ? status : w.status;
+}
+
+/* ---- reading ---- */
+
+static int64_t get_number(const json_t *object, const char *key, int64_t otherwise)
+{
+    const json_t *it = json_object_get(object, key);
+    return it ? json_integer_value(it) : otherwise;
+}
+
+static int report_malformed(struct ocv_error *err, const char *what)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, WHAT ": malformed %s", what);
+}
+
+static int read_facts(const json_t *list, struct ocv_content_facts *out, struct ocv_error *err)
+{
+    size_t i;
+    json_t *it;
+    if (list && !json_is_array(list))
+        return report_malformed(err, "facts");
+    json_array_foreach(list, i, it)
+    {
+        const char *name = json_string_value(json_object_get(it, "fact"));
+        const char *value = json_string_value(json_object_get(it, "value"));
+        int64_t bytes = get_number(it, "bytes", 0), count = get_number(it, "count", 1);
+        enum ocv_content_fact fact = name ? ocv_content_fact_find(name) : OCV_CONTENT_FACTS;
+        if (fact == OCV_CONTENT_FACTS || !value || !*value || bytes < 0 || count < 1 ||
+            bytes > INT64_MAX / 4 || count > INT64_MAX / 4)
+            return report_malformed(err, "fact");
+        int status = ocv_content_facts_add(out, fact, value, bytes, count, err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int read_files(const json_t *list, struct ocv_content_report *out, struct ocv_error *err)
+{
+    size_t i;
+    json_t *it;
+    if (!json_is_array(list))
+        return report_malformed(err, "files");
+    json_array_foreach(list, i, it)
+    {
+        struct ocv_content_facts facts = {0};
+        const char *path = json_string_value(json_object_get(it, "path"));
+        int64_t size = get_number(it, "size", -1);
+        if (!path || !*path || size < 0 || size > INT64_MAX / 4)
+            return report_malformed(err, "file");
+        int status = read_facts(json_object_get(it, "facts"), &facts, err);
+        if (status >= 0 && !facts.n)
+            status = report_malformed(err, "file: it says nothing");
+        if (status >= 0)
+            status = ocv_content_report_file(out, path, size, &facts, err);
+        ocv_content_facts_free(&facts);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int read_texts(const json_t *list, struct ocv_content_report *out, struct ocv_error *err)
+{
+    size_t i;
+    json_t *it;
+    json_array_foreach(list, i, it)
+    {
+        const char *path = json_string_value(json_object_get(it, "path"));
+        const char *text = json_string_value(json_object_get(it, "text"));
+        if (!path || !text || strlen(text) > OCV_CONTENT_TEXT_MAX)
+            return report_malformed(err, "text");
+        int status = ocv_content_report_text(out, path, text, strlen(text), err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int read_strings(const json_t *list, char ***out, size_t *n, struct ocv_error *err)
+{
+    size_t i;
+    json_t *it;
+    json_array_foreach(list, i, it)
+    {
+        if (!json_is_string(it))
+            return report_malformed(err, "path");
+        char *copy = strdup(json_string_value(it));
+        char **place = copy ? ocv_array_grow(out, *n) : NULL;
+        if (!place) {
+            free(copy);
+            return ocv_error_nomem(err);
+        }
+        *place = copy;
+        (*n)++;
+    }
+    return OCV_OK;
+}
+
+static int read_others(const json_t *text, struct ocv_content_report *out, struct ocv_error *err)
+{
+    size_t len;
+    if (!text)
+        return OCV_OK;
+    if (!json_is_string(text))
+        return report_malformed(err, "others");
+    char *bytes = ocv_base64_decode(json_string_value(text), &len);
+    if (!bytes || len % sizeof(uint64_t) != 0) {
+        free(bytes);
+        return report_malformed(err, "others");
+    }
+    out->n_others = len / sizeof(uint64_t);
+    out->others = (uint64_t *)(void *)bytes;
+    for (size_t i = 0; i < out->n_others; i++)
+        out->others[i] = le64toh(out->others[i]);
+    return OCV_OK;
+}
+
+int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_report *out,
+                            struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load(WHAT, bytes, len, OCV_CONTENT_REPORT_MAX, &root, err);
+    if (status < 0)
+        return status;
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (!schema || strcmp(schema, OCV_CONTENT_SCHEMA) != 0)
+        return ocv_error_set(err, OCV_ERR_DATA, WHAT ": not of " OCV_CONTENT_SCHEMA);
+    int64_t members = get_number(root, "members", 0), size = get_number(root, "bytes", 0);
+    if (members < 0 || size < 0)
+        return report_malformed(err, "number");
+    status = read_files(json_object_get(root, "files"), out, err);
+    if (status >= 0)
+        status = read_texts(json_object_get(root, "texts"), out, err);
+    if (status >= 0)
+        status =
+            read_strings(json_object_get(root, "removed"), &out->removed, &out->n_removed, err);
+    if (status >= 0)
+        status = read_strings(json_object_get(root, "opaque"), &out->opaque, &out->n_opaque, err);
+    if (status >= 0)
+        status = read_facts(json_object_get(root, "notes"), &out->notes, err);
+    if (status >= 0)
+        status = read_others(json_object_get(root, "others"), out, err);
+    out->members = members;
+    out->bytes = size;
+    if (status < 0)
+        ocv_content_report_free(out);
+    return status;
+}

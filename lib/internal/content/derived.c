@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/internal/content/derived.h"
+
+#include "gen/content-rules.h"
+#include "lib/base/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+void ocv_content_derived_free(struct ocv_content_derived *derived)
+{
+    for (size_t i = 0; i < derived->n_targets; i++)
+        free(derived->targets[i].value);
+    for (size_t i = 0; i < derived->n_needs; i++)
+        free(derived->needs[i].name);
+    for (size_t i = 0; i < derived->n_properties; i++)
+        free(derived->properties[i]);
+    for (size_t i = 0; i < derived->n_base; i++)
+        free(derived->base[i]);
+    free(derived->targets);
+    free(derived->needs);
+    free(derived->properties);
+    free(derived->base);
+    free(derived->files);
+    ocv_content_facts_free(&derived->machines);
+    *derived = (struct ocv_content_derived){0};
+}
+
+void ocv_content_free(struct ocv_content *content)
+{
+    ocv_content_derived_free(&content->derived);
+    ocv_content_report_free(&content->report);
+    *content = (struct ocv_content){0};
+}
+
+/* ---- which code runs where ---- */
+
+/* "90a" -> 90 and 'a'; "90" -> 90 and NUL. */
+static unsigned read_sm(const char *value, char *kind)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    *kind = *end;
+    return (unsigned)number;
+}
+
+/* All GPUs that run code for 9.0 are 9.0: there is no later minor version of it. */
+static bool only_of_its_major(unsigned sm)
+{
+    return sm == 90;
+}
+
+/* https://docs.nvidia.com/cuda/cuda-c-programming-guide/, "Binary Compatibility", "PTX
+ * Compatibility" and "Family-Specific Compatibility". */
+static bool sm_runs(const struct ocv_content_finding *it, const char *value)
+{
+    char has_kind, kind;
+    unsigned has = read_sm(it->value, &has_kind), wanted = read_sm(value, &kind);
+    if (it->fact == OCV_CONTENT_CUDA_PTX && !has_kind)
+        return has <= wanted;
+    if (it->fact != OCV_CONTENT_CUDA_CODE && it->fact != OCV_CONTENT_CUDA_PTX)
+        return false;
+    if (has_kind == 'a')
+        return has == wanted && (kind == 'a' || only_of_its_major(has));
+    if (has_kind == 'f')
+        return kind && has / 10 == wanted / 10 && has <= wanted;
+    return has / 10 == wanted / 10 && has <= wanted;
+}
+
+/* "gfx942:xnack-" runs on what "gfx942" names. */
+static bool gfx_runs(const struct ocv_content_finding *it, const char *value)
+{
+    size_t n = strcspn(value, ":");
+    return it->fact == OCV_CONTENT_HIP_CODE && strcspn(it->value, ":") == n &&
+           !strncmp(it->value, value, n);
+}
+
+static bool is_cuda(enum ocv_content_fact fact)
+{
+    return fact == OCV_CONTENT_CUDA_CODE || fact == OCV_CONTENT_CUDA_PTX;
+}
+
+bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact)
+{
+    for (size_t i = 0; i < facts->n; i++) {
+        enum ocv_content_fact it = facts->list[i].fact;
+        if (it == fact || (is_cuda(fact) && is_cuda(it)) ||
+            (fact == OCV_CONTENT_HIP_CODE && it == OCV_CONTENT_KPACK_NAME))
+            return true;
+    }
+    return false;
+}
+
+bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_fact fact,
+                        const char *value)
+{
+    char kind, has_kind;
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct ocv_content_finding *it = &facts->list[i];
+        if (fact == OCV_CONTENT_CUDA_PTX) {
+            /* what a later GPU runs is PTX again */
+            if (it->fact == OCV_CONTENT_CUDA_PTX &&
+                read_sm(it->value, &has_kind) <= read_sm(value, &kind) && !has_kind)
+                return true;
+        } else if (is_cuda(fact) ? sm_runs(it, value) : gfx_runs(it, value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
+                                   enum ocv_content_fact fact, const char *value)
+{
+    for (size_t i = 0; i < facts->n; i++) {
+        const struct ocv_content_facts one = {.list = &facts->list[i], .n = 1};
+        if (facts->list[i].fact == fact && ocv_content_covers(&one, fact, value))
+            return true;
+    }
+    return false;
+}
+
+/* ---- targets ---- */
+
+static bool is_target(enum ocv_content_fact fact)
+{
+    return is_cuda(fact) || fact == OCV_CONTENT_HIP_CODE || fact == OCV_CONTENT_SYCL_CODE ||
+           fact == OCV_CONTENT_CUDA_IR;
+}
+
+static int add_target(struct ocv_content_derived *out, const struct ocv_content_finding *it,
+                      struct ocv_error *err)
+{
+    struct ocv_content_target *target = NULL;
+    for (size_t i = 0; i < out->n_targets && !target; i++)
+        if (out->targets[i].fact == it->fact && !strcmp(out->targets[i].value, it->value))
+            target = &out->targets[i];
+    if (!target && out->n_targets == OCV_CONTENT_KINDS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "code for more than %u targets",
+                             OCV_CONTENT_KINDS_MAX);
+    if (!target) {
+        char *value = strdup(it->value);
+        target = value ? ocv_array_grow(&out->targets, out->n_targets) : NULL;
+        if (!target) {
+            free(value);
+            return ocv_error_nomem(err);
+        }
+        target->fact = it->fact;
+        target->value = value;
+        out->n_targets++;
+    }
+    ocv_content_sum(&target->bytes, it->bytes);
+    target->files++;
+    return OCV_OK;
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+    const struct ocv_content_target *x = a, *y = b;
+    if (x->fact != y->fact)
+        return x->fact < y->fact ? -1 : 1;
+    return strverscmp(x->value, y->value);
+}
+
+const char *ocv_content_target_name(const struct ocv_content_target *target, char *out, size_t size)
+{
+    bool cuda = is_cuda(target->fact) || target->fact == OCV_CONTENT_CUDA_IR;
+    snprintf(out, size, "%s%s", cuda ? "sm_" : "", target->value);
+    return out;
+}
+
+/* Which files do not run on a target. */
+static void find_lacking(const struct ocv_content_derived *out, struct ocv_content_target *target)
+{
+    struct ocv_content_set set;
+    for (size_t at = 0; ocv_content_next_set(out, &at, target->fact, target->value, &set);)
+        if (!set.runs && (!target->lacking++ || strcmp(set.path, target->without) < 0))
+            target->without = set.path;
+}
+
+/* ---- libraries ---- */
+
+/* "libcudart.so.11.0" -> "11" */
+static void major_of(const char *soname, size_t name, char *out, size_t size)
+{
+    const char *version = soname + name + (soname[name] == '.');
+    snprintf(out, size, "%.*s", (int)strspn(version, "0123456789"), version);
+}
+
+static int add_needs(struct ocv_content_derived *out, const char *soname, const char *path,
+                     struct ocv_error *err)
+{
+    size_t i = 0;
+    while (i < COUNT(content_libraries) &&
+           (strncmp(soname, content_libraries[i].name, strlen(content_libraries[i].name)) != 0 ||
+            (soname[strlen(content_libraries[i].name)] != '.' &&
+             soname[strlen(content_libraries[i].name)])))
+        i++;
+    if (i == COUNT(content_libraries))
+        return OCV_OK;
+    struct ocv_content_needs *needs = NULL;
+    for (size_t k = 0; k < out->n_needs && !needs; k++)
+        if (!strcmp(out->needs[k].name, soname))
+            needs = &out->needs[k];
+    if (!needs && out->n_needs == OCV_CONTENT_KINDS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u libraries", OCV_CONTENT_KINDS_MAX);
+    if (!needs) {
+        char *name = strdup(soname);
+        needs = name ? ocv_array_grow(&out->needs, out->n_needs) : NULL;
+        if (!needs) {
+            free(name);
+            return ocv_error_nomem(err);
+        }
+        needs->is = content_libraries[i].is;
+        needs->name = name;
+        needs->path = path;
+        major_of(soname, strlen(content_libraries[i].name), needs->version, sizeof(needs->version));
+        out->n_needs++;
+    }
+    needs->files++;
+    return OCV_OK;
+}
+
+static void raise_highest(struct ocv_content_highest *highest, const char *value, const char *path)
+{
+    if (!highest->value || strverscmp(value, highest->value) > 0)
+        *highest = (struct ocv_content_highest){value, path};
+}
+
+/* Does the loader open such a file only where the processor has what it needs? */
+static bool is_optional(const char *path)
+{
+    static const char *const directories[] = {"glibc-hwcaps/", "/haswell/", "/avx512_1/"};
+    for (size_t i = 0; i < COUNT(directories); i++)
+        if (strstr(path, directories[i]))
+            return true;
+    return false;
+}
+
+static int read_file(struct ocv_content_derived *out, const struct ocv_content_file *file,
+                     struct ocv_error *err)
+{
+    int status = OCV_OK;
+    out->cuda_files += ocv_content_has_code(&file->facts, OCV_CONTENT_CUDA_CODE);
+    out->hip_files += ocv_content_has_code(&file->facts, OCV_CONTENT_HIP_CODE);
+    out->sycl_files += ocv_content_has_code(&file->facts, OCV_CONTENT_SYCL_CODE);
+    for (size_t i = 0; i < file->facts.n && status >= 0; i++) {
+        const struct ocv_content_finding *it = &file->facts.list[i];
+        if (is_target(it->fact))
+            status = add_target(out, it, err);
+        else if (it->fact == OCV_CONTENT_NEEDED)
+            status = add_needs(out, it->value, file->path, err);
+        else if (it->fact == OCV_CONTENT_MACHINE)
+            status = ocv_content_facts_add(&out->machines, it->fact, it->value, it->bytes, 1, err);
+        else if (it->fact == OCV_CONTENT_X86_LEVEL && !is_optional(file->path))
+            raise_highest(&out->level, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_GLIBC)
+            raise_highest(&out->glibc, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_GLIBCXX)
+            raise_highest(&out->glibcxx, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_PTX_VERSION)
+            raise_highest(&out->ptx, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_TOOLKIT)
+            raise_highest(&out->cubin, it->value, file->path);
+        else if (it->fact == OCV_CONTENT_CUDA_ZSTD)
+            raise_highest(&out->zstd, it->value, file->path);
+    }
+    return status;
+}
+
+static const char *toolkit_of(const char *ptx)
+{
+    for (size_t i = 0; ptx && i < COUNT(content_toolkits); i++)
+        if (!strcmp(content_toolkits[i].ptx, ptx))
+            return content_toolkits[i].toolkit;
+    return NULL;
+}
+
+int ocv_content_derive(struct ocv_content_report *report, const struct ocv_content_told *told,
+                       struct ocv_content_derived *out, struct ocv_error *err)
+{
+    *out = (struct ocv_content_derived){0};
+    int status = ocv_content_join(report, err);
+    for (size_t i = 0; i < report->n_files && status >= 0; i++)
+        status = read_file(out, &report->files[i], err);
+    if (status >= 0)
+        status = ocv_content_sets(report, out, err);
+    if (out->n_targets)
+        qsort(out->targets, out->n_targets, sizeof(*out->targets), compare_targets);
+    for (size_t i = 0; i < out->n_targets; i++)
+        find_lacking(out, &out->targets[i]);
+    ocv_content_facts_sort(&out->machines);
+    out->toolkit = out->ptx_toolkit = toolkit_of(out->ptx.value);
+    if (out->cubin.value && (!out->toolkit || strverscmp(out->cubin.value, out->toolkit) > 0))
+        out->toolkit = out->cubin.value;
+    if (status >= 0)
+        status = ocv_content_propose(report, told, out, err);
+    if (status < 0)
+        ocv_content_derived_free(out);
+    return status;
+}
+
+bool ocv_content_setting(const struct ocv_content_target *target, size_t i, char *out, size_t size)
+{
+    char value[64];
+    size_t seen = 0;
+    for (size_t k = 0; k < COUNT(content_settings); k++) {
+        const struct content_setting *setting = &content_settings[k];
+        if (setting->fact != target->fact || seen++ != i)
+            continue;
+        snprintf(value, sizeof(value), "%.*s", (int)strcspn(target->value, ":"), target->value);
+        size_t digits = strspn(value, "0123456789");
+        if (setting->dotted && digits > 1)
+            snprintf(out, size, "%s=%.*s.%s", setting->name, (int)digits - 1, value,
+                     value + digits - 1);
+        else
+            snprintf(out, size, "%s=%s", setting->name, value);
+        return true;
+    }
+    return false;
+}
+
+int64_t ocv_content_device_bytes(const struct ocv_content_derived *derived,
+                                 enum ocv_content_fact fact)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < derived->n_targets; i++)
+        if (is_cuda(fact) ? is_cuda(derived->targets[i].fact) : derived->targets[i].fact == fact)
+            ocv_content_sum(&bytes, derived->targets[i].bytes);
+    return bytes;
+}

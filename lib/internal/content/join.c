@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What files say together: the code of a library that was split by kpack is in archives, which may
+ * be in other layers. An archive has it if the library's search path leads there, and its table has
+ * the library's name. */
+#include "lib/internal/content/derived.h"
+
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MAX INT64_C(5000000)  /* 100 libraries and archives of 20 GPUs take 200,000 */
+#define PATH_LEN_MAX ((size_t)4096) /* what the kernel opens */
+#define GPU "@GFXARCH@"
+
+struct join {
+    struct ocv_content_report *report;
+    struct ocv_content_file **archives; /* by path */
+    size_t n;
+    int64_t steps;
+    size_t had; /* facts of the file that gets some */
+};
+
+static bool says(const struct ocv_content_file *file, enum ocv_content_fact fact)
+{
+    for (size_t i = 0; i < file->facts.n; i++)
+        if (file->facts.list[i].fact == fact)
+            return true;
+    return false;
+}
+
+/* Wheels are unpacked into one directory. */
+static const char *installed(const char *path)
+{
+    for (const char *at; (at = strstr(path, ".whl/"));)
+        path = at + 5;
+    return path;
+}
+
+static int compare_archives(const void *a, const void *b)
+{
+    return strcmp(installed((*(struct ocv_content_file *const *)a)->path),
+                  installed((*(struct ocv_content_file *const *)b)->path));
+}
+
+/* Add the parts of `path` to out[0, *len); false: it leads out of the root, or is too long. */
+static bool add_parts(const char *path, char *out, size_t size, size_t *len)
+{
+    for (size_t n; *path; path += n + (path[n] == '/')) {
+        n = strcspn(path, "/");
+        if (!n || (n == 1 && path[0] == '.'))
+            continue;
+        if (n == 2 && path[0] == '.' && path[1] == '.') {
+            if (!*len)
+                return false;
+            while (*len && out[*len - 1] != '/')
+                --*len;
+            *len -= *len > 0;
+        } else {
+            if (*len + n + 2 > size)
+                return false;
+            if (*len)
+                out[(*len)++] = '/';
+            memcpy(out + *len, path, n);
+            *len += n;
+        }
+        out[*len] = '\0';
+    }
+    return true;
+}
+
+/* "lib/libx.so" and "../.kpack/x_@GFXARCH@.kpack": ".kpack/x_@GFXARCH@.kpack". */
+static bool resolve_path(const char *library, const char *path, char *out, size_t size)
+{
+    size_t len = 0;
+    out[0] = '\0';
+    if (*path != '/' &&
+        (!add_parts(installed(library), out, size, &len) || !add_parts("..", out, size, &len)))
+        return false;
+    return add_parts(path, out, size, &len) && len;
+}
+
+/* Is it the pattern, with a GPU's name in place of the word for it? */
+static bool path_fits(const char *path, const char *pattern, size_t before)
+{
+    size_t len = strlen(path), after = strlen(pattern) - before;
+    if (!after)
+        return !path[before];
+    after -= sizeof(GPU) - 1;
+    return len > before + after && !strcmp(path + len - after, pattern + strlen(pattern) - after) &&
+           !memchr(path + before, '/', len - before - after);
+}
+
+/* The file gets code that an archive has for a GPU. */
+static int add_code(struct join *j, struct ocv_content_file *file, struct ocv_content_finding code,
+                    struct ocv_error *err)
+{
+    char gpu[64];
+    size_t len = strcspn(code.value, " ");
+    if (len >= sizeof(gpu))
+        return OCV_OK;
+    memcpy(gpu, code.value, len);
+    gpu[len] = '\0';
+    int status =
+        ocv_content_report_add(j->report, file, OCV_CONTENT_HIP_CODE, gpu, code.bytes, err);
+    if (status >= 0 && file->facts.n - j->had > OCV_CONTENT_KINDS_MAX)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: code for more than %u targets", file->path,
+                               OCV_CONTENT_KINDS_MAX);
+    return status;
+}
+
+/* The library gets what the archive has of it. */
+static int take_code(struct join *j, struct ocv_content_file *library, const char *name,
+                     const struct ocv_content_file *archive, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < archive->facts.n && status >= 0; i++) {
+        const struct ocv_content_finding *it = &archive->facts.list[i];
+        const char *of = strchr(it->value, ' ');
+        j->steps++;
+        if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
+            status = add_code(j, library, *it, err);
+    }
+    return status;
+}
+
+static int follow_path(struct join *j, struct ocv_content_file *library, const char *name,
+                       const char *path, struct ocv_error *err)
+{
+    char pattern[PATH_LEN_MAX];
+    if (strlen(library->path) >= PATH_LEN_MAX ||
+        !resolve_path(library->path, path, pattern, sizeof(pattern)))
+        return OCV_OK;
+    const char *gpu = strstr(pattern, GPU);
+    size_t before = gpu ? (size_t)(gpu - pattern) : strlen(pattern), low = 0, high = j->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strncmp(installed(j->archives[middle]->path), pattern, before) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int status = OCV_OK;
+    for (; low < j->n && status >= 0; low++) {
+        const char *archive = installed(j->archives[low]->path);
+        if (strncmp(archive, pattern, before) != 0)
+            break;
+        if (++j->steps > STEPS_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "more libraries and .kpack archives than a real image has");
+        if (path_fits(archive, pattern, before))
+            status = take_code(j, library, name, j->archives[low], err);
+    }
+    return status;
+}
+
+static bool is_told(const struct ocv_content_file *library)
+{
+    for (size_t i = 0; i < library->facts.n; i++)
+        if (!strcmp(library->facts.list[i].value, OCV_CONTENT_KPACK_MISSING))
+            return true;
+    return false;
+}
+
+static int join_library(struct join *j, struct ocv_content_file *library, struct ocv_error *err)
+{
+    const char *name = "";
+    int status = OCV_OK;
+    if (says(library, OCV_CONTENT_HIP_CODE)) /* joined before */
+        return OCV_OK;
+    j->had = library->facts.n;
+    for (size_t i = 0; i < library->facts.n; i++)
+        if (library->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
+            name = library->facts.list[i].value;
+    for (size_t i = 0, n = library->facts.n; i < n && status >= 0; i++)
+        if (library->facts.list[i].fact == OCV_CONTENT_KPACK_PATH)
+            status = follow_path(j, library, name, library->facts.list[i].value, err);
+    if (status >= 0 && !says(library, OCV_CONTENT_HIP_CODE) && !is_told(library))
+        status = ocv_content_facts_add(&library->facts, OCV_CONTENT_UNSEEN,
+                                       OCV_CONTENT_KPACK_MISSING, 0, 1, err);
+    ocv_content_facts_sort(&library->facts);
+    return status;
+}
+
+/* Archives without any library: they are all that there is. */
+static int join_archive(struct join *j, struct ocv_content_file *archive, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (says(archive, OCV_CONTENT_HIP_CODE))
+        return OCV_OK;
+    j->had = archive->facts.n;
+    for (size_t i = 0; i < j->had && status >= 0; i++)
+        if (archive->facts.list[i].fact == OCV_CONTENT_KPACK_CODE)
+            status = add_code(j, archive, archive->facts.list[i], err);
+    ocv_content_facts_sort(&archive->facts);
+    return status;
+}
+
+static bool may_be_found(const struct ocv_content_file *file)
+{
+    return says(file, OCV_CONTENT_KPACK_CODE) && strlen(file->path) < PATH_LEN_MAX;
+}
+
+int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
+{
+    ocv_auto_free struct ocv_content_file **archives = NULL;
+    struct join j = {.report = report};
+    bool split = false;
+    for (size_t i = 0; i < report->n_files; i++) {
+        j.n += may_be_found(&report->files[i]);
+        split = split || says(&report->files[i], OCV_CONTENT_KPACK_NAME);
+    }
+    if (!(archives = calloc(j.n + 1, sizeof(struct ocv_content_file *))))
+        return ocv_error_nomem(err);
+    j.archives = archives;
+    for (size_t i = 0, n = 0; i < report->n_files; i++)
+        if (may_be_found(&report->files[i]))
+            archives[n++] = &report->files[i];
+    if (j.n)
+        qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);
+    int status = OCV_OK;
+    for (size_t i = 0; i < report->n_files && status >= 0; i++) {
+        struct ocv_content_file *file = &report->files[i];
+        if (split && says(file, OCV_CONTENT_KPACK_NAME))
+            status = join_library(&j, file, err);
+        else if (!split && says(file, OCV_CONTENT_KPACK_CODE))
+            status = join_archive(&j, file, err);
+    }
+    return status;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Properties that an image's files allow to claim, and the drivers of CUDA that they go with. */
+#include "lib/internal/content/derived.h"
+
+#include "gen/content-rules.h"
+#include "gen/toolkits.h"
+#include "lib/base/array.h"
+#include "lib/internal/content/requirement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* What the properties of CUDA are made of. */
+struct cuda_claim {
+    const struct ocv_content_report *report;
+    size_t machine, compiled; /* devices that run machine code of every file; others */
+    char built[32];           /* "12.8", or "12" where the minor version is not known */
+    char first[32];           /* "12.0", "12.4"; empty: no driver but those that know `built` */
+    bool apart;               /* the devices with machine code are an entry of their own */
+};
+
+/* ---- lists ---- */
+
+static int add_to(char ***list, size_t *n, const char *text, struct ocv_error *err)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (!strcmp((*list)[i], text))
+            return OCV_OK;
+    char *copy = strdup(text);
+    char **place = copy ? ocv_array_grow(list, *n) : NULL;
+    if (!place) {
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    *place = copy;
+    ++*n;
+    return OCV_OK;
+}
+
+static int propose_property(struct ocv_content_derived *out, const char *ns, const char *feature,
+                            const char *before, const char *value, const char *after,
+                            struct ocv_error *err)
+{
+    char *text;
+    if (asprintf(&text, "%s :: %s :: %s%s%s", ns, feature, before, value, after) < 0)
+        return ocv_error_nomem(err);
+    int status = add_to(&out->properties, &out->n_properties, text, err);
+    free(text);
+    return status;
+}
+
+static int propose_fact(struct ocv_content_derived *out, enum ocv_content_fact fact,
+                        const char *value, struct ocv_error *err)
+{
+    for (size_t i = 0; i < COUNT(content_properties); i++) {
+        const struct content_property *p = &content_properties[i];
+        if (p->fact == fact)
+            return propose_property(out, p->ns, p->feature, p->before, value, p->after, err);
+    }
+    return OCV_OK;
+}
+
+/* ---- targets ---- */
+
+/* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic target is
+ * written with underscores. */
+static void base_of(const char *value, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s", (int)strcspn(value, ":"), value);
+    for (char *p = out; *p; p++)
+        if (*p == '-')
+            *p = '_';
+}
+
+/* PTX for one chip or one family of them runs on no later one. */
+static bool is_for_later(const struct ocv_content_target *target)
+{
+    return target->fact != OCV_CONTENT_CUDA_PTX ||
+           target->value[strspn(target->value, "0123456789")] == '\0';
+}
+
+static int propose_targets(struct ocv_content_derived *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < out->n_targets && status >= 0; i++) {
+        struct ocv_content_target *target = &out->targets[i];
+        char value[64];
+        base_of(target->value, value, sizeof(value));
+        target->proposed = target->lacking == 0 && target->fact != OCV_CONTENT_SYCL_CODE &&
+                           target->fact != OCV_CONTENT_CUDA_IR && is_for_later(target);
+        if (target->proposed)
+            status = propose_fact(out, target->fact, value, err);
+    }
+    return status;
+}
+
+/* ---- CUDA ---- */
+
+static bool is_of(struct ocv_property p, const char *feature)
+{
+    return !strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) && !strcmp(p.feature, feature);
+}
+
+static bool names_feature(const struct ocv_content_told *told, const char *feature)
+{
+    for (size_t i = 0; told && i < told->n_given; i++)
+        if (is_of(told->given[i], feature))
+            return true;
+    return false;
+}
+
+/* Has every file with code for such devices machine code for "90_real"? */
+static bool runs_machine_code(const struct ocv_content_report *report, const char *device)
+{
+    static const char real[] = "_real";
+    size_t len = strlen(device);
+    char sm[32];
+    if (len < sizeof(real) || strcmp(device + len - (sizeof(real) - 1), real) != 0)
+        return false;
+    snprintf(sm, sizeof(sm), "%.*s", (int)(len - (sizeof(real) - 1)), device);
+    for (size_t i = 0; i < report->n_files; i++) {
+        const struct ocv_content_facts *facts = &report->files[i].facts;
+        if (ocv_content_has_code(facts, OCV_CONTENT_CUDA_CODE) &&
+            !ocv_content_machine_code_runs(facts, OCV_CONTENT_CUDA_CODE, sm))
+            return false;
+    }
+    return true;
+}
+
+/* "90_real" of "nvidia :: sm_arch :: 90_real"; NULL: it is about something else. */
+static const char *device_of(const char *property)
+{
+    static const char before[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: ";
+    size_t n = sizeof(before) - 1;
+    return strncmp(property, before, n) == 0 ? property + n : NULL;
+}
+
+static void count_device(struct cuda_claim *c, const char *device)
+{
+    if (runs_machine_code(c->report, device))
+        c->machine++;
+    else
+        c->compiled++;
+}
+
+/* Those that are written by hand are the ones that the entry is for. */
+static void count_devices(struct cuda_claim *c, const struct ocv_content_told *told,
+                          const struct ocv_content_derived *out)
+{
+    bool given = names_feature(told, OCV_TOOLKIT_DEVICE);
+    for (size_t i = 0; given && i < told->n_given; i++)
+        if (is_of(told->given[i], OCV_TOOLKIT_DEVICE))
+            count_device(c, told->given[i].value);
+    for (size_t i = 0; !given && i < out->n_properties; i++)
+        if (device_of(out->properties[i]))
+            count_device(c, device_of(out->properties[i]));
+    for (size_t i = 0; !c->machine && i < out->n_targets; i++)
+        c->compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
+}
+
+static bool same_major(const char *version, const char *major)
+{
+    return version && (!*major || strtoul(version, NULL, 10) == strtoul(major, NULL, 10));
+}
+
+/* `major`: what the files need, "12", or empty where they do not say. */
+static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *told,
+                         const struct ocv_content_derived *out, const char *major)
+{
+    const char *stated = told ? told->cuda : NULL, *ptx = out->ptx_toolkit;
+    const char *built = same_major(stated, major)                         ? stated
+                        : *major && c->compiled && same_major(ptx, major) ? ptx
+                                                                          : major;
+    unsigned long number = strtoul(built, NULL, 10);
+    snprintf(c->first, sizeof(c->first), "%lu.0", number);
+    if (out->zstd.value && number == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10)) {
+        snprintf(c->first, sizeof(c->first), OCV_TOOLKIT_ZSTD);
+        if (ocv_version_compare(built, c->first) < 0)
+            built = c->first; /* of 12 the minor version was not known */
+    }
+    snprintf(c->built, sizeof(c->built), "%s", built);
+    bool older = number >= OCV_TOOLKIT_MINOR_FROM && ocv_version_compare(c->built, c->first) > 0;
+    bool compiles = !c->compiled || (ptx && ocv_version_compare(ptx, c->first) <= 0);
+    c->apart = older && !compiles && c->machine;
+    if (!older || !(compiles || c->apart))
+        c->first[0] = '\0';
+}
+
+static int propose_cuda(struct ocv_content_derived *out, const struct cuda_claim *c,
+                        struct ocv_error *err)
+{
+    int status =
+        propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->built, "", err);
+    if (status >= 0 && c->first[0] && !c->apart)
+        status = propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->first, "",
+                                  err);
+    return status;
+}
+
+/* Is a value of the property's feature written by hand? */
+static bool is_given(const struct ocv_content_told *told, const char *property)
+{
+    char feature[160];
+    for (size_t i = 0; told && i < told->n_given; i++) {
+        int n = snprintf(feature, sizeof(feature), "%s :: %s :: ", told->given[i].ns,
+                         told->given[i].feature);
+        if (n > 0 && (size_t)n < sizeof(feature) && !strncmp(property, feature, (size_t)n))
+            return true;
+    }
+    return false;
+}
+
+/* The other entry: the properties, but of devices those with machine code alone, and of the
+ * versions the first of the major one. */
+static int propose_base(struct ocv_content_derived *out, const struct cuda_claim *c,
+                        const struct ocv_content_told *told, struct ocv_error *err)
+{
+    static const char version[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: ";
+    char text[160];
+    int status = OCV_OK;
+    for (size_t i = 0; told && i < told->n_given && status >= 0; i++) {
+        if (!is_of(told->given[i], OCV_TOOLKIT_DEVICE) ||
+            !runs_machine_code(c->report, told->given[i].value))
+            continue;
+        snprintf(text, sizeof(text), OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: %s",
+                 told->given[i].value);
+        status = add_to(&out->base, &out->n_base, text, err);
+    }
+    for (size_t i = 0; i < out->n_properties && status >= 0; i++) {
+        const char *property = out->properties[i], *device = device_of(property);
+        if (strncmp(property, version, sizeof(version) - 1) == 0) {
+            snprintf(text, sizeof(text), "%s%s", version, c->first);
+            property = text;
+        } else if (is_given(told, property) || (device && !runs_machine_code(c->report, device))) {
+            continue;
+        }
+        status = add_to(&out->base, &out->n_base, property, err);
+    }
+    return status;
+}
+
+/* ---- versions ---- */
+
+/* The rule for a library that is needed, if its version is a property or begins a label. */
+static const struct content_library *library_of(const struct ocv_content_needs *needs)
+{
+    for (size_t i = 0; i < COUNT(content_libraries) && needs->version[0]; i++) {
+        const struct content_library *l = &content_libraries[i];
+        size_t n = strlen(l->name);
+        if (strncmp(needs->name, l->name, n) == 0 && needs->name[n] == '.')
+            return l;
+    }
+    return NULL;
+}
+
+/* Where all files agree about it; the major version of CUDA, or an empty text. */
+static const char *read_versions(struct ocv_content_derived *out)
+{
+    const char *major = "";
+    for (size_t i = 0; i < out->n_needs; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(out->needs[i].is, out->needs[k].is) &&
+                strcmp(out->needs[i].version, out->needs[k].version) != 0)
+                out->mixed = true;
+    for (size_t i = 0; i < out->n_needs && !out->mixed; i++) {
+        const struct content_library *l = library_of(&out->needs[i]);
+        if (l && l->label)
+            snprintf(out->label, sizeof(out->label), "%s%s", l->label, out->needs[i].version);
+        if (l && l->ns && !strcmp(l->ns, OCV_TOOLKIT_NAMESPACE) &&
+            !strcmp(l->feature, OCV_TOOLKIT_VERSION) &&
+            strtoul(out->needs[i].version, NULL, 10) > strtoul(major, NULL, 10))
+            major = out->needs[i].version;
+    }
+    return major;
+}
+
+int ocv_content_propose(const struct ocv_content_report *report,
+                        const struct ocv_content_told *told, struct ocv_content_derived *out,
+                        struct ocv_error *err)
+{
+    struct cuda_claim c = {.report = report};
+    int status = propose_targets(out, err);
+    const char *major = read_versions(out);
+    if (out->cuda_files && !out->mixed && status >= 0) {
+        count_devices(&c, told, out);
+        find_drivers(&c, told, out, major);
+        if (c.built[0])
+            status = propose_cuda(out, &c, err);
+    }
+    if (status >= 0 && out->level.value && strcmp(out->level.value, "1") > 0)
+        status = propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err);
+    if (status >= 0 && c.apart && !names_feature(told, OCV_TOOLKIT_VERSION))
+        status = propose_base(out, &c, told, err);
+    return status;
+}

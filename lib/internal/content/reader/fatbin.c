@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* NVIDIA's fat binaries: a container of entries, each code for one architecture. Only the headers
+ * are read; what follows them may be compressed.
+ *
+ * container: u32 magic, u16 version, u16 header size, u64 bytes that follow
+ * entry:     u16 kind, u16, u32 header size, u64 bytes that follow, u32, u32, u16 minor, u16 major,
+ *            u32 architecture, …, u64 flags (at 40), …, u64 bytes that they inflate to (at 56) */
+#include "lib/internal/content/reader/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONTAINER_HEADER 16u
+#define ENTRY_HEADER 48u   /* the least of one */
+#define ENTRY_INFLATED 64u /* with what it inflates to */
+/* A cubin without a function has 840 to 1464 bytes for the SM that ptxas of CUDA 12.4 and 13.5
+ * takes unless told otherwise, one with the least function 1864 and more. */
+#define CUBIN_EMPTY_MAX 1535u
+#define ENTRY_HEADER_MAX 65536u
+#define SM_MIN 10u
+#define SM_MAX 999u
+#define SM_ALONE_MIN 90u /* from which on there is code for one SM alone */
+
+enum entry_kind { ENTRY_PTX = 1, ENTRY_CUBIN = 2, ENTRY_IR = 8 };
+enum entry_flag { FLAG_ZSTD = 0x8000, FLAG_ARCH_ONLY = 0x100000, FLAG_FAMILY = 0x200000 };
+
+int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err)
+{
+    size_t have;
+    const unsigned char *p = ocv_window_at(r, offset, &have);
+    r->next = offset + 8;
+    if (have < CONTAINER_HEADER) {
+        if (!last)
+            r->next = offset;
+        return last ? OCV_STEP_DONE : OCV_STEP_MORE;
+    }
+    uint64_t size = ocv_le64(p + 8);
+    unsigned header = ocv_le16(p + 6);
+    if (ocv_le16(p + 4) != 1 || header < CONTAINER_HEADER || header > 4096 || size > INT64_MAX / 4)
+        return OCV_STEP_DONE;
+    int status = ocv_content_leap(r, offset, offset + header, err);
+    if (status < 0)
+        return status;
+    r->container = offset;
+    r->container_end = offset + header + (int64_t)size;
+    return OCV_STEP_DONE;
+}
+
+static int leave_fatbin(struct ocv_content_reader *r, int64_t at, struct ocv_error *err)
+{
+    int64_t container = r->container;
+    r->container = -1;
+    int status = ocv_content_leap(r, container, (at + 7) & ~(int64_t)7, err);
+    return status < 0 ? status : OCV_STEP_DONE;
+}
+
+static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int64_t bytes,
+                       uint64_t inflated, struct ocv_error *err)
+{
+    unsigned kind = ocv_le16(p);
+    uint32_t sm = ocv_le32(p + 28);
+    uint64_t flags = ocv_le64(p + 40);
+    char value[32];
+    if (sm < SM_MIN || sm > SM_MAX) {
+        ocv_content_unseen(r, "CUDA code of an architecture that is not known");
+        return OCV_OK;
+    }
+    snprintf(value, sizeof(value), "%u%s", (unsigned)sm,
+             flags & FLAG_ARCH_ONLY ? "a"
+             : flags & FLAG_FAMILY  ? "f"
+                                    : "");
+    if (flags & FLAG_ZSTD) {
+        int status = ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err);
+        if (status < 0)
+            return status;
+    }
+    if (kind == ENTRY_CUBIN)
+        return ocv_content_sight(r, r->container,
+                                 inflated <= CUBIN_EMPTY_MAX ? OCV_CONTENT_CUDA_EMPTY
+                                                             : OCV_CONTENT_CUDA_CODE,
+                                 value, bytes, err);
+    if (kind == ENTRY_IR)
+        return ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_IR, value, bytes, err);
+    if (kind != ENTRY_PTX) {
+        ocv_content_unseen(r, "an entry of a CUDA fat binary of a kind that is not known");
+        return OCV_OK;
+    }
+    int status = ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_PTX, value, bytes, err);
+    if (status < 0)
+        return status;
+    snprintf(value, sizeof(value), "%u.%u", ocv_le16(p + 26), ocv_le16(p + 24));
+    return ocv_content_sight(r, r->container, OCV_CONTENT_PTX_VERSION, value, 0, err);
+}
+
+int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *err)
+{
+    size_t have;
+    if (r->next + (int64_t)ENTRY_HEADER > r->container_end)
+        return leave_fatbin(r, r->container_end, err);
+    const unsigned char *p = ocv_window_at(r, r->next, &have);
+    if (have < ENTRY_INFLATED && !last)
+        return OCV_STEP_MORE;
+    if (have < ENTRY_HEADER) {
+        ocv_content_unseen(r, "a CUDA fat binary that ends early");
+        return leave_fatbin(r, r->container_end, err);
+    }
+    uint32_t header = ocv_le32(p + 4);
+    uint64_t size = ocv_le64(p + 8);
+    uint64_t room = (uint64_t)(r->container_end - r->next);
+    if (header < ENTRY_HEADER || header > ENTRY_HEADER_MAX || header > room ||
+        size > room - header) {
+        ocv_content_unseen(r, "a malformed CUDA fat binary");
+        return leave_fatbin(r, r->next, err);
+    }
+    int64_t bytes = header + (int64_t)size;
+    uint64_t inflated = header >= ENTRY_INFLATED && have >= ENTRY_INFLATED ? ocv_le64(p + 56) : 0;
+    int status = sight_entry(r, p, bytes, inflated ? inflated : size, err);
+    if (status < 0)
+        return status;
+    r->next += bytes;
+    return OCV_STEP_DONE;
+}
+
+/* ELF flags of a cubin, by its ABI version: up to 7 the SM is in the low byte, from 8 on in the
+ * next one. A bit of the other byte says that it has code for this SM alone
+ * (llvm/BinaryFormat/ELF.h: EF_CUDA_ACCELERATORS); ptxas of CUDA 13 leaves it 0 and says so in a
+ * note. */
+bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size)
+{
+    uint32_t flags = ocv_le32(header + 48);
+    bool later = header[8] >= 8;
+    uint32_t sm = later ? flags >> 8 & 0xff : flags & 0xff;
+    bool alone = sm >= SM_ALONE_MIN && flags & (later ? 0x8 : 0x800);
+    snprintf(out, size, "%u%s", (unsigned)sm, alone ? "a" : "");
+    return sm >= SM_MIN;
+}
+
+bool ocv_cubin_arch(const char *text, size_t len, char *out, size_t size)
+{
+    size_t n = 0;
+    while (n < len && n < 4 && text[n] >= '0' && text[n] <= '9')
+        n++;
+    if (n >= 2 && n < len && (text[n] == 'a' || text[n] == 'f'))
+        n++;
+    if (n < 2 || n >= size)
+        return false;
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return true;
+}

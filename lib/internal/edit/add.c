@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Making entries of images, and adding them. */
+#include "lib/internal/edit/edit_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ocv_edit_check_label(const char *label, struct ocv_error *err)
+{
+    if (ocv_label_valid(label, strlen(label)))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not a label", label);
+    ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
+    return OCV_ERR_DATA;
+}
+
+static int check_set(const struct ocv_edit *edit, const char *label, size_t n_properties,
+                     struct ocv_error *err)
+{
+    bool is_null = !strcmp(label, "null");
+    if (is_null && n_properties)
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
+    if (!is_null && !n_properties) {
+        ocv_error_set(err, OCV_ERR_DATA, "it has no property");
+        ocv_error_hint(err, "a build that needs nothing is labelled null%s",
+                       edit->original ? "" : ", or --derive reads them from its files");
+        return OCV_ERR_DATA;
+    }
+    return OCV_OK;
+}
+
+static size_t count_properties(const struct ocv_properties *properties)
+{
+    return properties ? ocv_properties_count(properties) : 0;
+}
+
+int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    ocv_buffer_init(out, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = properties ? ocv_properties_format(properties, out, err) : OCV_OK;
+    return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
+}
+
+static int put_features(json_t *platform, const struct ocv_platform *p, struct ocv_error *err)
+{
+    json_t *list = p->n_os_features ? json_array() : NULL;
+    bool lost = p->n_os_features && !list;
+    for (size_t i = 0; i < p->n_os_features && !lost; i++)
+        lost = json_array_append_new(list, json_string(p->os_features[i])) < 0;
+    if (lost) {
+        json_decref(list);
+        return ocv_error_nomem(err);
+    }
+    return list && json_object_set_new(platform, "os.features", list) < 0 ? ocv_error_nomem(err)
+                                                                          : OCV_OK;
+}
+
+static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_error *err)
+{
+    json_t *platform = json_object();
+    int status = platform ? OCV_OK : ocv_error_nomem(err);
+    const char *texts[][2] = {{"architecture", p->architecture},
+                              {"os", p->os},
+                              {"variant", p->variant},
+                              {"os.version", p->os_version}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && status == OCV_OK; i++)
+        if (texts[i][1] && *texts[i][1])
+            status = ocv_edit_put_text(platform, texts[i][0], texts[i][1], err);
+    if (status == OCV_OK)
+        status = put_features(platform, p, err);
+    if (status < 0)
+        json_decref(platform);
+    else
+        *out = platform;
+    return status;
+}
+
+static int put_variant(json_t *json, const struct ocv_edit_image *image, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    int status = ocv_edit_canonical(image->properties, &text, err);
+    if (status < 0 || !image->label)
+        return status;
+    json_t *annotations = json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
+                                    OCV_ANNOTATION_PROPERTIES, text.data);
+    return json_object_set_new(json, "annotations", annotations) < 0 ? ocv_error_nomem(err)
+                                                                     : OCV_OK;
+}
+
+static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry *out,
+                      struct ocv_error *err)
+{
+    const struct ocv_descriptor *d = &image->descriptor;
+    json_t *platform;
+    int status = platform_json(&image->platform, &platform, err);
+    if (status < 0)
+        return status;
+    json_t *json = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest",
+                             d->digest, "size", (json_int_t)d->size, "platform", platform);
+    status = json ? put_variant(json, image, err) : ocv_error_nomem(err);
+    if (status < 0) {
+        json_decref(json);
+        return status;
+    }
+    return ocv_edit_entry_make(json, out, err);
+}
+
+/* ---- default entries ---------------------------------------------------------------------------
+ */
+
+static bool same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform *platform)
+{
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class == OCV_EDIT_DEFAULT && same_text(e->os, platform->os) &&
+            same_text(e->architecture, platform->architecture) &&
+            same_text(e->variant, platform->variant) &&
+            same_text(e->os_version, platform->os_version))
+            return true;
+    }
+    return false;
+}
+
+/* An ordinary image for machines that have an annotated `null`: the ordinary one is the default,
+ * because old clients do not need to be told by us. */
+static int yield_to_ordinary(struct ocv_edit *edit, const struct ocv_edit_entry *entry,
+                             struct ocv_error *err)
+{
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class != OCV_EDIT_DEFAULT || !e->label || !ocv_edit_same_platform(e, entry))
+            continue;
+        struct ocv_edit_entry null = ocv_edit_take(edit, i);
+        null.class = OCV_EDIT_VARIANT;
+        int status = ocv_edit_place(edit, &null, err);
+        if (status == OCV_OK)
+            status = ocv_edit_insert(edit, &null, err);
+        if (status < 0)
+            ocv_edit_entry_free(&null);
+        return status;
+    }
+    return OCV_OK;
+}
+
+/* `entry` was added as `null`, and there is one that is annotated so. */
+static bool null_twice(const struct ocv_edit_entry *entry, const struct ocv_edit_entry *other)
+{
+    return entry->by_null && other->label && !strcmp(other->label, "null") &&
+           ocv_edit_same_platform(entry, other);
+}
+
+/* What the document had before may be replaced. */
+static void hint_replace(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
+                         struct ocv_error *err)
+{
+    if (e->added && !other->changed)
+        ocv_error_hint(err, "to replace that one: index add --replace");
+}
+
+static int refuse_default(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                          const struct ocv_edit_entry *other, struct ocv_error *err)
+{
+    bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
+    ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
+                  "the second default for %s/%s%s%s%s%s%s", e->os, e->architecture,
+                  *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "", e->os_version,
+                  !both_ways   ? ""
+                  : edit->yaml ? ": a build labelled null and 'defaults' are the same"
+                               : ": null= and --default are the same");
+    hint_replace(e, other, err);
+    return both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA;
+}
+
+/* ---- adding ------------------------------------------------------------------------------------
+ */
+
+static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
+                            struct ocv_error *err)
+{
+    const char *a = json_string_value(
+        json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+    const char *b = json_string_value(
+        json_object_get(json_object_get(other->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+    ocv_auto(ocv_properties) pa = NULL;
+    ocv_auto(ocv_properties) pb = NULL;
+    ocv_auto_buffer ta;
+    ocv_auto_buffer tb;
+    ocv_buffer_init(&ta, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
+        return OCV_OK; /* a list that is malformed already is left alone */
+    int status = ocv_properties_parse(a, strlen(a), &pa, err);
+    if (status == OCV_OK)
+        status = ocv_properties_format(pa, &ta, err);
+    if (status == OCV_OK)
+        status = ocv_properties_format(pb, &tb, err);
+    if (status == OCV_OK && (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0)))
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "a label means the same properties on every platform");
+    return status;
+}
+
+static int refuse_label(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
+                        struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label", e->os,
+                  e->architecture);
+    hint_replace(e, other, err);
+    return OCV_ERR_DATA;
+}
+
+/* Is it the build, or the default, that the new one replaces? */
+static bool is_replaced(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                        const struct ocv_edit_entry *other)
+{
+    if (other->changed || other->class == OCV_EDIT_OTHER)
+        return false;
+    if (e->class == OCV_EDIT_DEFAULT)
+        return other->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(e, other);
+    return e->label && other->label && !strcmp(e->label, other->label) &&
+           ocv_edit_same_place(edit, e, other);
+}
+
+static void drop_replaced(struct ocv_edit *edit, const struct ocv_edit_entry *e)
+{
+    for (size_t i = edit->n; i-- > 0;)
+        if (i < edit->n && is_replaced(edit, e, &edit->entries[i]))
+            ocv_edit_drop(edit, i);
+}
+
+int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                           struct ocv_error *err)
+{
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *other = &edit->entries[i];
+        if (other == e || other->class == OCV_EDIT_OTHER)
+            continue;
+        if (null_twice(e, other))
+            return refuse_default(edit, e, other, err);
+        if (!other->label != !e->label || (e->label && strcmp(e->label, other->label) != 0))
+            continue;
+        if (!e->label && ocv_edit_same_platform(e, other))
+            return refuse_default(edit, e, other, err);
+        if (e->label && ocv_edit_same_place(edit, e, other))
+            return refuse_label(e, other, err);
+        int status = e->label ? check_properties(e, other, err) : OCV_OK;
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int check_platform(const struct ocv_platform *p, struct ocv_error *err)
+{
+    if (p->os && *p->os && p->architecture && *p->architecture)
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA, "the image config names no os and architecture");
+}
+
+int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, struct ocv_error *err)
+{
+    struct ocv_edit_entry entry = {0};
+    int status = check_platform(&image->platform, err);
+    if (status == OCV_OK && image->label)
+        status = ocv_edit_check_label(image->label, err);
+    if (status == OCV_OK && image->label)
+        status = check_set(edit, image->label, count_properties(image->properties), err);
+    if (status == OCV_OK)
+        status = make_entry(image, &entry, err);
+    entry.added = true;
+    if (status == OCV_OK && entry.label && !strcmp(entry.label, "null")) {
+        entry.by_null = true;
+        status = ocv_edit_entry_plain(&entry, err);
+    }
+    if (status == OCV_OK && image->replace)
+        drop_replaced(edit, &entry);
+    if (status == OCV_OK)
+        status = ocv_edit_check_against(edit, &entry, err);
+    if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)
+        status = yield_to_ordinary(edit, &entry, err);
+    return ocv_edit_put(edit, &entry, status, err);
+}
+
+int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len, struct ocv_error *err)
+{
+    struct ocv_edit_entry entry = {0};
+    int status = ocv_edit_entry_read(json, len, &entry, err);
+    for (size_t i = 0; status == OCV_OK && entry.class == OCV_EDIT_OTHER && i < edit->n; i++)
+        if (!strcmp(edit->entries[i].text, entry.text)) {
+            ocv_edit_entry_free(&entry); /* of two names of one image */
+            return OCV_OK;
+        }
+    if (status == OCV_OK)
+        status = ocv_edit_insert(edit, &entry, err);
+    if (status < 0)
+        ocv_edit_entry_free(&entry);
+    return status;
+}

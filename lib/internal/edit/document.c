@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* An index document as parts that keep their bytes: members of the object, and the entries of
+ * `manifests` with the blanks between them. Unchanged, it is written exactly as it was read. */
+#include "lib/internal/edit/edit_internal.h"
+
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS_MAX 64u /* an index has five; others are kept */
+#define INDENT_MAX 8u   /* blanks for each depth */
+#define BREAK_MAX 64u   /* a line end and indentation, NUL included */
+
+static const char empty_index[] =
+    "{\"annotations\":{\"" OCV_ANNOTATION_SCHEMA "\":\"1\"},\"manifests\":[],\"mediaType\":"
+    "\"" OCV_MEDIA_TYPE_INDEX "\",\"schemaVersion\":2}";
+
+void ocv_edit_free(struct ocv_edit *edit)
+{
+    if (!edit)
+        return;
+    for (size_t i = 0; i < edit->n_members; i++) {
+        free(edit->members[i].before);
+        free(edit->members[i].value);
+    }
+    for (size_t i = 0; i < edit->n; i++)
+        ocv_edit_entry_free(&edit->entries[i]);
+    free(edit->members);
+    free(edit->entries);
+    free(edit->original);
+    free(edit->tail);
+    free(edit->lead);
+    free(edit->trail);
+    json_decref(edit->annotations);
+    free(edit);
+}
+
+/* Read the entries of the list at `text`. */
+static int read_entries(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
+{
+    const char *p = text + 1, *end = text + len - 1;
+    size_t blanks = ocv_edit_scan_blanks(p, end);
+    edit->lead = strndup(p, blanks);
+    p += blanks;
+    const char *last = p == end ? text + 1 : p;
+    while (p < end) {
+        size_t n = ocv_edit_scan_value(p, end);
+        struct ocv_edit_entry entry;
+        int status = ocv_edit_entry_read(p, n, &entry, err);
+        if (status < 0)
+            return status;
+        struct ocv_edit_entry *added = ocv_array_grow(&edit->entries, edit->n);
+        if (!added) {
+            ocv_edit_entry_free(&entry);
+            return ocv_error_nomem(err);
+        }
+        *added = entry;
+        edit->n++;
+        p += n;
+        last = p;
+        p += ocv_edit_scan_blanks(p, end);
+        p += p < end && *p == ',';
+        p += ocv_edit_scan_blanks(p, end);
+    }
+    edit->trail = strndup(last, (size_t)(end - last));
+    return edit->lead && edit->trail ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int add_member(struct ocv_edit *edit, const char *before, size_t before_len,
+                      const char *value, size_t value_len, struct ocv_error *err)
+{
+    if (edit->n_members == MEMBERS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
+    struct ocv_edit_member *m = ocv_array_grow(&edit->members, edit->n_members);
+    if (!m)
+        return ocv_error_nomem(err);
+    edit->n_members++;
+    m->before = strndup(before, before_len);
+    m->value = strndup(value, value_len);
+    return m->before && m->value ? OCV_OK : ocv_error_nomem(err);
+}
+
+/* Cut the object at `text` into its members. */
+static int read_members(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
+{
+    const char *p = text, *end = text + len, *start = text;
+    int status = OCV_OK;
+    p += ocv_edit_scan_blanks(p, end) + 1;
+    for (;;) {
+        p += ocv_edit_scan_blanks(p, end);
+        if (p >= end || *p == '}')
+            break;
+        p += *p == ',';
+        p += ocv_edit_scan_blanks(p, end);
+        const char *key = p;
+        size_t key_len = ocv_edit_scan_value(p, end);
+        p += key_len;
+        p += ocv_edit_scan_blanks(p, end);
+        p += p < end && *p == ':';
+        p += ocv_edit_scan_blanks(p, end);
+        size_t n = ocv_edit_scan_value(p, end);
+        status = add_member(edit, start, (size_t)(p - start), p, n, err);
+        if (status == OCV_OK && key_len == strlen("\"manifests\"") &&
+            !memcmp(key, "\"manifests\"", key_len)) {
+            edit->manifests = edit->n_members - 1;
+            status = read_entries(edit, p, n, err);
+        }
+        if (status < 0)
+            return status;
+        p += n;
+        start = p;
+    }
+    edit->tail = strndup(start, (size_t)(end - start));
+    return edit->tail ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
+                            struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err);
+    if (status < 0)
+        return status;
+    const char *type = json_string_value(json_object_get(root, "mediaType"));
+    edit->typed = json_object_get(root, "mediaType") != NULL;
+    edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
+    json_t *found = json_object_get(root, "annotations");
+    edit->annotations = json_is_object(found) ? json_incref(found) : json_object();
+    return edit->annotations ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
+{
+    int status = read_annotations(edit, text, len, err);
+    if (status == OCV_OK)
+        status = read_members(edit, text, len, err);
+    if (status == OCV_OK && !edit->lead) /* a key written with escapes */
+        status = ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
+    return status;
+}
+
+int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_edit) edit = calloc(1, sizeof(*edit));
+    if (!edit)
+        return ocv_error_nomem(err);
+    edit->layout = layout;
+    edit->changed = true;
+    edit->namespaces_derived = true;
+    int status = read_document(edit, empty_index, strlen(empty_index), err);
+    if (status < 0)
+        return status;
+    *out = ocv_steal(&edit);
+    return OCV_OK;
+}
+
+/* Namespaces in the order of the default rule? Then they follow what is added and removed. */
+static int note_namespaces(struct ocv_edit *edit, const struct ocv_index *index,
+                           struct ocv_error *err)
+{
+    const char *const *names;
+    bool declared;
+    struct ocv_buffer now, rule;
+    ocv_buffer_init(&now, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&rule, OCV_MANIFEST_MAX);
+    size_t n = ocv_index_namespaces(index, &names, &declared);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&now, err, "%s%s", i ? ", " : "", names[i]);
+    if (status == OCV_OK)
+        status = ocv_edit_derive_namespaces(edit, &rule, err);
+    edit->namespaces_derived = status == OCV_OK && declared && now.len == rule.len &&
+                               (now.len == 0 || !memcmp(now.data, rule.data, now.len));
+    ocv_buffer_free(&now);
+    ocv_buffer_free(&rule);
+    return status;
+}
+
+int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_edit) edit = calloc(1, sizeof(*edit));
+    if (!edit || !(edit->original = malloc(len + 1)))
+        return ocv_error_nomem(err);
+    memcpy(edit->original, bytes, len);
+    edit->original[len] = '\0'; /* pieces of it are copied as texts */
+    edit->original_len = len;
+    int status = read_document(edit, edit->original, len, err);
+    if (status < 0)
+        return status;
+    *out = ocv_steal(&edit);
+    return OCV_OK;
+}
+
+int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
+                  enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_edit) edit = NULL;
+    int status = ocv_index_parse(bytes, len, media_type, &index, err);
+    if (status < 0)
+        return status;
+    if ((status = ocv_edit_read(bytes, len, &edit, err)) < 0)
+        return status;
+    if (edit->docker) {
+        ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                      "a Docker manifest list: registries and tools drop its annotations");
+        ocv_error_hint(err, "make a new OCI index of its images");
+        return OCV_ERR_UNSUPPORTED;
+    }
+    edit->layout = layout;
+    status = note_namespaces(edit, index, err);
+    if (status < 0)
+        return status;
+    *out = ocv_steal(&edit);
+    return OCV_OK;
+}
+
+static int append_text(struct ocv_buffer *out, const char *text, struct ocv_error *err)
+{
+    return ocv_buffer_append(out, text, strlen(text), err);
+}
+
+/* The line end and indentation of members at that depth of the document, or "". */
+static const char *line_at(const struct ocv_edit *edit, size_t depth, char out[BREAK_MAX])
+{
+    const char *end = edit->lines ? strrchr(edit->lead, '\n') : NULL;
+    size_t width = end ? strlen(end + 1) / 2 * depth : 0; /* entries are two levels deep */
+    if (!end || width + 2 > BREAK_MAX)
+        return "";
+    snprintf(out, BREAK_MAX, "\n%.*s", (int)width, end + 1);
+    return out;
+}
+
+/* A changed value, in the manner of the document. */
+static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *json,
+                    struct ocv_buffer *out, struct ocv_error *err)
+{
+    char line[BREAK_MAX];
+    const char *end = line_at(edit, depth, line);
+    size_t width = *end ? strlen(end + 1) / depth : 0;
+    size_t flags = edit->original ? JSON_COMPACT : JSON_COMPACT | JSON_SORT_KEYS;
+    if (width == 0 || width > INDENT_MAX)
+        return ocv_json_append(json, flags, out, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    int status = ocv_json_append(json, JSON_INDENT(width), &text, err);
+    for (size_t at = 0; at < text.len && status == OCV_OK;) {
+        size_t n = strcspn(text.data + at, "\n");
+        status = ocv_buffer_append(out, text.data + at, n, err);
+        at += n;
+        if (status == OCV_OK && at < text.len)
+            status = append_text(out, end, err);
+        at += at < text.len;
+    }
+    return status;
+}
+
+static int put_entry(const struct ocv_edit *edit, const struct ocv_edit_entry *entry,
+                     struct ocv_buffer *out, struct ocv_error *err)
+{
+    return edit->lines && entry->changed ? put_json(edit, 2, entry->json, out, err)
+                                         : append_text(out, entry->text, err);
+}
+
+static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = append_text(out, "[", err);
+    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
+        if (i)
+            status = append_text(out, ",", err);
+        if (status == OCV_OK)
+            status = append_text(out, edit->lead, err);
+        if (status == OCV_OK)
+            status = put_entry(edit, &edit->entries[i], out, err);
+    }
+    if (status == OCV_OK)
+        status = append_text(out, edit->trail, err);
+    return status == OCV_OK ? append_text(out, "]", err) : status;
+}
+
+static bool is_annotations(const struct ocv_edit_member *m)
+{
+    return strstr(m->before, "\"annotations\"") != NULL;
+}
+
+static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_edit_member *m = &edit->members[i];
+    if (i == edit->manifests)
+        return write_entries(edit, out, err);
+    if (!is_annotations(m) || !edit->annotations_changed)
+        return append_text(out, m->value, err);
+    *annotated = true;
+    return put_json(edit, 1, edit->annotations, out, err);
+}
+
+/* The key of a member that the document had not. */
+static int put_key(const struct ocv_edit *edit, const char *key, struct ocv_buffer *out,
+                   struct ocv_error *err)
+{
+    char line[BREAK_MAX];
+    const char *end = line_at(edit, 1, line);
+    return ocv_buffer_printf(out, err, ",%s\"%s\":%s", end, key, *end ? " " : "");
+}
+
+int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
+{
+    bool annotated = false;
+    int status = OCV_OK;
+    if (!edit->changed)
+        return ocv_buffer_append(out, edit->original, edit->original_len, err);
+    for (size_t i = 0; i < edit->n_members && status == OCV_OK; i++) {
+        status = append_text(out, edit->members[i].before, err);
+        if (status == OCV_OK)
+            status = write_value(edit, i, &annotated, out, err);
+    }
+    if (status == OCV_OK && edit->annotations_changed && !annotated &&
+        json_object_size(edit->annotations)) {
+        status = put_key(edit, "annotations", out, err);
+        if (status == OCV_OK)
+            status = put_json(edit, 1, edit->annotations, out, err);
+    }
+    if (status == OCV_OK && edit->add_type) {
+        status = put_key(edit, "mediaType", out, err);
+        if (status == OCV_OK)
+            status = append_text(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
+    }
+    return status == OCV_OK ? append_text(out, edit->tail, err) : status;
+}
+
+size_t ocv_edit_count(const struct ocv_edit *edit)
+{
+    return edit->n;
+}
+
+const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i)
+{
+    return i < edit->n ? edit->entries[i].text : NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The YAML file that an index is made of (schema/index-source.schema.json). Everything is checked
+ * here, so that a mistake is reported with its line before anything else is read or written. */
+#include "lib/internal/edit/source.h"
+
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE_MAX (1024u * 1024)
+
+void ocv_edit_source_free(struct ocv_edit_source *source)
+{
+    if (!source)
+        return;
+    for (size_t i = 0; i < source->n_images; i++)
+        ocv_properties_free(source->images[i].properties);
+    for (size_t i = 0; i < source->n_annotations; i++) {
+        free(source->annotations[i].key);
+        free(source->annotations[i].value);
+    }
+    free(source->images);
+    ocv_yaml_free(source->tree);
+    free(source);
+}
+
+/* ---- images ------------------------------------------------------------------------------------
+ */
+
+static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
+                     const struct ocv_yaml *node, const char *reference,
+                     struct ocv_source_image **out)
+{
+    if (s->n_images == OCV_INDEX_ENTRIES_MAX)
+        return ocv_yaml_fail(r, node, "more than %u images", OCV_INDEX_ENTRIES_MAX);
+    *out = ocv_array_grow(&s->images, s->n_images);
+    if (!*out)
+        return ocv_error_nomem(r->err);
+    s->n_images++;
+    (*out)->reference = reference;
+    (*out)->line = (*out)->image_line = node->line;
+    return OCV_OK;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+/* `derive`: properties come from the image's files. */
+static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                         const struct ocv_source_image *image, bool derive)
+{
+    bool is_null = !strcmp(image->label, "null");
+    size_t n = image->properties ? ocv_properties_count(image->properties) : 0;
+    if (is_null && n)
+        return ocv_yaml_fail(r, node, "the label null cannot have properties");
+    if (!is_null && !n && !derive)
+        return ocv_yaml_fail(r, node,
+                             "%s has no property: a build that needs nothing is labelled null, or "
+                             "'derive: true' reads them from its files",
+                             image->label);
+    return OCV_OK;
+}
+
+static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
+                        const struct ocv_yaml *node)
+{
+    const struct ocv_yaml *label = ocv_yaml_get(node, "label");
+    const struct ocv_yaml *properties = ocv_yaml_get(node, "properties");
+    const char *own = ocv_yaml_text(node, "image"), *shared = ocv_yaml_text(s->tree, "image");
+    const char *reference = own ? own : shared;
+    struct ocv_source_image *image = NULL;
+    if (!reference)
+        return ocv_yaml_fail(r, node, "a variant lacks 'image'");
+    int status = add_image(s, r, node, reference, &image);
+    if (status < 0 || !image)
+        return status;
+    image->label = label->text;
+    image->platform = ocv_yaml_text(node, "platform");
+    image->shared = !own;
+    image->node = properties;
+    image->image_line = ocv_yaml_get(own ? node : s->tree, "image")->line;
+    for (size_t i = 0; i + 1 < s->n_images; i++)
+        if (s->images[i].label && !strcmp(s->images[i].label, label->text) &&
+            !strcmp(s->images[i].reference, reference) &&
+            same_text(s->images[i].platform, image->platform))
+            return ocv_yaml_fail(r, label, "the label '%s' was given to this image in line %zu",
+                                 label->text, s->images[i].line);
+    if (properties)
+        status = ocv_edit_source_properties(r, properties, &image->properties);
+    return status == OCV_OK ? check_variant(r, node, image, s->derive) : status;
+}
+
+static int read_images(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
+{
+    const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
+    const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
+    struct ocv_source_image *image;
+    int status = OCV_OK;
+    if (defaults && defaults->type == OCV_YAML_SCALAR)
+        status = add_image(s, r, defaults, defaults->text, &image);
+    for (m = defaults ? defaults->first : NULL; m && status == OCV_OK; m = m->next)
+        status = add_image(s, r, m, m->text, &image);
+    for (m = variants ? variants->first : NULL; m && status == OCV_OK; m = m->next)
+        status = read_variant(s, r, m);
+    return status;
+}
+
+/* ---- the file ----------------------------------------------------------------------------------
+ */
+
+static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
+                     size_t len)
+{
+    int status = ocv_yaml_load(r, &ocv_edit_source_rule, text, len, SOURCE_MAX, &s->tree);
+    if (status < 0)
+        return status;
+    const char *layout = ocv_yaml_text(s->tree, "layout");
+    const char *derive = ocv_yaml_text(s->tree, "derive");
+    s->target = ocv_yaml_text(s->tree, "target");
+    s->derive = derive && !strcmp(derive, "true");
+    s->has_layout = layout != NULL;
+    s->layout =
+        layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
+    status = ocv_edit_source_annotations(s, r);
+    if (status == OCV_OK)
+        status = read_images(s, r);
+    if (status == OCV_OK && !s->n_images)
+        return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: no variant and no default", r->source,
+                             s->tree ? s->tree->line : 1);
+    return status;
+}
+
+/* ": " begins a value, and in a list in brackets the parser waits for its end. */
+static void hint_quoting(const char *text, size_t len, struct ocv_error *err)
+{
+    bool list = strstr(err->message, "did not find expected ',' or ']'") != NULL;
+    if (strstr(err->message, "mapping values") || (list && memmem(text, len, " :: ", 4)))
+        ocv_error_hint(err, OCV_SOURCE_QUOTING_HINT);
+}
+
+int ocv_edit_source_parse(const char *name, const char *text, size_t len,
+                          struct ocv_edit_source **out, struct ocv_error *err)
+{
+    struct ocv_error own = {0};
+    const struct ocv_yaml_reader r = {name, err ? err : &own};
+    ocv_auto(ocv_edit_source) source = calloc(1, sizeof(*source));
+    if (!source)
+        return ocv_error_nomem(err);
+    int status = read_file(source, &r, text, len);
+    if (status < 0 && status != OCV_ERR_NOMEM) { /* the readers of YAML take it for configuration */
+        status = r.err->status = OCV_ERR_DATA;
+        hint_quoting(text, len, r.err);
+    }
+    if (status < 0)
+        return status;
+    *out = ocv_steal(&source);
+    return OCV_OK;
+}
+
+const char *ocv_edit_source_target(const struct ocv_edit_source *source)
+{
+    return source->target;
+}
+
+size_t ocv_edit_source_count(const struct ocv_edit_source *source)
+{
+    return source->n_images;
+}
+
+struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source, size_t i)
+{
+    const struct ocv_source_image *m = &source->images[i];
+    return (struct ocv_edit_source_image){.label = m->label,
+                                          .reference = m->reference,
+                                          .platform = m->platform,
+                                          .shared = m->shared,
+                                          .properties = m->properties,
+                                          .line = m->line,
+                                          .image_line = m->image_line};
+}
+
+size_t ocv_edit_source_line(const struct ocv_edit_source *source, size_t i, const char *property)
+{
+    const struct ocv_source_image *m = &source->images[i];
+    size_t line = ocv_edit_source_property_line(m->node, property);
+    return line ? line : m->line;
+}
+
+bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,
+                                const char **value)
+{
+    if (i >= source->n_annotations)
+        return false;
+    *key = source->annotations[i].key;
+    *value = source->annotations[i].value;
+    return true;
+}
+
+enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source,
+                                            enum ocv_edit_layout fallback)
+{
+    return source->has_layout ? source->layout : fallback;
+}
+
+bool ocv_edit_source_derives(const struct ocv_edit_source *source)
+{
+    return source->derive;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Properties in the YAML that an index is made of. */
+#include "lib/internal/edit/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int at_line(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, int status)
+{
+    return status < 0 ? ocv_error_prefix(r->err, "%s:%zu", r->source, node->line) : OCV_OK;
+}
+
+static int put_property(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                        const char *text, struct ocv_buffer *out)
+{
+    ocv_auto(ocv_properties) one = NULL;
+    int status = ocv_properties_parse(text, strlen(text), &one, r->err);
+    if (status == OCV_OK && ocv_properties_count(one) == 0)
+        return ocv_yaml_fail(r, node, "an empty property");
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, r->err, "%s%s", out->len ? ", " : "", text);
+    return at_line(r, node, status);
+}
+
+/* "sm_arch: 90_real, 80_real" is one text. */
+static int refuse_joined(const struct ocv_yaml_reader *r, const struct ocv_yaml *feature)
+{
+    ocv_yaml_fail(r, feature, "%.64s has several values: write a list, %.64s: [%.200s]",
+                  feature->key, feature->key, feature->text);
+    return r->err->status;
+}
+
+/* "feature: value" or "feature: [values]" of a namespace. */
+static int put_feature(const struct ocv_yaml_reader *r, const char *ns,
+                       const struct ocv_yaml *feature, struct ocv_buffer *out)
+{
+    char text[1024];
+    int status = OCV_OK;
+    bool list = feature->type == OCV_YAML_LIST;
+    if (!list && strchr(feature->text, ','))
+        return refuse_joined(r, feature);
+    for (const struct ocv_yaml *v = list ? feature->first : feature; v && status == OCV_OK;
+         v = list ? v->next : NULL) {
+        int n = snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
+        if (n < 0 || (size_t)n >= sizeof(text))
+            return ocv_yaml_fail(r, v, "too long");
+        status = put_property(r, v, text, out);
+    }
+    return status;
+}
+
+int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                               struct ocv_properties **out)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next) {
+        if (node->type == OCV_YAML_LIST)
+            status = put_property(r, m, m->text, &text);
+        for (const struct ocv_yaml *f = m->first; f && status == OCV_OK; f = f->next)
+            status = put_feature(r, m->key, f, &text);
+    }
+    if (status < 0)
+        return status;
+    const char *list = node->type == OCV_YAML_SCALAR ? node->text : text.data;
+    return at_line(r, node,
+                   ocv_properties_parse(list ? list : "", list ? strlen(list) : 0, out, r->err));
+}
+
+static bool has_property(const char *list, const char *property)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    bool found = false;
+    if (ocv_properties_parse(list, strlen(list), &set, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < ocv_properties_count(set) && !found; i++) {
+        struct ocv_property p = ocv_properties_get(set, i);
+        char text[1024];
+        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        found = !strcmp(text, property);
+    }
+    return found;
+}
+
+/* The value of a feature that makes the property, or NULL. */
+static const struct ocv_yaml *find_value(const char *ns, const struct ocv_yaml *feature,
+                                         const char *property)
+{
+    bool list = feature->type == OCV_YAML_LIST;
+    for (const struct ocv_yaml *v = list ? feature->first : feature; v; v = list ? v->next : NULL) {
+        char text[1024];
+        snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
+        if (has_property(text, property))
+            return v;
+    }
+    return NULL;
+}
+
+size_t ocv_edit_source_property_line(const struct ocv_yaml *node, const char *property)
+{
+    for (const struct ocv_yaml *m = node ? node->first : NULL; m; m = m->next) {
+        if (node->type == OCV_YAML_LIST && has_property(m->text, property))
+            return m->line;
+        for (const struct ocv_yaml *f = m->first; f; f = f->next) {
+            const struct ocv_yaml *found = find_value(m->key, f, property);
+            if (found)
+                return found->line;
+        }
+    }
+    return node && node->type == OCV_YAML_SCALAR && has_property(node->text, property) ? node->line
+                                                                                       : 0;
+}

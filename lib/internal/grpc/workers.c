@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The threads: who answers which call, and what is refused before a handler sees it. */
+#include "lib/internal/grpc/grpc_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void answer_call(struct grpc_server *s, struct grpc_call *call)
+{
+    bool late = __atomic_load_n(&call->gone, __ATOMIC_ACQUIRE);
+    if (!late && grpc_call_left(call) == 0)
+        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+    else if (!late)
+        s->options.handle(s->options.data, call);
+    grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
+    grpc_call_release(call);
+}
+
+static void *run_worker(void *data);
+
+/* Start a thread, which counts as in the loop. With the lock held. */
+static bool add_worker(struct grpc_server *s)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    bool started = pthread_create(&s->threads[s->n_threads], &attributes, run_worker, s) == 0;
+    pthread_attr_destroy(&attributes);
+    s->n_threads += started ? 1 : 0;
+    s->n_in_loop += started ? 1 : 0;
+    return started;
+}
+
+static struct grpc_call *pop_call(struct grpc_server *s)
+{
+    struct grpc_call *call = s->queue;
+    s->queue = call->next;
+    if (!s->queue)
+        s->queue_end = &s->queue;
+    s->n_queue--;
+    return call;
+}
+
+/* The call that this thread leaves the loop for, or NULL. With the lock held. */
+static struct grpc_call *take_call(struct grpc_server *s)
+{
+    while (s->n_in_loop <= s->n_queue && s->n_threads < s->max_threads && add_worker(s))
+        ;
+    if (!s->queue || s->n_in_loop < 2)
+        return NULL;
+    s->n_in_loop--;
+    s->n_running++;
+    return pop_call(s);
+}
+
+/* With the lock held. */
+static void call_answered(struct grpc_server *s)
+{
+    s->n_running--;
+    s->n_in_loop++;
+    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
+        grpc_wake(s); /* the end waits for the last one */
+}
+
+/* A thread's life. */
+static void *run_worker(void *data)
+{
+    struct grpc_server *s = data;
+    pthread_mutex_lock(&s->lock);
+    while (!s->over) {
+        struct grpc_call *call = take_call(s);
+        bool more = s->queue && s->n_in_loop > 1;
+        pthread_mutex_unlock(&s->lock);
+        if (more) /* for another thread, which does the same */
+            grpc_wake(s);
+        if (call)
+            answer_call(s, call);
+        bool over = !call && grpc_server_turn(s);
+        pthread_mutex_lock(&s->lock);
+        s->over = s->over || over;
+        if (call)
+            call_answered(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    grpc_wake(s); /* so that the next one ends, too */
+    return NULL;
+}
+
+static void dispatch_call(struct grpc_call *call)
+{
+    struct grpc_server *s = call->server;
+    call->dispatched = true;
+    pthread_mutex_lock(&s->lock);
+    bool full = s->n_queue >= QUEUE_MAX;
+    if (!full) {
+        call->references++;
+        call->next = NULL;
+        *s->queue_end = call;
+        s->queue_end = &call->next;
+        s->n_queue++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (full)
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
+}
+
+/* Why a frame is refused: without a grpc-encoding its compression is unknown. */
+static const char *frame_fault(const struct grpc_call *call, enum grpc_code *code)
+{
+    const char *encoding = grpc_call_metadata(call, "grpc-encoding");
+    if (*code != GRPC_UNIMPLEMENTED)
+        return "message larger than 16 MiB";
+    if (encoding && strcmp(encoding, "identity") != 0)
+        return "compression is not supported";
+    *code = GRPC_INTERNAL;
+    return "a compressed message without a grpc-encoding";
+}
+
+/* The request is complete. */
+void grpc_call_dispatch(struct grpc_call *call)
+{
+    const char *type = grpc_call_metadata(call, "content-type");
+    enum grpc_code code = GRPC_OK;
+    size_t at = 0, len = 0;
+    int whole = grpc_unframe((const uint8_t *)call->body.data, call->body.len, &at, &len, &code);
+    call->dispatched = true;
+    if (call->bad)
+        grpc_call_refuse(call, call->bad_code, "cannot accept the request");
+    else if (call->server->options.framed) {
+        call->request_len = call->body.len;
+        dispatch_call(call);
+    } else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
+        grpc_call_refuse(call, GRPC_INTERNAL, "not a gRPC request");
+    else if (whole < 0) {
+        const char *fault = frame_fault(call, &code);
+        grpc_call_refuse(call, code, fault);
+    } else if (whole == 0 || call->body.len != at + len)
+        grpc_call_refuse(call, GRPC_INTERNAL, "not exactly one message");
+    else {
+        call->request_at = at;
+        call->request_len = len;
+        dispatch_call(call);
+    }
+}
+
+int grpc_workers_run(struct grpc_server *s, struct ocv_error *err)
+{
+    s->max_threads = s->options.workers ? s->options.workers : GRPC_WORKERS;
+    s->threads = calloc(s->max_threads, sizeof(*s->threads));
+    if (!s->threads)
+        return ocv_error_nomem(err);
+    pthread_mutex_lock(&s->lock);
+    bool started = add_worker(s);
+    s->n_in_loop++;
+    pthread_mutex_unlock(&s->lock);
+    if (!started)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    run_worker(s);
+    return OCV_OK;
+}
+
+void grpc_workers_join(struct grpc_server *s)
+{
+    for (unsigned i = 0; i < s->n_threads; i++)
+        pthread_join(s->threads[i], NULL);
+    s->n_threads = 0;
+    while (s->queue)
+        grpc_call_release(pop_call(s));
+}

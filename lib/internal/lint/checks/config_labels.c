@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Labels of the images' configurations (OCV405 to 410). */
+#include "lib/base/nearest.h"
+#include "lib/internal/lint/lint_internal.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const json_t *labels_of(const json_t *config)
+{
+    return json_object_get(json_object_get(config, "config"), "Labels");
+}
+
+static const char *label_value(const json_t *labels, const char *key)
+{
+    return json_string_value(json_object_get(labels, key));
+}
+
+/* As sets: order and blanks do not count. Text that does not parse is only equal to itself. */
+static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
+{
+    ocv_auto(ocv_properties) x = NULL;
+    ocv_auto(ocv_properties) y = NULL;
+    int status = ocv_properties_parse(a, strlen(a), &x, NULL);
+    if (status == OCV_OK)
+        status = ocv_properties_parse(b, strlen(b), &y, NULL);
+    if (status == OCV_ERR_NOMEM)
+        lint->status = ocv_error_nomem(lint->err);
+    if (status < 0)
+        return !strcmp(a, b);
+    bool same = ocv_properties_count(x) == ocv_properties_count(y);
+    for (size_t i = 0; same && i < ocv_properties_count(x); i++) {
+        struct ocv_property p = ocv_properties_get(x, i), q = ocv_properties_get(y, i);
+        same = !strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value);
+    }
+    return same;
+}
+
+static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    const char *name = label_value(labels, OCV_ANNOTATION_LABEL);
+    const char *list = label_value(labels, OCV_ANNOTATION_PROPERTIES);
+    const char *wanted = ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL);
+    const char *properties = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
+    if (!name && !list)
+        return;
+    if (entry->kind == OCV_ENTRY_NON_VARIANT && name && !strcmp(name, "null") && list && !*list)
+        return; /* the default goes by that name */
+    if (entry->kind == OCV_ENTRY_NON_VARIANT && entry->code == OCV_REJECT_NONE) {
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_INHERITED, i, "",
+                          "not a variant, but its configuration has the labels of %s",
+                          name ? name : "?");
+        ocv_lint_hint(lint, "build with --label %s= --label %s=", OCV_ANNOTATION_LABEL,
+                      OCV_ANNOTATION_PROPERTIES);
+        return;
+    }
+    if (!name || !list) {
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_HALF, i, "",
+                          "the image's configuration has %s and not %s",
+                          name ? OCV_ANNOTATION_LABEL : OCV_ANNOTATION_PROPERTIES,
+                          name ? OCV_ANNOTATION_PROPERTIES : OCV_ANNOTATION_LABEL);
+        ocv_lint_hint(lint, "variantctl index create --relabel writes both");
+    }
+    bool differ = (name && wanted && strcmp(name, wanted) != 0) ||
+                  (list && properties && !same_properties(lint, list, properties));
+    if (differ) {
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_DISAGREE, i, "",
+                          "the image's own labels are '%s' and '%.300s'", name ? name : "",
+                          list ? list : "");
+        ocv_lint_hint(lint, "variantctl index create --relabel writes what the index says");
+    }
+}
+
+static const struct lint_fact *known_label(const char *key)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels); k++) {
+        size_t n = strlen(ocv_lint_labels[k].a);
+        bool open = ocv_lint_labels[k].a[n - 1] == '.';
+        if (open ? !strncmp(key, ocv_lint_labels[k].a, n) && key[n]
+                 : !strcmp(key, ocv_lint_labels[k].a))
+            return &ocv_lint_labels[k];
+    }
+    return NULL;
+}
+
+static bool known_prefix(const char *key)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_prefixes); k++)
+        if (!strncmp(key, ocv_lint_prefixes[k].a, strlen(ocv_lint_prefixes[k].a)))
+            return true;
+    return false;
+}
+
+static void check_key(struct ocv_lint *lint, size_t i, const char *key)
+{
+    size_t len = strlen(key);
+    if (strstr(key, "..") || key[0] == '.' || (len && key[len - 1] == '.')) {
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_KEY_TYPO, i, "",
+                          "the image's label %.200s has an empty part", key);
+        return;
+    }
+    struct ocv_nearest nearest = {.wanted = key};
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels); k++)
+        ocv_nearest_offer(&nearest, ocv_lint_labels[k].a);
+    const char *meant = ocv_nearest_meant(&nearest);
+    if (!meant || (!known_prefix(key) && nearest.distance > 2))
+        return;
+    ocv_lint_entry_at(lint, OCV_LINT_LABEL_KEY_TYPO, i, "",
+                      "nothing reads the image's label %.200s", key);
+    ocv_lint_hint(lint, "did you mean %s?", meant);
+}
+
+static void check_value(struct ocv_lint *lint, size_t i, const char *key, const char *value,
+                        const struct lint_fact *fact)
+{
+    regex_t regex;
+    if (!*fact->b || strlen(value) > 4096 ||
+        regcomp(&regex, fact->b, REG_EXTENDED | REG_NOSUB) != 0)
+        return;
+    if (regexec(&regex, value, 0, NULL, 0) != 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_VALUE_BAD, i, "",
+                          "the image's label %.200s=%.200s is not a value that its readers take",
+                          key, value);
+        ocv_lint_hint(lint, "it must match %s", fact->b);
+    }
+    regfree(&regex);
+}
+
+/* ---- accelerators ---- */
+
+static const char *accelerator_namespace(const char *name, size_t len)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+        if (strlen(ocv_lint_accelerators[k].a) == len &&
+            !strncmp(ocv_lint_accelerators[k].a, name, len))
+            return ocv_lint_accelerators[k].b;
+    return NULL;
+}
+
+static bool has_namespace(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                          const char *ns)
+{
+    for (size_t k = 0; k < entry->n_properties; k++)
+        if (!strcmp(ocv_index_property(lint->index, entry->properties[k]).ns, ns))
+            return true;
+    return false;
+}
+
+/* Of accelerators that the entry could speak of, does it name any at all? An image that names none,
+ * as null and processor builds do, may use one where there is one. */
+static bool names_device(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+        if (has_namespace(lint, entry, ocv_lint_accelerators[k].b))
+            return true;
+    return false;
+}
+
+/* The list of the label is alternatives: one that the properties name is enough. */
+static void check_accelerators(struct ocv_lint *lint, size_t i, const char *key, const char *names,
+                               const char *separators)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    const char *other = NULL;
+    if (!names_device(lint, entry))
+        return;
+    for (const char *at = names; at && *at;) {
+        size_t n = strcspn(at, separators);
+        const char *ns = accelerator_namespace(at, n);
+        if (!ns || has_namespace(lint, entry, ns))
+            return;
+        other = ns;
+        at = separators[0] == ',' && at[n] ? at + n + 1 : NULL;
+    }
+    if (!other)
+        return;
+    ocv_lint_entry_at(lint, OCV_LINT_ACCELERATOR_LABEL_DISAGREES, i, "",
+                      "the image's label %.200s means %s, which its properties do not name", key,
+                      other);
+    ocv_lint_hint(lint, "correct the label in the image, or the properties");
+}
+
+static void check_label(struct ocv_lint *lint, size_t i, const char *key, const char *value)
+{
+    const struct lint_fact *known = known_label(key);
+    if (!known || strstr(key, ".."))
+        check_key(lint, i, key);
+    else if (value)
+        check_value(lint, i, key, value, known);
+    if (!value)
+        return;
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerator_labels); k++) {
+        const struct lint_fact *fact = &ocv_lint_accelerator_labels[k];
+        size_t n = strlen(fact->a);
+        if (!strcmp(fact->b, "list") && !strcmp(key, fact->a))
+            check_accelerators(lint, i, key, value, ",");
+        else if (!strcmp(fact->b, "part") && !strncmp(key, fact->a, n) && strcmp(value, "0") != 0)
+            check_accelerators(lint, i, key, key + n, ".");
+    }
+}
+
+void ocv_lint_check_config_labels(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        const json_t *labels = child ? labels_of(child->config) : NULL;
+        const char *key;
+        json_t *value;
+        if (!labels || ocv_lint_attests(lint, i))
+            continue;
+        check_own(lint, i, labels);
+        json_object_foreach((json_t *)labels, key, value)
+        {
+            check_label(lint, i, key, json_string_value(value));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Properties against the images' own configurations: platform, levels, and what variables of the
+ * environment say about versions (OCV401 to 404, 411). */
+#include "lib/internal/lint/lint_internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *config, const char *key)
+{
+    return json_string_value(json_object_get(config, key));
+}
+
+/* Another rule reports other names of the same architecture. */
+static bool same_name(const char *a, const char *b)
+{
+    const char *x = ocv_lint_architecture(a), *y = ocv_lint_architecture(b);
+    return !strcmp(x ? x : a, y ? y : b);
+}
+
+static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config)
+{
+    const struct ocv_platform *platform = &ocv_index_entry(lint->index, i)->platform;
+    const struct {
+        const char *what, *entry, *image;
+    } parts[] = {{"os", platform->os, text_of(config, "os")},
+                 {"architecture", platform->architecture, text_of(config, "architecture")}};
+    for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
+        char member[64];
+        if (!parts[k].entry || !parts[k].image || same_name(parts[k].entry, parts[k].image))
+            continue;
+        snprintf(member, sizeof(member), "/platform/%s", parts[k].what);
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_PLATFORM_DISAGREES, i, member,
+                          "the entry says %s %s, the image %s", parts[k].what, parts[k].entry,
+                          parts[k].image);
+        ocv_lint_hint(lint, "list the right image, or build it for %s", parts[k].entry);
+    }
+}
+
+/* The image says that it was built for a processor level; of such properties there must be one at
+ * least as demanding. */
+static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    const char *variant = text_of(config, "variant"),
+               *architecture = text_of(config, "architecture");
+    const char *found = NULL;
+    for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
+        const struct lint_fact *level = &ocv_lint_levels[k];
+        const char *wanted = strrchr(level->c, ' ') + 1;
+        char feature[128];
+        if (strcmp(level->a, architecture) != 0 || strcmp(level->b, variant) != 0)
+            continue;
+        if (entry->platform.variant && !strcmp(entry->platform.variant, variant))
+            return;
+        snprintf(feature, sizeof(feature), "%.*s", (int)(wanted - 4 - level->c), level->c);
+        for (size_t n = 0; n < entry->n_properties; n++) {
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[n]);
+            if (ocv_lint_is_feature(p, feature) &&
+                (!found || ocv_version_compare(p.value, found) < 0))
+                found = p.value;
+        }
+        if (found && ocv_version_compare(found, wanted) >= 0)
+            return;
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
+                          "the image was built for %s %s, its properties say %s", architecture,
+                          variant, found ? found : "nothing of it");
+        ocv_lint_hint(lint, "add %s", level->c);
+        return;
+    }
+}
+
+/* ---- environment ---- */
+
+/* The value of "NAME=value" where NAME is, or with `prefix` begins with, `name`; `*at` counts on.
+ */
+static const char *next_variable(const json_t *config, const char *name, bool prefix, size_t *at,
+                                 char full[128])
+{
+    const json_t *list = json_object_get(json_object_get(config, "config"), "Env");
+    size_t len = strlen(name);
+    while (*at < json_array_size(list)) {
+        const char *text = json_string_value(json_array_get(list, (*at)++));
+        const char *equals = text ? strchr(text, '=') : NULL;
+        if (!equals || strncmp(text, name, len) != 0 || (!prefix && text + len != equals))
+            continue;
+        snprintf(full, 128, "%.*s", (int)(equals - text), text);
+        return equals + 1;
+    }
+    return NULL;
+}
+
+static const char *get_variable(const json_t *config, const char *name)
+{
+    char full[128];
+    size_t at = 0;
+    return next_variable(config, name, false, &at, full);
+}
+
+const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                            const char *feature)
+{
+    const char *found = NULL;
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (ocv_lint_is_feature(p, feature) && (!found || ocv_version_compare(p.value, found) < 0))
+            found = p.value;
+    }
+    return found;
+}
+
+/* "12.8.1" -> 12, 8. */
+static void read_numbers(const char *version, unsigned long *major, unsigned long *minor)
+{
+    char *end;
+    *major = strtoul(version, &end, 10);
+    *minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+}
+
+const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version)
+{
+    unsigned long a, b, c, d;
+    read_numbers(value, &a, &b);
+    read_numbers(version, &c, &d);
+    if (!strcmp(relation, "equal"))
+        return a != c || b != d ? "is another version" : NULL;
+    if (a > c || (a == c && b > d))
+        return "is above it";
+    if (!strcmp(relation, "minor") && a < c)
+        return "has a lower major version";
+    return NULL;
+}
+
+static void check_versions(struct ocv_lint *lint, size_t i, const json_t *config)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_versions); k++) {
+        const struct lint_fact *fact = &ocv_lint_versions[k];
+        const char *version = get_variable(config, fact->a),
+                   *value = ocv_lint_lowest(lint, entry, fact->b);
+        if (!version || !value || !isdigit((unsigned char)*version))
+            continue;
+        const char *why = ocv_lint_contradiction(fact->c, value, version);
+        if (!why)
+            continue;
+        ocv_lint_entry_at(
+            lint, OCV_LINT_ENV_VERSION_DISAGREES, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,
+            "the image has %s=%.40s, %s :: %s %s", fact->a, version, fact->b, value, why);
+        ocv_lint_hint(lint, "correct the property, or list the right image");
+    }
+}
+
+/* A compute capability's value as a version: "90_real" -> "9.0"; others stay. */
+static void as_version(const char *value, char out[32])
+{
+    size_t digits = strspn(value, "0123456789");
+    if (digits >= 2 && value[digits] && value[digits] != '.')
+        snprintf(out, 32, "%.*s.%c", (int)(digits - 1), value, value[digits - 1]);
+    else
+        snprintf(out, 32, "%.31s", value);
+}
+
+/* Of values that differ as text only, the one that is lowest as a version. */
+static const char *lowest_required(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                   const char *feature, char out[32])
+{
+    bool found = false;
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        char version[32];
+        if (!ocv_lint_is_feature(p, feature))
+            continue;
+        as_version(p.value, version);
+        if (!found || ocv_version_compare(version, out) < 0)
+            memcpy(out, version, sizeof(version));
+        found = true;
+    }
+    return found ? out : NULL;
+}
+
+static void check_requirement(struct ocv_lint *lint, size_t i, const char *name, const char *text)
+{
+    struct ocv_requirement requirement;
+    struct ocv_error err = {0};
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    int status = ocv_requirement_parse(text, &requirement, &err);
+    if (status == OCV_ERR_NOMEM) {
+        lint->status = ocv_error_nomem(lint->err);
+        return;
+    }
+    if (status < 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_MALFORMED, i, "", "%s: %s", name, err.message);
+        return;
+    }
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_requires); k++) {
+        const struct lint_fact *fact = &ocv_lint_requires[k];
+        char value[32];
+        const char *least = ocv_requirement_least(&requirement, fact->b);
+        const char *declared = lowest_required(lint, entry, fact->c, value);
+        if (!least || !declared || ocv_version_compare(declared, least) >= 0)
+            continue;
+        const char *built = ocv_lint_built_with(lint, entry, fact->c);
+        if (built && ocv_version_compare(built, least) >= 0)
+            continue; /* such a value says how it was built, not where it runs */
+        ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_STRICTER, i,
+                          "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                          "%s refuses hosts below %s %s, and %s admits them from %s", name, fact->b,
+                          least, fact->c, declared);
+        ocv_lint_hint(lint, "raise the property, or relax %s in the image", name);
+    }
+    ocv_requirement_free(&requirement);
+}
+
+static void check_requirements(struct ocv_lint *lint, size_t i, const json_t *config)
+{
+    const char *off = get_variable(config, OCV_REQUIREMENT_OFF), *text;
+    char full[128];
+    size_t at = 0;
+    if (off && (!strcmp(off, "1") || !strcmp(off, "true")))
+        return;
+    while ((text = next_variable(config, ocv_lint_requires[0].a, true, &at, full)))
+        check_requirement(lint, i, full, text);
+}
+
+void ocv_lint_check_configs(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        if (!child || !child->config || entry->code == OCV_REJECT_ATTESTATION ||
+            entry->code == OCV_REJECT_UNKNOWN_PLATFORM || entry->code == OCV_REJECT_ARTIFACT)
+            continue;
+        check_platform(lint, i, child->config);
+        check_level(lint, i, child->config);
+        check_versions(lint, i, child->config);
+        check_requirements(lint, i, child->config);
+    }
+}

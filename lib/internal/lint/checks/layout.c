@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Documents and entries as older clients see them: media types, what is there, what is attached
+ * (OCV506, 511 to 513, 515 to 520, 525). Platforms are in platforms.c. */
+#include "lib/base/cleanup.h"
+#include "lib/internal/lint/lint_internal.h"
+
+#include <string.h>
+
+/* Checked before it is parsed: an index that is too large gets no other finding. */
+void ocv_lint_check_size(struct ocv_lint *lint)
+{
+    if (lint->input->len > OCV_MANIFEST_MAX)
+        ocv_lint_index_at(lint, OCV_LINT_INDEX_TOO_LARGE, "",
+                          "the index has %zu bytes, more than %u (4 MiB)", lint->input->len,
+                          OCV_MANIFEST_MAX);
+    ocv_lint_hint(lint, "leave attestations out, or shorten annotations");
+}
+
+#define LEVELS_MAX 64u /* of an index that are looked at for null */
+
+static bool is_docker(const char *type)
+{
+    return !strncmp(type, "application/vnd.docker.", 23);
+}
+
+static void check_types(struct ocv_lint *lint)
+{
+    const char *type = json_string_value(json_object_get(lint->root, "mediaType"));
+    if (!type) {
+        ocv_lint_index_at(lint, OCV_LINT_MEDIA_TYPE_MISSING, "", "the index has no mediaType");
+        ocv_lint_hint(lint, "--fix adds %s", OCV_MEDIA_TYPE_INDEX);
+        type = lint->input->media_type ? lint->input->media_type : OCV_MEDIA_TYPE_INDEX;
+    }
+    bool docker = !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
+    if (docker && ocv_index_has_variants(lint->index)) {
+        ocv_lint_index_at(lint, OCV_LINT_DOCKER_LIST, "/mediaType",
+                          "a Docker manifest list has no annotations, and so no variants");
+        ocv_lint_hint(lint, "variantctl index create writes an OCI index over the same images");
+        return;
+    }
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_MALFORMED ||
+            is_docker(entry->media_type) == docker)
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_MEDIA_TYPES_MIXED, i, "/mediaType", "%.200s in %.200s",
+                          entry->media_type, type);
+        ocv_lint_hint(lint, "push the image in one format: skopeo copy --format %s",
+                      docker ? "v2s2" : "oci");
+        return; /* one finding is enough */
+    }
+}
+
+static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    const json_t *object = ocv_lint_entry_json(lint, i);
+    if (entry->code == OCV_REJECT_MALFORMED) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "", "%s", entry->detail);
+        ocv_lint_hint(lint, "write the index again without the entry: readers leave it out, or "
+                            "refuse the index");
+        return;
+    }
+    if (entry->code == OCV_REJECT_NESTED) {
+        ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
+        ocv_lint_hint(lint,
+                      "list its images instead: variantctl index create %s, with "
+                      "[LABEL=]REPOSITORY@DIGEST for each of them",
+                      ocv_lint_target(lint));
+    } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
+        ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
+                          entry->code == OCV_REJECT_ARTIFACT
+                              ? json_string_value(json_object_get(object, "artifactType"))
+                              : entry->media_type);
+    }
+    if (json_object_get(object, "urls") || json_object_get(object, "data"))
+        ocv_lint_entry_at(
+            lint, OCV_LINT_URLS_OR_DATA, i, json_object_get(object, "urls") ? "/urls" : "/data",
+            "%s is not used by readers", json_object_get(object, "urls") ? "urls" : "data");
+}
+
+static void check_child(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_lint_child *child =
+        i < lint->input->n_children ? &lint->input->children[i] : NULL;
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    if (child && child->state == OCV_LINT_STATE_MISSING) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
+                          entry->digest);
+        ocv_lint_hint(lint,
+                      "push it into the repository of the index, or variantctl index remove %s %s",
+                      ocv_lint_target(lint), entry->digest);
+    } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
+                          child->problem ? child->problem
+                                         : "the image does not match its descriptor");
+        ocv_lint_hint(lint, "push the image again and rewrite the index");
+    }
+}
+
+/* ---- annotations of layers, which containerd hands to its snapshotter ---- */
+
+#define SNAPSHOT "containerd.io/snapshot/"
+#define SNAPSHOT_MAX 4096u /* key and value together (reference: containerd labels.Validate) */
+
+static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest)
+{
+    const json_t *layers = json_object_get(manifest, "layers"), *layer;
+    size_t n;
+    json_array_foreach((json_t *)layers, n, layer)
+    {
+        const char *key;
+        json_t *value;
+        json_object_foreach(json_object_get(layer, "annotations"), key, value)
+        {
+            size_t len = strlen(key) + json_string_length(value);
+            if (strncmp(key, SNAPSHOT, strlen(SNAPSHOT)) != 0 || len <= SNAPSHOT_MAX)
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_TOO_LONG, i, "",
+                              "layer %zu: %.100s and its value have %zu bytes, at most %u", n, key,
+                              len, SNAPSHOT_MAX);
+            ocv_lint_hint(lint, "push the image without that annotation, and list that one");
+        }
+    }
+    size_t count = json_array_size(layers);
+    const json_t *top = count ? json_array_get(layers, count - 1) : NULL;
+    const char *named = json_string_value(
+        json_object_get(json_object_get(top, "annotations"), SNAPSHOT OCV_ANNOTATION_LABEL));
+    bool is_default = ocv_index_entry(lint->index, i)->kind == OCV_ENTRY_NON_VARIANT;
+    const char *label = is_default ? "null" : ocv_lint_label(lint, i);
+    if (named && strcmp(named, label) != 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_DISAGREES, i, "/annotations",
+                          "the top layer says '%.64s', the entry '%.64s'", named, label);
+        ocv_lint_hint(lint, "variantctl index create --relabel writes what the index says");
+    }
+}
+
+/* Bytes that were read: readers here see such members no more. */
+static void check_nulls(struct ocv_lint *lint)
+{
+    ocv_auto_free char *pointer = NULL;
+    const struct ocv_lint_input *input = lint->input;
+    lint->status = ocv_lint_null_member(input->bytes, input->len, LEVELS_MAX, &pointer, lint->err);
+    if (lint->status == OCV_OK && pointer)
+        ocv_lint_index_at(lint, OCV_LINT_NULL_MEMBER, pointer, "the index has null at %s", pointer);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        if (child && child->null_manifest)
+            ocv_lint_entry_at(lint, OCV_LINT_NULL_MEMBER, i, "", "its manifest has null at %s",
+                              child->null_manifest);
+        else if (child && child->null_config)
+            ocv_lint_entry_at(lint, OCV_LINT_NULL_MEMBER, i, "", "its configuration has null at %s",
+                              child->null_config);
+    }
+}
+
+void ocv_lint_check_layout(struct ocv_lint *lint)
+{
+    check_types(lint);
+    check_nulls(lint);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        check_kind(lint, i, ocv_index_entry(lint->index, i));
+        check_child(lint, i);
+        if (child && child->manifest && !ocv_lint_attests(lint, i))
+            check_layers(lint, i, child->manifest);
+    }
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Tags of one family, or of one repository that no rule knows, against each other (OCV302, 303). */
+#include "lib/internal/lint/lint_internal.h"
+
+#include "lib/base/array.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_MAX 128
+#define WORDS_MAX 65536u /* distinct parts of an input's tags; more are not compared */
+
+/* A part of a tag, how often it occurs, and where first. */
+struct tag_word {
+    const char *family; /* or, where no rule knows it, the repository */
+    char text[WORD_MAX], skeleton[WORD_MAX];
+    int notation; /* of ocv_lint_notations, -1: none */
+    size_t count, first;
+};
+
+struct tag_word_list {
+    struct tag_word *list;
+    size_t n;
+    regex_t regexes[OCV_LINT_COUNT(ocv_lint_notations)];
+    size_t compiled;
+};
+
+/* Characters that look alike count as one. */
+static void make_skeleton(const char *text, char out[WORD_MAX])
+{
+    size_t n = 0;
+    for (; *text && n < WORD_MAX - 1; text++) {
+        char c = (char)tolower((unsigned char)*text);
+        out[n++] = c == 'l' || c == 'i' ? '1' : c == 'o' ? '0' : c;
+    }
+    out[n] = '\0';
+}
+
+static int notation_of(const struct tag_word_list *words, const char *text)
+{
+    for (size_t k = 0; k < words->compiled; k++)
+        if (regexec(&words->regexes[k], text, 0, NULL, 0) == 0)
+            return (int)k;
+    return -1;
+}
+
+static bool same_word(const struct tag_word *a, const struct tag_word *b)
+{
+    return !strcmp(a->text, b->text) && !strcmp(a->family, b->family);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct tag_word *x = a, *y = b;
+    int order = strcmp(x->family, y->family);
+    if (order == 0)
+        order = strcmp(x->text, y->text);
+    return order ? order : (x->first > y->first) - (x->first < y->first);
+}
+
+static void merge_words(struct tag_word_list *words)
+{
+    size_t n = 0;
+    qsort(words->list, words->n, sizeof(*words->list), by_text);
+    for (size_t i = 0; i < words->n; i++) {
+        if (n && same_word(&words->list[n - 1], &words->list[i])) {
+            words->list[n - 1].count += words->list[i].count;
+            continue;
+        }
+        words->list[n] = words->list[i];
+        words->list[n].notation = notation_of(words, words->list[n].text);
+        n++;
+    }
+    words->n = n;
+}
+
+static bool append_word(struct tag_word_list *words, const char *family, const char *text,
+                        size_t len, size_t tag)
+{
+    if (words->n == WORDS_MAX)
+        merge_words(words);
+    if (len == 0 || len >= WORD_MAX || words->n == WORDS_MAX)
+        return true;
+    struct tag_word *word = ocv_array_grow(&words->list, words->n);
+    if (!word)
+        return false;
+    words->n++;
+    *word = (struct tag_word){.family = family, .notation = -1, .count = 1, .first = tag};
+    memcpy(word->text, text, len);
+    word->text[len] = '\0';
+    make_skeleton(word->text, word->skeleton);
+    return true;
+}
+
+static int by_appearance(const struct tag_word *x, const struct tag_word *y)
+{
+    int order = strcmp(x->family, y->family);
+    return order ? order : strcmp(x->skeleton, y->skeleton);
+}
+
+static int by_skeleton(const void *a, const void *b)
+{
+    const struct tag_word *x = a, *y = b;
+    int order = by_appearance(x, y);
+    if (order == 0)
+        order = (x->count < y->count) - (x->count > y->count); /* most used first */
+    return order ? order : strcmp(x->text, y->text);
+}
+
+/* Parts between dashes, and between dashes and underscores where a tag has both; x86_64 is one. */
+static bool collect_words(struct tag_word_list *words, const struct ocv_lint_input *input,
+                          const char *const *families)
+{
+    for (size_t i = 0; i < input->n_tags; i++) {
+        const struct ocv_reference *reference = input->tags[i].reference;
+        for (const char *at = reference->tag; at && *at;) {
+            bool x86 = !strncmp(at, "x86_64", 6);
+            size_t n = x86 ? 6 : strcspn(at, "-_");
+            /* cuda-12 is cuda12 in another notation */
+            if (at[n] == '-' && isdigit((unsigned char)at[n + 1]) && n == 4 &&
+                (!strncmp(at, "cuda", 4) || !strncmp(at, "rocm", 4)))
+                n += 1 + strcspn(at + n + 1, "-_");
+            if (!append_word(words, families[i] ? families[i] : reference->name, at, n, i))
+                return false;
+            at += n + (at[n] == '-' || at[n] == '_');
+            if (x86 && *at && at[-1] != '-' && at[-1] != '_')
+                at += strcspn(at, "-_");
+        }
+    }
+    return true;
+}
+
+static bool has_letter(const char *text)
+{
+    for (; *text; text++)
+        if (isalpha((unsigned char)*text))
+            return true;
+    return false;
+}
+
+static void check_lookalikes(struct ocv_lint *lint, struct tag_word_list *words)
+{
+    qsort(words->list, words->n, sizeof(*words->list), by_skeleton);
+    for (size_t i = 1, head = 0; i < words->n; i++) {
+        const struct tag_word *most = &words->list[head], *word = &words->list[i];
+        if (strcmp(most->family, word->family) != 0 ||
+            strcmp(most->skeleton, word->skeleton) != 0) {
+            head = i;
+            continue;
+        }
+        if (!has_letter(most->text) || !has_letter(word->text))
+            continue; /* 10 and 1o: numbers are not read as words */
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
+                        "'%s' looks like '%s' (%zu tag%s)", word->text, most->text, most->count,
+                        most->count == 1 ? "" : "s");
+        ocv_lint_hint(lint, "did you mean %s?", most->text);
+    }
+}
+
+/* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a mistake.
+ */
+static void check_spellings(struct ocv_lint *lint, const struct tag_word_list *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_spellings); k++) {
+            const struct tag_word *word = &words->list[i];
+            const char *right = ocv_lint_tag_spellings[k].a;
+            char skeleton[WORD_MAX];
+            bool alike = (i && !by_appearance(word, &words->list[i - 1])) ||
+                         (i + 1 < words->n && !by_appearance(word, &words->list[i + 1]));
+            make_skeleton(right, skeleton);
+            if (alike || !has_letter(word->text) || strcmp(skeleton, word->skeleton) != 0 ||
+                !strcasecmp(right, word->text))
+                continue; /* alike: already reported */
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
+                            "'%s' looks like '%s', a product", word->text, right);
+            ocv_lint_hint(lint, "did you mean %s?", right);
+        }
+}
+
+/* The notation of a kind that most tags of the family have; the earlier one of two alike. */
+static const struct tag_word *usual_word(const struct tag_word_list *words, size_t start,
+                                         size_t end, const char *kind, size_t *count)
+{
+    size_t counts[OCV_LINT_COUNT(ocv_lint_notations)] = {0};
+    const struct tag_word *found[OCV_LINT_COUNT(ocv_lint_notations)] = {NULL};
+    size_t best = 0;
+    for (size_t i = start; i < end; i++) {
+        int k = words->list[i].notation;
+        if (k < 0 || strcmp(ocv_lint_notations[k].a, kind) != 0)
+            continue;
+        counts[k] += words->list[i].count;
+        found[k] = found[k] ? found[k] : &words->list[i];
+    }
+    for (size_t k = 1; k < OCV_LINT_COUNT(counts); k++)
+        best = counts[k] > counts[best] ? k : best;
+    *count = counts[best];
+    return found[best];
+}
+
+/* Once for each notation of a family that is not its usual one. */
+static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words, size_t start,
+                        size_t end)
+{
+    bool said[OCV_LINT_COUNT(ocv_lint_notations)] = {false};
+    for (size_t i = start; i < end; i++) {
+        const struct tag_word *word = &words->list[i];
+        size_t count;
+        if (word->notation < 0 || said[word->notation])
+            continue;
+        const struct lint_fact *notation = &ocv_lint_notations[word->notation];
+        const struct tag_word *most = usual_word(words, start, end, notation->a, &count);
+        said[word->notation] = true;
+        if (!most || most->notation == word->notation)
+            continue;
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_NOTATION_DRIFT, word->first,
+                        "%s is written '%s' here and '%s' in %zu other tag%s", notation->a,
+                        word->text, most->text, count, count == 1 ? "" : "s");
+    }
+}
+
+static void check_words(struct ocv_lint *lint, struct tag_word_list *words)
+{
+    merge_words(words);
+    for (size_t i = 0, end; i < words->n; i = end) {
+        for (end = i; end < words->n && !strcmp(words->list[i].family, words->list[end].family);
+             end++)
+            ;
+        check_drift(lint, words, i, end);
+    }
+    check_lookalikes(lint, words);
+    check_spellings(lint, words);
+}
+
+void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families)
+{
+    struct tag_word_list words = {0};
+    for (; words.compiled < OCV_LINT_COUNT(ocv_lint_notations); words.compiled++)
+        if (regcomp(&words.regexes[words.compiled], ocv_lint_notations[words.compiled].c,
+                    REG_EXTENDED | REG_NOSUB) != 0)
+            break;
+    if (words.compiled < OCV_LINT_COUNT(ocv_lint_notations) ||
+        !collect_words(&words, lint->input, families))
+        lint->status = ocv_error_nomem(lint->err);
+    else if (words.n)
+        check_words(lint, &words);
+    for (size_t k = 0; k < words.compiled; k++)
+        regfree(&words.regexes[k]);
+    free(words.list);
+}

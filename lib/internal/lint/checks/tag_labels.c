@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a tag says by the rule of its family, against the labels of its image's configuration
+ * (OCV307). */
+#include "lib/internal/lint/lint_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 512u /* of a property; what is longer is cut */
+
+/* A tag, and the entry of its image. */
+struct tagged_entry {
+    struct ocv_lint *lint;
+    size_t place; /* of the tag in the input */
+    const struct ocv_tag *tag;
+};
+
+static const struct lint_fact *find_accelerator(const char *name, size_t len)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+        if (strlen(ocv_lint_accelerators[k].a) == len &&
+            !strncmp(ocv_lint_accelerators[k].a, name, len))
+            return &ocv_lint_accelerators[k];
+    return NULL;
+}
+
+/* Does the tag name the chip or, of an accelerator that is many chips, its namespace? */
+static bool tag_names(const struct ocv_tag *tag, const struct lint_fact *accelerator)
+{
+    const struct ocv_properties *set = ocv_tag_properties(tag);
+    for (size_t i = 0; i < ocv_properties_count(set); i++) {
+        struct ocv_property p = ocv_properties_get(set, i);
+        char text[TEXT_MAX];
+        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        if (accelerator->c ? !strcmp(text, accelerator->c) : !strcmp(p.ns, accelerator->b))
+            return true;
+    }
+    return false;
+}
+
+/* The property by which the tag names an accelerator, or NULL. */
+static bool find_device(const struct ocv_tag *tag, struct ocv_property *out)
+{
+    const struct ocv_properties *set = ocv_tag_properties(tag);
+    for (size_t i = 0; i < ocv_properties_count(set); i++) {
+        *out = ocv_properties_get(set, i);
+        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+            if (!strcmp(out->ns, ocv_lint_accelerators[k].b))
+                return true;
+    }
+    return false;
+}
+
+/* `names`: alternatives, of which one that the tag names is enough. A name that is not known may
+ * be. */
+static bool may_agree(const struct ocv_tag *tag, const char *names, const char *separators)
+{
+    for (const char *at = names; *at;) {
+        size_t n = strcspn(at, separators);
+        const struct lint_fact *accelerator = find_accelerator(at, n);
+        if (n && (!accelerator || tag_names(tag, accelerator)))
+            return true;
+        if (*separators != ',' || !at[n])
+            return false;
+        at += n + 1;
+    }
+    return !*names;
+}
+
+/* A label that lists accelerators permits them, one that asks for a least number needs them. */
+static void check_accelerator(const struct tagged_entry *p, const char *key, const char *value,
+                              const char *names, bool needs)
+{
+    struct ocv_property device;
+    bool named = find_device(p->tag, &device);
+    const char *separators = needs ? "." : ",";
+    if ((!named && !needs) || may_agree(p->tag, names, separators))
+        return;
+    char means[TEXT_MAX] = "no accelerator";
+    if (named)
+        snprintf(means, sizeof(means), "%s :: %s :: %s", device.ns, device.feature, device.value);
+    ocv_lint_tag_at(p->lint, OCV_LINT_TAG_LABELS_DISAGREE, p->place,
+                    "by the rules of %s it is for %s, its image's label says %.200s=%.200s",
+                    ocv_tag_family(p->tag), means, key, value);
+    ocv_lint_hint(p->lint, "correct the label in the image, or the tag");
+}
+
+static bool is_zero(const char *number)
+{
+    return strspn(number, "0.") == strlen(number);
+}
+
+static void check_distribution(const struct tagged_entry *p, const char *key, const char *value)
+{
+    const char *name, *os;
+    for (size_t i = 0; ocv_tag_group(p->tag, i, &name, &os); i++) {
+        /* a tag may leave the version open: 3.9-ubuntu */
+        if (strcmp(name, "os") != 0 || !strncmp(value, os, strlen(os)))
+            continue;
+        ocv_lint_tag_at(p->lint, OCV_LINT_TAG_LABELS_DISAGREE, p->place,
+                        "by the rules of %s it is of %s, its image's label says %s=%.200s",
+                        ocv_tag_family(p->tag), os, key, value);
+        ocv_lint_hint(p->lint, "correct the label in the image, or the tag");
+    }
+}
+
+void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
+                               size_t entry)
+{
+    const struct ocv_lint_child *child = ocv_lint_child(lint, entry);
+    const json_t *config = child ? json_object_get(child->config, "config") : NULL;
+    const struct tagged_entry p = {lint, i, tag};
+    const char *key;
+    json_t *text;
+    if (ocv_tag_refused(tag))
+        return; /* it says something that has no property */
+    json_object_foreach(json_object_get(config, "Labels"), key, text)
+    {
+        const char *value = json_string_value(text);
+        for (size_t k = 0; value && k < OCV_LINT_COUNT(ocv_lint_accelerator_labels); k++) {
+            const struct lint_fact *fact = &ocv_lint_accelerator_labels[k];
+            size_t n = strlen(fact->a);
+            if (!strcmp(fact->b, "list") && !strcmp(key, fact->a))
+                check_accelerator(&p, key, value, value, false);
+            else if (!strcmp(fact->b, "part") && !strncmp(key, fact->a, n) && !is_zero(value))
+                check_accelerator(&p, key, value, key + n, true);
+        }
+        if (value && !strcmp(key, ocv_lint_distribution_labels[0].a))
+            check_distribution(&p, key, value);
+    }
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Corrections that need no decision: canonical properties, missing annotations of the index,
+ * platforms of the writers' layout, attestations, order. Digests of children never change; the
+ * index's own does, and with it its signature. */
+#include "lib/internal/edit/edit_internal.h"
+#include "lib/internal/lint/lint_internal.h"
+#include "ocivariant/vocabulary.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fix {
+    struct ocv_edit *document;
+    const struct ocv_index *index; /* the same; entries keep their places until fix_order */
+    size_t changes;
+    bool cautious;           /* platforms and order stay */
+    struct ocv_buffer *said; /* a line for each correction; may be NULL */
+};
+
+static int say(struct fix *fix, size_t rule, struct ocv_error *err, const char *format, ...)
+    OCV_PRINTF(4, 5);
+
+/* Count a correction: "OCV502 default-not-first: ...". */
+static int say(struct fix *fix, size_t rule, struct ocv_error *err, const char *format, ...)
+{
+    char text[512];
+    const struct ocv_lint_rule *of = ocv_lint_rule(rule);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fix->changes++;
+    return fix->said ? ocv_buffer_printf(fix->said, err, "%s %s: %s\n", of->id, of->name, text)
+                     : OCV_OK;
+}
+
+/* The entry as people know it. */
+static const char *called(const struct fix *fix, size_t i, char out[80])
+{
+    const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+    if (entry->label)
+        snprintf(out, 80, "%.79s", entry->label);
+    else if (entry->kind == OCV_ENTRY_NULL || ocv_index_shows_default(fix->index, entry))
+        snprintf(out, 80, "the default");
+    else
+        snprintf(out, 80, "entry %zu", i + 1);
+    return out;
+}
+
+/* Set a text of the entry's platform or annotations, or with NULL remove what is there. */
+static int set_member(struct fix *fix, size_t rule, size_t i, const char *object, const char *key,
+                      const char *text, struct ocv_error *err)
+{
+    char name[80];
+    struct ocv_edit_entry *entry = &fix->document->entries[i];
+    const json_t *was = json_object_get(json_object_get(entry->json, object), key);
+    const char *now = json_string_value(was);
+    if (text ? now && !strcmp(now, text) : !was)
+        return OCV_OK;
+    int status = say(fix, rule, err, "%s: %s %s%s", called(fix, i, name), key,
+                     text ? "is now " : "left out", text ? text : "");
+    return status < 0 ? status : ocv_edit_entry_set(entry, object, key, text, err);
+}
+
+static int set_annotation(struct fix *fix, size_t rule, const char *key, const char *text,
+                          struct ocv_error *err)
+{
+    const char *now = ocv_edit_annotation(fix->document, key);
+    if (now && !strcmp(now, text))
+        return OCV_OK;
+    fix->document->annotations_changed = true;
+    int status = say(fix, rule, err, "%s is now %s", key, text);
+    return status < 0 ? status : ocv_edit_put_text(fix->document->annotations, key, text, err);
+}
+
+/* ---- the index's own annotations ---- */
+
+/* As readers order them today; those that are used and not listed come last. */
+static int fix_namespaces(struct fix *fix, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    char meant[OCV_WORD_MAX]; /* to list a slip of the pen would hide it */
+    const char *const *names, *last = "";
+    bool declared, missing = false;
+    size_t n = ocv_index_namespaces(fix->index, &names, &declared);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        if (declared || !ocv_lint_misspelt(names[i], meant))
+            status = ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", names[i]);
+    for (size_t i = 0; i < ocv_index_property_count(fix->index) && status == OCV_OK; i++) {
+        const char *ns = ocv_index_property(fix->index, (uint32_t)i).ns;
+        if (strcmp(ns, last) != 0 && !ocv_edit_declares(fix->index, ns) &&
+            !ocv_lint_misspelt(ns, meant)) {
+            status = ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", ns);
+            missing = true;
+        }
+        last = ns;
+    }
+    if (status == OCV_OK && text.len && (!declared || missing))
+        status = set_annotation(
+            fix, declared ? OCV_LINT_NAMESPACE_NOT_LISTED : OCV_LINT_NAMESPACES_MISSING,
+            OCV_ANNOTATION_NAMESPACES, text.data, err);
+    return status;
+}
+
+static int fix_annotations(struct fix *fix, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (!ocv_index_has_variants(fix->index))
+        return OCV_OK;
+    if (!json_object_get(fix->document->annotations, OCV_ANNOTATION_SCHEMA))
+        status = set_annotation(fix, OCV_LINT_SCHEMA_MISSING, OCV_ANNOTATION_SCHEMA, "1", err);
+    return status < 0 ? status : fix_namespaces(fix, err);
+}
+
+/* ---- entries ---- */
+
+static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
+{
+    const json_t *annotations = json_object_get(fix->document->entries[i].json, "annotations");
+    const char *text = json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
+    ocv_auto(ocv_properties) set_of = NULL;
+    ocv_auto_buffer joined;
+    ocv_auto_buffer canonical;
+    ocv_buffer_init(&joined, 64u * 1024);
+    ocv_buffer_init(&canonical, 64u * 1024);
+    if (!text)
+        return OCV_OK;
+    int status =
+        ocv_buffer_printf(&joined, err, "%s%s%s", text, also ? ", " : "", also ? also : "");
+    if (status < 0)
+        return status;
+    status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
+    if (status < 0) /* malformed: the right value is not known */
+        return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
+    status = ocv_properties_format(set_of, &canonical, err);
+    if (status == OCV_OK)
+        status = set_member(fix, also ? OCV_LINT_PLATFORM_LEVEL : OCV_LINT_PROPERTY_NOT_CANONICAL,
+                            i, "annotations", OCV_ANNOTATION_PROPERTIES,
+                            canonical.data ? canonical.data : "", err);
+    return status;
+}
+
+static bool names_feature(const struct fix *fix, const struct ocv_entry *entry, const char *feature)
+{
+    for (size_t i = 0; i < entry->n_properties; i++)
+        if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
+            return true;
+    return false;
+}
+
+/* The property that says what a real platform.variant said, unless the entry names one itself. */
+static const char *level_property(const struct fix *fix, const struct ocv_entry *entry)
+{
+    const struct ocv_platform *p = &entry->platform;
+    for (size_t k = 0; p->variant && p->architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
+        const struct lint_fact *level = &ocv_lint_levels[k];
+        char feature[128];
+        if (strcmp(level->a, p->architecture) != 0 || strcmp(level->b, p->variant) != 0)
+            continue;
+        snprintf(feature, sizeof(feature), "%.*s", (int)(strrchr(level->c, ' ') - 3 - level->c),
+                 level->c);
+        return names_feature(fix, entry, feature) ? NULL : level->c;
+    }
+    return NULL;
+}
+
+static bool is_amd64_v1(const struct ocv_platform *p)
+{
+    return p->variant && p->architecture && !strcmp(p->variant, "v1") &&
+           !strcmp(p->architecture, "amd64");
+}
+
+static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
+                     struct ocv_error *err)
+{
+    const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
+    char wanted[OCV_PLATFORM_HIDDEN_MAX];
+    int status =
+        name ? set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture", name, err)
+             : OCV_OK;
+    if (status < 0)
+        return status;
+    if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
+        ocv_platform_hide(entry->label, wanted);
+        also = level_property(fix, entry);
+        status = set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform", "variant",
+                            wanted, err);
+    } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
+        status = set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err);
+    }
+    return status < 0 ? status : fix_properties(fix, i, also, err);
+}
+
+static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
+{
+    static const char *const wanted[][3] = {{"platform", "architecture", "unknown"},
+                                            {"platform", "os", "unknown"},
+                                            {"platform", "variant", NULL},
+                                            {"annotations", OCV_ANNOTATION_LABEL, NULL},
+                                            {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
+    int status = OCV_OK;
+    for (size_t k = 0; k < OCV_LINT_COUNT(wanted) && status == OCV_OK; k++)
+        status =
+            set_member(fix, k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED,
+                       i, wanted[k][0], wanted[k][1], wanted[k][2], err);
+    return status;
+}
+
+/* True for an attestation of an image that is not in the index. */
+static bool is_dangling(const struct fix *fix, size_t i)
+{
+    const struct ocv_edit_entry *e = &fix->document->entries[i];
+    return json_object_get(json_object_get(e->json, "annotations"),
+                           OCV_ANNOTATION_REFERENCE_TYPE) &&
+           e->subject && !ocv_index_find_digest(fix->index, e->subject);
+}
+
+static int fix_entries(struct fix *fix, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_index_count(fix->index) && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+        if (entry->code == OCV_REJECT_ATTESTATION)
+            status = fix_attestation(fix, i, err);
+        else if (entry->code == OCV_REJECT_NONE)
+            status = fix_image(fix, entry, i, err);
+    }
+    return status;
+}
+
+/* A variant, or one that waits for its annotations. */
+static bool stands_behind(const struct ocv_entry *entry)
+{
+    return entry->kind == OCV_ENTRY_VARIANT || ocv_entry_is_unfinished(entry);
+}
+
+#define NOTHING_WRONG SIZE_MAX
+
+/* The rule that the order breaks, if lint finds one: otherwise nothing is moved. */
+static size_t is_disordered(const struct fix *fix)
+{
+    bool variant = false;
+    for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+        const char *digest = fix->document->entries[i].subject;
+        const struct ocv_entry *subject = digest ? ocv_index_find_digest(fix->index, digest) : NULL;
+        if (is_dangling(fix, i))
+            return OCV_LINT_ATTESTATION_DANGLING;
+        if (entry->code == OCV_REJECT_ATTESTATION && subject && subject->position > entry->position)
+            return OCV_LINT_ATTESTATION_FIRST;
+        if (entry->code != OCV_REJECT_NONE)
+            continue;
+        if (variant && !stands_behind(entry))
+            return OCV_LINT_DEFAULT_NOT_FIRST;
+        variant = variant || stands_behind(entry);
+    }
+    return NOTHING_WRONG;
+}
+
+/* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left
+ * out. */
+static int fix_order(struct fix *fix, size_t rule, struct ocv_error *err)
+{
+    struct ocv_edit *document = fix->document;
+    size_t n = document->n, kept = 0, dangling = 0;
+    struct ocv_edit_entry *ordered = calloc(n + 1, sizeof(*ordered));
+    if (!ordered)
+        return ocv_error_nomem(err);
+    for (int pass = 0; pass < 3; pass++)
+        for (size_t i = 0; i < n; i++) {
+            const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+            bool usable = entry->code == OCV_REJECT_NONE;
+            int place = !usable ? 2 : stands_behind(entry) ? 1 : 0;
+            if (place == pass && is_dangling(fix, i))
+                dangling++;
+            else if (place == pass)
+                ordered[kept++] = document->entries[i];
+        }
+    for (size_t i = 0; i < n; i++)
+        if (is_dangling(fix, i))
+            ocv_edit_entry_free(&document->entries[i]);
+    memcpy(document->entries, ordered, kept * sizeof(*ordered));
+    free(ordered);
+    document->n = kept;
+    if (dangling)
+        return say(fix, OCV_LINT_ATTESTATION_DANGLING, err, "left out %zu that %s of no image here",
+                   dangling, dangling == 1 ? "is" : "are");
+    return say(fix, rule, err,
+               rule == OCV_LINT_ATTESTATION_FIRST ? "moved the attestations behind the images"
+                                                  : "moved the default to the front");
+}
+
+static int write_result(const struct fix *fix, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) again = NULL;
+    fix->document->changed = fix->document->lines = true;
+    int status = ocv_edit_write(fix->document, out, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(out->data, out->len, NULL, &again, err);
+    return status;
+}
+
+static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,
+                    size_t *changes, struct ocv_buffer *said, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_edit) document = NULL;
+    int status = ocv_index_parse(bytes, len, NULL, &index, err);
+    if (status < 0)
+        return status;
+    if ((status = ocv_edit_read(bytes, len, &document, err)) < 0)
+        return status;
+    struct fix fix = {.document = document, .index = index, .cautious = cautious, .said = said};
+    document->add_type = !document->typed;
+    if (document->add_type)
+        status = say(&fix, OCV_LINT_MEDIA_TYPE_MISSING, err, "wrote the index's own mediaType");
+    if (status == OCV_OK)
+        status = fix_annotations(&fix, err);
+    if (status == OCV_OK)
+        status = fix_entries(&fix, err);
+    size_t order = cautious ? NOTHING_WRONG : is_disordered(&fix);
+    if (status == OCV_OK && order != NOTHING_WRONG)
+        status = fix_order(&fix, order, err);
+    *changes = fix.changes;
+    return status == OCV_OK && fix.changes ? write_result(&fix, out, err) : status;
+}
+
+#define PASSES_MAX \
+    8u /* a correction may show another: a level that became a property its namespace */
+
+static int fix_all(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,
+                   size_t *changes, struct ocv_buffer *said, struct ocv_error *err)
+{
+    size_t pass_changes = 0;
+    int status = fix_once(bytes, len, cautious, out, &pass_changes, said, err);
+    *changes = pass_changes;
+    for (unsigned pass = 1; status == OCV_OK && pass_changes && pass < PASSES_MAX; pass++) {
+        struct ocv_buffer next;
+        ocv_buffer_init(&next, out->max);
+        status = fix_once(out->data, out->len, cautious, &next, &pass_changes, said, err);
+        *changes += pass_changes;
+        if (status == OCV_OK && pass_changes) {
+            ocv_buffer_free(out);
+            *out = next;
+        } else {
+            ocv_buffer_free(&next);
+        }
+    }
+    return status;
+}
+
+int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
+                 size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
+                 struct ocv_error *err)
+{
+    int status = fix_all(bytes, len, false, out, changes, said, err);
+    if (status == OCV_OK && *changes)
+        status = ocv_lint_fix_moves(bytes, len, out, moved, err);
+    if (status < 0 || !moved->len || change_default)
+        return status;
+    size_t max = out->max;
+    ocv_buffer_free(out);
+    ocv_buffer_init(out, max);
+    if (said)
+        said->len = 0;
+    return fix_all(bytes, len, true, out, changes, said, err);
+}

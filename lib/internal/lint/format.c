@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The report as text for people, as JSON, and as GitHub's workflow commands. */
+#include "lib/internal/lint/lint_internal.h"
+
+#include <string.h>
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+/* ---- text ---- */
+
+/* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
+static int put_place(const struct ocv_lint_finding *f, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    int status = ocv_buffer_printf(out, err, "%s", f->input);
+    if (status == OCV_OK && f->line)
+        status = ocv_buffer_printf(out, err, ":%zu", f->line);
+    if (status == OCV_OK && f->line && f->pointer)
+        status = ocv_buffer_printf(out, err, ":%zu", f->column);
+    return status;
+}
+
+static int put_text(const struct ocv_lint_finding *f, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = put_place(f, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n",
+                                   ocv_lint_level_name(f->level), f->where, *f->where ? ": " : "",
+                                   f->message, f->rule->id, f->rule->name);
+    if (status == OCV_OK && f->hint)
+        status = ocv_buffer_printf(out, err, "    hint: %s\n", f->hint);
+    return status;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static int format_text(const struct ocv_lint_report *report, size_t n_failures,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < report->n && status == OCV_OK; i++)
+        if (!report->findings[i].allowed)
+            status = put_text(&report->findings[i], out, err);
+    size_t errors = report->counts[OCV_LINT_ERROR] + n_failures,
+           warnings = report->counts[OCV_LINT_WARNING];
+    size_t notes = report->counts[OCV_LINT_NOTE];
+    char unread[48] = "";
+    if (errors == 1 && n_failures) /* silence would pass for a clean bill */
+        snprintf(unread, sizeof(unread), " (unreadable)");
+    else if (n_failures)
+        snprintf(unread, sizeof(unread), " (%zu unreadable)", n_failures);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%zu error%s%s, %zu warning%s, %zu note%s", errors,
+                                   plural(errors), unread, warnings, plural(warnings), notes,
+                                   plural(notes));
+    if (status == OCV_OK && report->allowed)
+        status = ocv_buffer_printf(out, err, ", %zu allowed", report->allowed);
+    if (status == OCV_OK && report->dropped)
+        status = ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+/* ---- JSON ---- */
+
+static json_t *finding_json(const struct ocv_lint_finding *f)
+{
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "rule", f->rule->id, "name",
+                             f->rule->name, "level", ocv_lint_level_name(f->level), "input",
+                             f->input, "message", f->message, "where", f->where);
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"pointer", f->pointer}, {"hint", f->hint}, {"allowed", f->allowed}};
+    for (size_t i = 0; json && i < OCV_LINT_COUNT(texts); i++)
+        if (texts[i].text && json_object_set_new(json, texts[i].key, json_string(texts[i].text)))
+            break; /* a missing member is acceptable; a missing report is not */
+    if (json && f->line) {
+        json_object_set_new(json, "line", json_integer((json_int_t)f->line));
+        json_object_set_new(json, "column", json_integer((json_int_t)f->column));
+    }
+    return json;
+}
+
+static int format_json(const struct ocv_lint_report *report,
+                       const struct ocv_lint_failure *failures, size_t n_failures,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *findings = json_array();
+    ocv_auto_json *unread = json_array();
+    for (size_t i = 0; i < report->n; i++)
+        if (json_array_append_new(findings, finding_json(&report->findings[i])) < 0)
+            return ocv_error_nomem(err);
+    for (size_t i = 0; i < n_failures; i++)
+        if (json_array_append_new(unread, json_pack("{s:s, s:s}", "input", failures[i].input,
+                                                    "message", failures[i].message)) < 0)
+            return ocv_error_nomem(err);
+    ocv_auto_json *root = json_pack(
+        "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I}, s:O, s:O}", "schema", "dev.ocivariant.lint/v1",
+        "version", ocv_version(), "summary", "errors", (json_int_t)report->counts[OCV_LINT_ERROR],
+        "warnings", (json_int_t)report->counts[OCV_LINT_WARNING], "notes",
+        (json_int_t)report->counts[OCV_LINT_NOTE], "allowed", (json_int_t)report->allowed,
+        "not_shown", (json_int_t)report->dropped, "findings", findings, "unreadable", unread);
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+/* ---- GitHub: "::error file=F,line=N,title=T::MESSAGE", with %, CR, LF (and : , in values) escaped
+ */
+
+static int put_escaped(const char *text, bool property, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (; *text && status == OCV_OK; text++) {
+        bool escape = strchr("%\r\n", *text) || (property && strchr(":,", *text));
+        status = escape ? ocv_buffer_printf(out, err, "%%%02X", (unsigned char)*text)
+                        : ocv_buffer_append(out, text, 1, err);
+    }
+    return status;
+}
+
+static int put_github(const struct ocv_lint_finding *f, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    int status = ocv_buffer_printf(
+        out, err, "::%s ", f->level == OCV_LINT_NOTE ? "notice" : ocv_lint_level_name(f->level));
+    if (status == OCV_OK && f->file) {
+        status = ocv_buffer_printf(out, err, "file=");
+        if (status == OCV_OK)
+            status = put_escaped(f->input, true, out, err);
+        if (status == OCV_OK && f->line)
+            status = ocv_buffer_printf(out, err, ",line=%zu,col=%zu", f->line, f->column);
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, ",");
+    }
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "title=%s %s::", f->rule->id, f->rule->name);
+    const char *const parts[] = {f->file ? "" : f->input, f->file ? "" : ": ", f->where,
+                                 *f->where ? ": " : "",   f->message,          f->hint ? "; " : "",
+                                 or_empty(f->hint)};
+    for (size_t i = 0; i < OCV_LINT_COUNT(parts) && status == OCV_OK; i++)
+        status = put_escaped(parts[i], false, out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+static int format_github(const struct ocv_lint_report *report,
+                         const struct ocv_lint_failure *failures, size_t n_failures,
+                         struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < report->n && status == OCV_OK; i++)
+        if (!report->findings[i].allowed)
+            status = put_github(&report->findings[i], out, err);
+    for (size_t i = 0; i < n_failures && status == OCV_OK; i++) {
+        status = ocv_buffer_printf(out, err, "::error title=unreadable::");
+        if (status == OCV_OK)
+            status = put_escaped(failures[i].message, false, out, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "\n", 1, err);
+    }
+    return status;
+}
+
+int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format format,
+                    const struct ocv_lint_failure *failures, size_t n_failures,
+                    struct ocv_buffer *out, struct ocv_error *err)
+{
+    switch (format) {
+    case OCV_LINT_FORMAT_JSON:
+        return format_json(report, failures, n_failures, out, err);
+    case OCV_LINT_FORMAT_SARIF:
+        return ocv_lint_format_sarif(report, failures, n_failures, out, err);
+    case OCV_LINT_FORMAT_GITHUB:
+        return format_github(report, failures, n_failures, out, err);
+    default:
+        return format_text(report, n_failures, out, err);
+    }
+}

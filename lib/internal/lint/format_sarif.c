@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* SARIF 2.1.0 (OASIS): one run, every rule described, one result for each finding. */
+#include "lib/internal/lint/lint_internal.h"
+
+#include "lib/base/format/url.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define SCHEMA \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+/* SARIF's levels are ours, and "none" for what is off. */
+static const char *sarif_level(enum ocv_lint_level level)
+{
+    return level == OCV_LINT_OFF ? "none" : ocv_lint_level_name(level);
+}
+
+/* `page`: of all rules, with a heading "ID NAME" for each; or NULL. */
+static json_t *rule_json(const struct ocv_lint_rule *rule, const char *page)
+{
+    static const char *const remedies[] = {
+        [OCV_LINT_FIX_NO] = "Correct it where the index or the image is made.",
+        [OCV_LINT_FIX_COMMAND] = "The finding says what to run or change.",
+        [OCV_LINT_FIX_WRITE] = "'variantctl lint --fix' corrects it."};
+    char id[16] = "";
+    for (size_t i = 0; rule->id[i] && i + 1 < sizeof(id); i++)
+        id[i] = (char)tolower((unsigned char)rule->id[i]);
+    json_t *text = json_sprintf("%s %s\n\n%s\n\n'variantctl lint --explain %s' shows an example.",
+                                rule->what, rule->why, remedies[rule->fix], rule->id);
+    json_t *uri = page ? json_sprintf("%s#%s-%s", page, id, rule->name) : NULL;
+    return json_pack("{s:s, s:s, s:o*, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id, "name",
+                     rule->name, "helpUri", uri, "shortDescription", "text", rule->what,
+                     "fullDescription", "text", rule->why, "help", "text", text,
+                     "defaultConfiguration", "level", sarif_level(rule->level));
+}
+
+static json_t *rules_json(const char *page)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < OCV_LINT_RULES; i++)
+        if (json_array_append_new(list, rule_json(ocv_lint_rule(i), page)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* What is not a file is named in the same way: code scanning services take no result without an
+ * artifact, and scanners of images do so, too. */
+static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error *err)
+{
+    ocv_auto_buffer uri;
+    ocv_buffer_init(&uri, 64u * 1024);
+    char name[2200];
+    snprintf(name, sizeof(name), "%s%s%s", f->input, *f->where ? ": " : "", f->where);
+    json_t *logical = json_pack("[{s:s, s:s}]", "fullyQualifiedName", name, "kind", "member");
+    if (ocv_url_escape(f->input, OCV_URL_UNRESERVED "/@+", &uri, err) < 0) {
+        json_decref(logical);
+        return NULL;
+    }
+    return json_pack("{s:{s:{s:s}, s:{s:I, s:I}}, s:o}", "physicalLocation", "artifactLocation",
+                     "uri", uri.data, "region", "startLine", (json_int_t)(f->line ? f->line : 1),
+                     "startColumn", (json_int_t)(f->column ? f->column : 1), "logicalLocations",
+                     logical);
+}
+
+/* A finding keeps its fingerprint in the next run, also when lines were moved. */
+static int finding_fingerprint(const struct ocv_lint_finding *f, char out[OCV_DIGEST_MAX],
+                               struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 64u * 1024);
+    int status = ocv_buffer_printf(&text, err, "%s\n%s\n%s\n%s", f->rule->id, f->input, f->where,
+                                   f->message);
+    return status < 0 ? status : ocv_digest_bytes(text.data, text.len, out, err);
+}
+
+static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *err)
+{
+    char text[2 * OCV_ERROR_MESSAGE_MAX + 8], print[OCV_DIGEST_MAX];
+    snprintf(text, sizeof(text), "%s%s%s", f->message, f->hint ? ". Hint: " : "",
+             f->hint ? f->hint : "");
+    if (finding_fingerprint(f, print, err) < 0)
+        return NULL;
+    json_t *result = json_pack(
+        "{s:s, s:I, s:s, s:{s:s}, s:[o], s:{s:s}}", "ruleId", f->rule->id, "ruleIndex",
+        (json_int_t)(f->rule - ocv_lint_rule(0)), "level", sarif_level(f->level), "message", "text",
+        text, "locations", location_json(f, err), "partialFingerprints", "ocivariant/v1", print);
+    if (result && f->allowed &&
+        json_object_set_new(result, "suppressions",
+                            json_pack("[{s:s, s:s, s:s}]", "kind", "external", "status", "accepted",
+                                      "justification", f->allowed)) < 0) {
+        json_decref(result);
+        return NULL;
+    }
+    return result;
+}
+
+static json_t *invocation_json(const struct ocv_lint_failure *failures, size_t n)
+{
+    json_t *notes = json_array();
+    for (size_t i = 0; notes && i < n; i++)
+        if (json_array_append_new(notes, json_pack("{s:s, s:{s:s}}", "level", "error", "message",
+                                                   "text", failures[i].message)) < 0) {
+            json_decref(notes);
+            return NULL;
+        }
+    return json_pack("[{s:b, s:o}]", "executionSuccessful", n == 0, "toolExecutionNotifications",
+                     notes);
+}
+
+int ocv_lint_format_sarif(const struct ocv_lint_report *report,
+                          const struct ocv_lint_failure *failures, size_t n_failures,
+                          struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *results = json_array();
+    for (size_t i = 0; i < report->n; i++)
+        if (json_array_append_new(results, result_json(&report->findings[i], err)) < 0)
+            return ocv_error_nomem(err);
+    ocv_auto_json *root =
+        json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:o, s:s, s:O}]}", "$schema", SCHEMA,
+                  "version", "2.1.0", "runs", "tool", "driver", "name", "variantctl lint",
+                  "version", ocv_version(), "semanticVersion", ocv_version(), "rules",
+                  rules_json(report->page), "invocations", invocation_json(failures, n_failures),
+                  "columnKind", "unicodeCodePoints", "results", results);
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_INDENT(1), out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Makes the index that a source file of `index create --from` describes, for the checks that do not
+ * need its images. Builds without a platform are assumed to share one. */
+#include "lib/internal/lint/lint_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_default(const struct ocv_edit_source_image *image)
+{
+    return !image->label || !strcmp(image->label, "null");
+}
+
+/* Builds with the same label get different architectures; otherwise the label would be a duplicate.
+ */
+static const char *architecture_of(const struct ocv_edit_source *source, size_t i)
+{
+    static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};
+    struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+    size_t before = 0;
+    for (size_t k = 0; k < i; k++) {
+        struct ocv_edit_source_image other = ocv_edit_source_image(source, k);
+        before += is_default(&image) ? is_default(&other)
+                                     : other.label && !strcmp(other.label, image.label);
+    }
+    return names[before % (sizeof(names) / sizeof(*names))];
+}
+
+static json_t *platform_json(const struct ocv_edit_source *source, size_t i)
+{
+    ocv_auto(ocv_platform) platform = NULL;
+    const char *text = ocv_edit_source_image(source, i).platform;
+    if (!text || ocv_platform_parse(text, &platform, NULL) < 0)
+        return json_pack("{s:s, s:s}", "os", "linux", "architecture", architecture_of(source, i));
+    return json_pack("{s:s, s:s}", "os", platform->os, "architecture", platform->architecture);
+}
+
+static int put_entry(json_t *manifests, const struct ocv_edit_source *source, size_t i,
+                     struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+    ocv_auto_buffer name;
+    ocv_auto_buffer properties;
+    ocv_buffer_init(&name, 16384);
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = ocv_buffer_printf(&name, err, "%s %s", image.reference,
+                                   image.platform                ? image.platform
+                                   : image.shared && image.label ? image.label
+                                                                 : "");
+    if (status == OCV_OK)
+        status = ocv_digest_bytes(name.data, name.len, digest, err);
+    if (status == OCV_OK && image.properties)
+        status = ocv_properties_format(image.properties, &properties, err);
+    if (status < 0)
+        return status;
+    json_t *entry = json_pack("{s:s, s:s, s:i, s:o}", "mediaType", OCV_MEDIA_TYPE_MANIFEST,
+                              "digest", digest, "size", 1, "platform", platform_json(source, i));
+    bool failed = !entry;
+    if (entry && !is_default(&image))
+        failed = json_object_set_new(entry, "annotations",
+                                     json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image.label,
+                                               OCV_ANNOTATION_PROPERTIES,
+                                               properties.len ? properties.data : "")) < 0;
+    return json_array_append_new(manifests, entry) < 0 || failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int put_annotations(json_t *annotations, const struct ocv_edit_source *source,
+                           struct ocv_error *err)
+{
+    const char *key, *value;
+    bool failed = json_object_set_new(annotations, OCV_ANNOTATION_SCHEMA, json_string("1")) < 0;
+    for (size_t i = 0; !failed && ocv_edit_source_annotation(source, i, &key, &value); i++)
+        failed = json_object_set_new(annotations, key, json_string(value)) < 0;
+    return failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+/* `images` gets the place in the source of each entry's image. */
+static int make_index(const struct ocv_edit_source *source, struct ocv_buffer *out, size_t *images,
+                      struct ocv_error *err)
+{
+    size_t kept = 0;
+    json_t *manifests = json_array(), *annotations = json_object();
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
+                  "annotations", annotations, "manifests", manifests);
+    int status = root ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_edit_source_count(source) && status == OCV_OK; i++) {
+        struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+        if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
+            continue; /* derived properties are unknown until its files are read */
+        images[kept++] = i;
+        status = put_entry(manifests, source, i, err);
+    }
+    return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, out, err) : status;
+}
+
+int ocv_lint_run_source(const char *name, const struct ocv_edit_source *source,
+                        const struct ocv_lint_options *options, struct ocv_lint_report *report,
+                        struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_LINT_INDEX_MAX);
+    size_t *images = calloc(ocv_edit_source_count(source) + 1, sizeof(*images));
+    int status = images ? make_index(source, &text, images, err) : ocv_error_nomem(err);
+    const struct ocv_lint_input input = {.name = name,
+                                         .file = true,
+                                         .draft = true,
+                                         .yaml = true,
+                                         .partial = ocv_edit_source_derives(source),
+                                         .source = source,
+                                         .images = images,
+                                         .bytes = text.data,
+                                         .len = text.len};
+    if (status == OCV_OK)
+        status = ocv_lint_run(&input, options, report, err);
+    free(images);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Static namespaces as readers see them, looked up once for each distinct property. */
+#include "lib/internal/lint/lint_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_MAX 512u        /* of a list; readers take no more */
+#define LIST_MAX (64u * 1024) /* bytes of a list that is looked into */
+
+static const char *list_of(const struct ocv_lint *lint, const char *ns)
+{
+    char key[256];
+    int n = snprintf(key, sizeof(key), "%s%s", OCV_ANNOTATION_STATIC, ns);
+    if (n < 0 || (size_t)n >= sizeof(key) || ocv_lint_known_namespace(ns))
+        return NULL;
+    return ocv_lint_index_annotation(lint, key);
+}
+
+/* "feature :: value" of `item`, blanks around them not counted. False: malformed. */
+static bool split_item(const char *item, size_t len, const char *parts[2], size_t lens[2])
+{
+    const char *middle = memmem(item, len, "::", 2);
+    if (!middle)
+        return false;
+    parts[0] = item;
+    lens[0] = (size_t)(middle - item);
+    parts[1] = middle + 2;
+    lens[1] = len - lens[0] - 2;
+    for (int i = 0; i < 2; i++) {
+        while (lens[i] && strchr(" \t\n", *parts[i])) {
+            parts[i]++;
+            lens[i]--;
+        }
+        while (lens[i] && strchr(" \t\n", parts[i][lens[i] - 1]))
+            lens[i]--;
+    }
+    return ocv_property_name_valid(parts[0], lens[0]) &&
+           ocv_property_value_valid(parts[1], lens[1]);
+}
+
+static bool is_text(const char *part, size_t len, const char *text)
+{
+    return strlen(text) == len && !memcmp(part, text, len);
+}
+
+/* Features and values count from their first place; a malformed list has none, as readers have it.
+ */
+static void find_place(const char *list, struct ocv_property p, struct ocv_lint_static *out)
+{
+    const char *parts[2];
+    size_t lens[2];
+    for (int place = 0; list; place++) {
+        size_t n = strcspn(list, ",");
+        if (place == (int)ITEMS_MAX || !split_item(list, n, parts, lens)) {
+            out->value = out->feature = -1;
+            out->malformed = true;
+            return;
+        }
+        if (is_text(parts[0], lens[0], p.feature)) {
+            out->feature = out->feature < 0 ? place : out->feature;
+            if (out->value < 0 && is_text(parts[1], lens[1], p.value))
+                out->value = place;
+        }
+        list = list[n] ? list + n + 1 : NULL;
+    }
+}
+
+int ocv_lint_read_statics(struct ocv_lint *lint)
+{
+    size_t n = ocv_index_property_count(lint->index);
+    const char *last = "", *list = NULL;
+    lint->statics = calloc(n + 1, sizeof(*lint->statics));
+    if (!lint->statics)
+        return ocv_error_nomem(lint->err);
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_property p = ocv_index_property(lint->index, (uint32_t)i);
+        if (strcmp(p.ns, last) != 0)
+            list = list_of(lint, p.ns);
+        last = p.ns;
+        lint->statics[i] = (struct ocv_lint_static){.is_static = list, .value = -1, .feature = -1};
+        if (list && strlen(list) <= LIST_MAX)
+            find_place(list, p, &lint->statics[i]);
+    }
+    return OCV_OK;
+}

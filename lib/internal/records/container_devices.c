@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/internal/records/container_devices.h"
+
+#include "lib/base/file.h"
+#include "ocivariant/buffer.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define CDI_KEYS "cdi.k8s.io/"
+#define VISIBLE "_VISIBLE_DEVICES"
+#define ENTRIES_MAX 4096u /* of a list in the specification that are looked at */
+#define NVIDIA_MAJOR 195u /* its character devices have no link to their card in sysfs */
+
+struct device_list {
+    struct ocv_buffer text;
+    const char *root;
+    bool full;
+};
+
+/* Letters of ids and names of devices; a comma would be another one. */
+static bool is_id(const char *text, size_t n)
+{
+    static const char more[] = "._:-=/@+";
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr(more, text[i]))
+            return false;
+    return n > 0 && n < 256;
+}
+
+static bool is_listed(const struct device_list *list, const char *id, size_t n)
+{
+    const char *at = list->text.len ? list->text.data : "";
+    for (; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == n && memcmp(at, id, n) == 0)
+            return true;
+    return false;
+}
+
+static void add_id(struct device_list *list, const char *before, const char *id, size_t n)
+{
+    char name[512];
+    if (!is_id(id, n))
+        return;
+    int len = snprintf(name, sizeof(name), "%s%.*s", before, (int)n, id);
+    if (len < (int)sizeof(name) && !is_listed(list, name, (size_t)len))
+        list->full |=
+            ocv_buffer_printf(&list->text, NULL, "%s%s", list->text.len ? "," : "", name) < 0;
+}
+
+/* ---- CDI ---- */
+
+static void read_annotations(struct device_list *list, const json_t *spec)
+{
+    const char *key;
+    const json_t *value;
+    size_t seen = 0;
+    json_object_foreach(json_object_get(spec, "annotations"), key, value)
+    {
+        const char *text = json_string_value(value);
+        if (++seen > ENTRIES_MAX || !text || strncmp(key, CDI_KEYS, strlen(CDI_KEYS)) != 0)
+            continue;
+        for (; *text; text += strcspn(text, ","), text += *text == ',') {
+            text += strspn(text, " ");
+            size_t n = strcspn(text, ", ");
+            if (memchr(text, '=', n))
+                add_id(list, "", text, n);
+        }
+    }
+}
+
+/* ---- device files ---- */
+
+/* "0000:3b:00.0" */
+static bool is_address(const char *text)
+{
+    static const char form[] = "xxxx:xx:xx.x";
+    for (size_t i = 0; i < sizeof(form) - 1; i++)
+        if (form[i] == 'x' ? !isxdigit((unsigned char)text[i]) : text[i] != form[i])
+            return false;
+    return !text[sizeof(form) - 1];
+}
+
+static void add_card_of(struct device_list *list, unsigned major, unsigned minor)
+{
+    char path[512], target[512];
+    int len =
+        snprintf(path, sizeof(path), "%s/sys/dev/char/%u:%u/device", list->root, major, minor);
+    ssize_t n = len < (int)sizeof(path) ? readlink(path, target, sizeof(target) - 1) : -1;
+    if (n < 0)
+        return;
+    target[n] = '\0';
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    if (is_address(name))
+        add_id(list, "", name, strlen(name));
+}
+
+/* "Device Minor: \t 0" in /proc/driver/nvidia/gpus/ADDRESS/information */
+static bool has_minor(const char *directory, const char *address, unsigned minor)
+{
+    static const char key[] = "Device Minor:";
+    char path[768];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 64u * 1024);
+    snprintf(path, sizeof(path), "%s/%s/information", directory, address);
+    if (ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
+        return false;
+    const char *at = strstr(text.data, key);
+    char *end = NULL;
+    unsigned long number = at ? strtoul(at + sizeof(key) - 1, &end, 10) : 0;
+    return at && end > at + sizeof(key) - 1 && number == minor;
+}
+
+static void add_nvidia_card(struct device_list *list, unsigned minor)
+{
+    char directory[512];
+    const struct dirent *entry;
+    snprintf(directory, sizeof(directory), "%s/proc/driver/nvidia/gpus", list->root);
+    DIR *all = opendir(directory);
+    while (all && (entry = readdir(all)))
+        if (is_address(entry->d_name) && has_minor(directory, entry->d_name, minor))
+            add_id(list, "", entry->d_name, strlen(entry->d_name));
+    if (all)
+        closedir(all);
+}
+
+static void add_file(struct device_list *list, unsigned major, unsigned minor)
+{
+    if (major == NVIDIA_MAJOR)
+        add_nvidia_card(list, minor);
+    else
+        add_card_of(list, major, minor);
+}
+
+static void read_devices(struct device_list *list, const json_t *spec)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(json_object_get(spec, "linux"), "devices"), i, one)
+    {
+        const char *type = json_string_value(json_object_get(one, "type"));
+        json_int_t major = json_integer_value(json_object_get(one, "major"));
+        json_int_t minor = json_integer_value(json_object_get(one, "minor"));
+        if (i < ENTRIES_MAX && type && *type == 'c' && major > 0 && major <= UINT16_MAX &&
+            minor >= 0 && minor <= UINT32_MAX)
+            add_file(list, (unsigned)major, (unsigned)minor);
+    }
+}
+
+/* Device files that are bound one by one. */
+static void read_mounts(struct device_list *list, const json_t *spec)
+{
+    size_t i;
+    const json_t *one;
+    struct stat st;
+    char path[4096];
+    json_array_foreach(json_object_get(spec, "mounts"), i, one)
+    {
+        const char *source = json_string_value(json_object_get(one, "source"));
+        if (i >= ENTRIES_MAX || !source || strncmp(source, "/dev/", 5) != 0 ||
+            snprintf(path, sizeof(path), "%s%s", list->root, source) >= (int)sizeof(path))
+            continue;
+        if (stat(path, &st) == 0 && S_ISCHR(st.st_mode))
+            add_file(list, major(st.st_rdev), minor(st.st_rdev));
+    }
+}
+
+/* ---- variables ---- */
+
+/* "nvidia/visible=" of NVIDIA_VISIBLE_DEVICES: an owner whose devices the ids are. */
+static void add_visible(struct device_list *list, const char *variable, size_t name, bool all)
+{
+    char before[128];
+    size_t n = 0;
+    for (; n < name && n < sizeof(before) - sizeof("/visible="); n++) {
+        if (!isalnum((unsigned char)variable[n]) && variable[n] != '_')
+            return;
+        before[n] = (char)tolower((unsigned char)variable[n]);
+    }
+    snprintf(before + n, sizeof(before) - n, "/visible=");
+    const char *text = variable + name + strlen(VISIBLE) + 1;
+    for (; *text; text += strcspn(text, ","), text += *text == ',') {
+        size_t len = strcspn(text, ",");
+        bool word = (len == 4 && (!memcmp(text, "void", 4) || !memcmp(text, "none", 4))) ||
+                    (len == 3 && !all && !memcmp(text, "all", 3));
+        if (!word)
+            add_id(list, before, text, len);
+    }
+}
+
+static void read_variables(struct device_list *list, const json_t *spec, bool all)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(json_object_get(spec, "process"), "env"), i, one)
+    {
+        const char *text = json_string_value(one);
+        size_t n = text ? strcspn(text, "=") : 0, end = strlen(VISIBLE);
+        if (i < ENTRIES_MAX && n > end && text[n] == '=' &&
+            memcmp(text + n - end, VISIBLE, end) == 0)
+            add_visible(list, text, n - end, all);
+    }
+}
+
+char *ocv_container_devices(const json_t *spec, bool all, const char *root)
+{
+    struct device_list list = {.root = root};
+    ocv_buffer_init(&list.text, OCV_CONTAINER_DEVICES_MAX);
+    read_annotations(&list, spec);
+    read_devices(&list, spec);
+    read_mounts(&list, spec);
+    if (!list.text.len)
+        read_variables(&list, spec, all);
+    char *found = list.text.len && !list.full ? strndup(list.text.data, list.text.len) : NULL;
+    ocv_buffer_free(&list.text);
+    return found;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What an image needs, as alternatives of features.
+ *
+ * An entry is checked on every kind of nodes. Where it fits, one value of each of its features is
+ * the best that the kind has: these values are an alternative. Where other kinds have them, too,
+ * but cannot run the entry (another architecture), features are added that tell the kinds apart. An
+ * alternative whose nodes an earlier one has already is left out: Slurm tries that first. */
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/internal/slurm/slurm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALTERNATIVES_MAX 65536u
+#define COMBINATION_MAX 512u /* features of an alternative */
+
+struct constraint_build {
+    const struct ocv_slurm_nodes *nodes;
+    const struct ocv_index *index;
+    const struct ocv_match *match;
+    struct ocv_slurm_how *how;
+    struct ocv_error *err;
+    struct ocv_arena arena;
+    uint32_t *id_of; /* of the index's properties; UINT32_MAX: no node has it */
+    uint64_t **runs; /* by entry: a bit for each kind that it fits */
+    const struct ocv_candidate ***places; /* by entry and kind: place in the order */
+    size_t words, n_kinds;
+    struct slurm_alternative *list;
+    size_t n;
+};
+
+static bool has_bit(const uint64_t *set, size_t i)
+{
+    return set[i / 64] >> (i % 64) & 1;
+}
+
+static void set_bit(uint64_t *set, size_t i)
+{
+    set[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* ---- what is known of kinds and entries ---- */
+
+static int find_ids(struct constraint_build *m)
+{
+    char text[1024];
+    m->id_of = ocv_arena_alloc(&m->arena, m->index->n_properties + 1, sizeof(*m->id_of));
+    if (!m->id_of)
+        return ocv_error_nomem(m->err);
+    for (size_t i = 0; i < m->index->n_properties; i++) {
+        const struct ocv_property *p = &m->index->properties[i];
+        snprintf(text, sizeof(text), "%s::%s::%s", p->ns, p->feature, p->value);
+        m->id_of[i] = (uint32_t)ocv_names_find(&m->nodes->by_name, m->nodes, text);
+    }
+    return OCV_OK;
+}
+
+static int find_runs(struct constraint_build *m)
+{
+    size_t n = m->index->n_entries;
+    m->runs = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->runs));
+    m->places = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->places));
+    for (size_t e = 0; m->runs && m->places && e < n; e++) {
+        m->runs[e] = ocv_arena_alloc(&m->arena, m->words, sizeof(uint64_t));
+        m->places[e] = ocv_arena_alloc(&m->arena, m->n_kinds + 1, sizeof(**m->places));
+        if (!m->runs[e] || !m->places[e])
+            return ocv_error_nomem(m->err);
+    }
+    if (!m->runs || !m->places)
+        return ocv_error_nomem(m->err);
+    for (size_t k = 0; k < m->n_kinds; k++) {
+        const struct ocv_decision *d = ocv_match_decision(m->match, k);
+        for (size_t i = 0; i < d->n_candidates && !ocv_match_undecided(m->match, k); i++) {
+            size_t e = d->candidates[i].entry->position;
+            set_bit(m->runs[e], k);
+            m->places[e][k] = &d->candidates[i];
+        }
+    }
+    return OCV_OK;
+}
+
+/* ---- one alternative ---- */
+
+static bool is_static(const struct ocv_index *index, const char *ns)
+{
+    for (size_t i = 0; i < index->n_statics; i++)
+        if (!strcmp(index->statics[i].name, ns))
+            return true;
+    return false;
+}
+
+/* How good a feature is to a kind: its place, SIZE_MAX where it lacks it. */
+static size_t feature_rank(const struct slurm_kind *kind, uint32_t id)
+{
+    for (size_t i = 0; id != UINT32_MAX && slurm_has(kind, id) && i < kind->n_features; i++)
+        if (kind->features[i] == id)
+            return i;
+    return SIZE_MAX;
+}
+
+/* The best values that the kind has of what the entry names. Returns how many, SIZE_MAX: a feature
+ * has none. */
+static size_t best_values(const struct constraint_build *m, const struct ocv_entry *entry,
+                          const struct slurm_kind *kind, uint32_t *out)
+{
+    size_t n = 0, best = SIZE_MAX;
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        const struct ocv_property *p = &m->index->properties[entry->properties[i]];
+        const struct ocv_property *next =
+            i + 1 < entry->n_properties ? &m->index->properties[entry->properties[i + 1]] : NULL;
+        uint32_t id = m->id_of[entry->properties[i]];
+        size_t place = feature_rank(kind, id);
+        if (is_static(m->index, p->ns))
+            continue;
+        if (place < best) {
+            best = place;
+            out[n] = id;
+        }
+        if (next && next->ns == p->ns && next->feature == p->feature)
+            continue;
+        if (best == SIZE_MAX || ++n == COMBINATION_MAX)
+            return SIZE_MAX;
+        best = SIZE_MAX;
+    }
+    return n;
+}
+
+static void find_covered(const struct constraint_build *m, const uint32_t *features, size_t n,
+                         uint64_t *covers)
+{
+    for (size_t k = 0; k < m->n_kinds; k++) {
+        size_t i = 0;
+        while (i < n && slurm_has(&m->nodes->kinds[k], features[i]))
+            i++;
+        if (i == n)
+            set_bit(covers, k);
+    }
+}
+
+/* The feature of the kind that best separates kinds that can run the entry from those that cannot:
+ * it keeps most of the former, then excludes most of the latter. SIZE_MAX: no feature excludes any.
+ * `any`: it need not exclude one. */
+static size_t find_distinguishing(const struct constraint_build *m, const uint64_t *runs,
+                                  const uint64_t *covers, const struct slurm_kind *kind, bool any)
+{
+    size_t found = SIZE_MAX, most_kept = 0, most_shut = 0;
+    for (size_t i = 0; i < kind->n_features; i++) {
+        size_t kept = 0, shut = 0;
+        for (size_t k = 0; k < m->n_kinds; k++) {
+            bool has = slurm_has(&m->nodes->kinds[k], kind->features[i]);
+            kept += has_bit(covers, k) && has_bit(runs, k) && has;
+            shut += has_bit(covers, k) && !has_bit(runs, k) && !has;
+        }
+        if ((shut || any) && (kept > most_kept || (kept == most_kept && shut > most_shut))) {
+            found = i;
+            most_kept = kept;
+            most_shut = shut;
+        }
+    }
+    return found;
+}
+
+static bool covers_wrong(const struct constraint_build *m, const uint64_t *runs,
+                         const uint64_t *covers)
+{
+    for (size_t w = 0; w < m->words; w++)
+        if (covers[w] & ~runs[w])
+            return true;
+    return false;
+}
+
+/* Features that only kinds of nodes have which run the entry. Returns their number, SIZE_MAX if
+ * there are none. */
+static size_t separate_kinds(const struct constraint_build *m, const struct ocv_entry *entry,
+                             const struct slurm_kind *kind, uint32_t *features, size_t n,
+                             uint64_t *covers)
+{
+    const uint64_t *runs = m->runs[entry->position];
+    find_covered(m, features, n, covers);
+    while (n == 0 || covers_wrong(m, runs, covers)) {
+        size_t found = find_distinguishing(m, runs, covers, kind, !covers_wrong(m, runs, covers));
+        if (found == SIZE_MAX || n == COMBINATION_MAX)
+            return SIZE_MAX;
+        features[n++] = kind->features[found];
+        memset(covers, 0, m->words * sizeof(*covers));
+        find_covered(m, features, n, covers);
+    }
+    return n;
+}
+
+/* ---- all alternatives ---- */
+
+static int put_text(const struct constraint_build *m, struct slurm_alternative *a)
+{
+    ocv_auto_buffer text;
+    char brief[OCV_SLURM_SHORT_MAX];
+    ocv_buffer_init(&text, (size_t)COMBINATION_MAX * 1024);
+    int status = OCV_OK;
+    for (size_t i = 0; i < a->n_features && status == OCV_OK; i++) {
+        const char *feature = m->nodes->features[a->features[i]];
+        if (m->how->use_short)
+            status = ocv_slurm_short(feature, brief, m->err);
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(&text, m->err, "%s%s", i ? "&" : "",
+                                       m->how->use_short ? brief : feature);
+    }
+    if (status < 0)
+        return status;
+    a->text = ocv_arena_copy((struct ocv_arena *)&m->arena, text.data, text.len);
+    return a->text ? OCV_OK : ocv_error_nomem(m->err);
+}
+
+/* An alternative of the same values that the kind has. */
+static struct slurm_alternative *made_before(const struct constraint_build *m,
+                                             const struct ocv_entry *entry, const uint32_t *values,
+                                             size_t n, size_t k)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->list[i].entry == entry && m->list[i].n_values == n &&
+            has_bit(m->list[i].covers, k) &&
+            !memcmp(m->list[i].features, values, n * sizeof(*values)))
+            return &m->list[i];
+    return NULL;
+}
+
+static int add_alternative(struct constraint_build *m, const struct ocv_entry *entry, size_t k)
+{
+    uint32_t features[COMBINATION_MAX + 1];
+    const struct slurm_kind *kind = &m->nodes->kinds[k];
+    const struct ocv_candidate *place = m->places[entry->position][k];
+    size_t n = best_values(m, entry, kind, features), n_values = n;
+    struct slurm_alternative *a = n == SIZE_MAX ? NULL : made_before(m, entry, features, n, k);
+    if (a) {
+        a->place = ocv_match_compare_places(place, a->place) < 0 ? place : a->place;
+        return OCV_OK;
+    }
+    uint64_t *covers = ocv_arena_alloc(&m->arena, m->words, sizeof(*covers));
+    if (!covers)
+        return ocv_error_nomem(m->err);
+    if (n != SIZE_MAX)
+        n = separate_kinds(m, entry, kind, features, n, covers);
+    if (n == SIZE_MAX) {
+        m->how->left_out++;
+        return OCV_OK;
+    }
+    if (m->n == ALTERNATIVES_MAX)
+        return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u alternatives", ALTERNATIVES_MAX);
+    a = ocv_array_grow(&m->list, m->n);
+    uint32_t *copy = ocv_arena_alloc(&m->arena, n, sizeof(*copy));
+    if (!a || !copy)
+        return ocv_error_nomem(m->err);
+    memcpy(copy, features, n * sizeof(*copy));
+    *a = (struct slurm_alternative){.entry = entry,
+                                    .features = copy,
+                                    .n_features = n,
+                                    .n_values = n_values,
+                                    .place = place,
+                                    .covers = covers};
+    m->n++;
+    for (size_t i = 0; i < m->n_kinds; i++)
+        a->n_covers += has_bit(covers, i);
+    return put_text(m, a);
+}
+
+static int compare_alternatives(const void *pa, const void *pb)
+{
+    const struct slurm_alternative *a = pa, *b = pb;
+    int order = ocv_match_compare_places(a->place, b->place);
+    if (order)
+        return order;
+    if (a->n_covers != b->n_covers)
+        return a->n_covers > b->n_covers ? -1 : 1;
+    if (a->entry != b->entry && a->entry->label && b->entry->label &&
+        strcmp(a->entry->label, b->entry->label) != 0)
+        return strcmp(a->entry->label, b->entry->label);
+    if (a->entry->position != b->entry->position)
+        return a->entry->position < b->entry->position ? -1 : 1;
+    return strcmp(a->text, b->text);
+}
+
+/* Has an earlier one all its nodes? */
+static bool is_covered(const struct constraint_build *m, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        size_t w = 0;
+        while (w < m->words && !(m->list[at].covers[w] & ~m->list[i].covers[w]))
+            w++;
+        if (w == m->words)
+            return true;
+    }
+    return false;
+}
+
+static void drop_covered(struct constraint_build *m)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        m->list[kept] = m->list[i];
+        kept += !is_covered(m, kept);
+    }
+    m->n = kept;
+}
+
+/* ---- the text ---- */
+
+/* In 22.05 a single feature behind a parenthesis is never satisfied; twice it is. */
+static int put_alternative(const struct constraint_build *m, const struct slurm_alternative *a,
+                           size_t i, struct ocv_buffer *out)
+{
+    return ocv_buffer_printf(out, m->err, "%s(%s%s%s)", i ? "|" : "", a->text,
+                             a->n_features == 1 ? "&" : "", a->n_features == 1 ? a->text : "");
+}
+
+static int put_constraint(const struct constraint_build *m, struct ocv_buffer *out)
+{
+    size_t before = out->len;
+    int status = OCV_OK;
+    if (m->n == 0)
+        return ocv_error_set(m->err, OCV_ERR_NO_MATCH, "no entry fits the features of any node");
+    if (m->n > OCV_SLURM_ALTERNATIVES_MAX) {
+        ocv_error_set(m->err, OCV_ERR_DATA, "%zu alternatives, Slurm takes %u", m->n,
+                      OCV_SLURM_ALTERNATIVES_MAX);
+        ocv_error_hint(m->err, "--require or --disable leave out entries");
+        return OCV_ERR_DATA;
+    }
+    if (m->n == 1)
+        status = ocv_buffer_printf(out, m->err, "%s", m->list->text);
+    else
+        status = ocv_buffer_append(out, "[", 1, m->err);
+    for (size_t i = 0; m->n > 1 && i < m->n && status == OCV_OK; i++)
+        status = put_alternative(m, &m->list[i], i, out);
+    if (m->n > 1 && status == OCV_OK)
+        status = ocv_buffer_append(out, "]", 1, m->err);
+    if (status < 0 || out->len - before <= OCV_SLURM_CONSTRAINT_MAX)
+        return status;
+    ocv_error_set(m->err, OCV_ERR_DATA, "the constraint has %zu bytes, Slurm takes %u",
+                  out->len - before, OCV_SLURM_CONSTRAINT_MAX);
+    if (!m->how->use_short)
+        ocv_error_hint(m->err, "--short, where nodes have the features of "
+                               "`variantctl export slurm --short`");
+    out->len = before;
+    return OCV_ERR_DATA;
+}
+
+static int check_short(const struct constraint_build *m)
+{
+    for (size_t k = 0; m->how->use_short && k < m->n_kinds; k++)
+        if (!m->nodes->kinds[k].has_short)
+            return ocv_error_set(m->err, OCV_ERR_DATA, "not all nodes have short features");
+    return OCV_OK;
+}
+
+static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
+{
+    int status = check_short(m);
+    if (status == OCV_OK)
+        status = find_ids(m);
+    if (status == OCV_OK)
+        status = find_runs(m);
+    for (size_t e = 0; e < m->index->n_entries && status == OCV_OK; e++)
+        for (size_t k = 0; k < m->n_kinds && status == OCV_OK; k++)
+            if (has_bit(m->runs[e], k))
+                status = add_alternative(m, &m->index->entries[e], k);
+    if (status < 0)
+        return status;
+    if (m->n)
+        qsort(m->list, m->n, sizeof(*m->list), compare_alternatives);
+    drop_covered(m);
+    status = put_constraint(m, out);
+    for (size_t i = 0; status == OCV_OK && m->how->visit && i < m->n; i++)
+        m->how->visit(m->how->data, m->list[i].entry, m->list[i].text);
+    return status;
+}
+
+int ocv_slurm_constraint(const struct ocv_slurm_nodes *nodes, const struct ocv_index *index,
+                         struct ocv_slurm_how *how, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_match) match = NULL;
+    struct constraint_build m = {.nodes = nodes, .index = index, .how = how, .err = err};
+    m.n_kinds = ocv_slurm_nodes_count(nodes);
+    m.words = m.n_kinds / 64 + 1;
+    how->left_out = 0;
+    int status = ocv_match_new(nodes->fleet, index, how->options, &match, err);
+    m.match = match;
+    if (status == OCV_OK)
+        status = make_constraint(&m, out);
+    free(m.list);
+    ocv_arena_free(&m.arena);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The features of a node. */
+#include "lib/core/profile_internal.h"
+#include "lib/internal/slurm/slurm.h"
+
+#include <string.h>
+
+#define FEATURE_MAX 512u /* of one that is exported, with NUL */
+
+int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX], struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    int status = ocv_digest_bytes(feature, strlen(feature), digest, err);
+    if (status == OCV_OK)
+        snprintf(out, OCV_SLURM_SHORT_MAX, "v%.8s", strchr(digest, ':') + 1);
+    return status;
+}
+
+/* ---- properties ---- */
+
+static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
+                                              const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return &list[i];
+    return NULL;
+}
+
+static bool has_value(const struct ocv_feature *feature, const char *value)
+{
+    for (size_t i = 0; feature && i < feature->n_values; i++)
+        if (!strcmp(feature->values[i], value))
+            return true;
+    return false;
+}
+
+/* Of a device that counts: where it has no list of its own, the namespace's holds. */
+static bool all_devices_have(const struct ocv_namespace *ns, const struct ocv_feature *common,
+                             const char *feature, const char *value)
+{
+    for (size_t i = 0; i < ns->n_devices; i++) {
+        const struct ocv_device *device = &ns->devices[i];
+        const struct ocv_feature *own = find_feature(device->features, device->n_features, feature);
+        if (!device->secondary && !has_value(own ? own : common, value))
+            return false;
+    }
+    return true;
+}
+
+struct property_walk {
+    ocv_slurm_property visit;
+    void *data;
+    struct ocv_error *err;
+};
+
+static int visit_value(const struct property_walk *w, const char *ns, const char *feature,
+                       const char *value)
+{
+    if (!ocv_property_name_valid(ns, strlen(ns)) ||
+        !ocv_property_name_valid(feature, strlen(feature)) ||
+        !ocv_property_value_valid(value, strlen(value)))
+        return OCV_OK; /* no property: no image can ask for it */
+    return w->visit(w->data, (struct ocv_property){ns, feature, value}, w->err);
+}
+
+static int visit_feature(const struct property_walk *w, const struct ocv_namespace *ns,
+                         const struct ocv_feature *common, const struct ocv_feature *feature)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < feature->n_values && status == OCV_OK; i++)
+        if (all_devices_have(ns, common, feature->name, feature->values[i]))
+            status = visit_value(w, ns->name, feature->name, feature->values[i]);
+    return status;
+}
+
+static int visit_namespace(const struct property_walk *w, const struct ocv_namespace *ns)
+{
+    int status = OCV_OK;
+    bool secondary = true;
+    for (size_t i = 0; i < ns->n_features && status == OCV_OK; i++)
+        status = visit_feature(w, ns, &ns->features[i], &ns->features[i]);
+    for (size_t i = 0; i < ns->n_devices && secondary && status == OCV_OK; i++) {
+        const struct ocv_device *device = &ns->devices[i]; /* what only devices list */
+        secondary = device->secondary;
+        for (size_t k = 0; k < device->n_features && !secondary && status == OCV_OK; k++)
+            if (!find_feature(ns->features, ns->n_features, device->features[k].name))
+                status = visit_feature(w, ns, NULL, &device->features[k]);
+    }
+    return status;
+}
+
+int ocv_slurm_properties(const struct ocv_profile *profile, ocv_slurm_property visit, void *data,
+                         struct ocv_error *err)
+{
+    const struct property_walk w = {visit, data, err};
+    int status = OCV_OK;
+    for (size_t i = 0; i < profile->n_namespaces && status == OCV_OK; i++)
+        status = visit_namespace(&w, &profile->namespaces[i]);
+    return status;
+}
+
+/* ---- features ---- */
+
+struct feature_writer {
+    struct ocv_buffer *out;
+    bool as_short, begun;
+};
+
+static int put_feature(void *data, struct ocv_property p, struct ocv_error *err)
+{
+    struct feature_writer *w = data;
+    char text[FEATURE_MAX], brief[OCV_SLURM_SHORT_MAX];
+    int n = snprintf(text, sizeof(text), "%s::%s::%s", p.ns, p.feature, p.value), status = OCV_OK;
+    if (n < 0 || (size_t)n >= sizeof(text))
+        return OCV_OK;
+    if (w->as_short)
+        status = ocv_slurm_short(text, brief, err);
+    if (status == OCV_OK)
+        status =
+            ocv_buffer_printf(w->out, err, "%s%s", w->begun ? "," : "", w->as_short ? brief : text);
+    w->begun = true;
+    return status;
+}
+
+int ocv_slurm_features(const struct ocv_profile *profile, bool with_short, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    struct feature_writer w = {.out = out};
+    int status = OCV_OK;
+    for (int pass = 0; pass < (with_short ? 2 : 1) && status == OCV_OK; pass++) {
+        w.as_short = pass > 0;
+        status = ocv_slurm_properties(profile, put_feature, &w, err);
+    }
+    return status;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Features of nodes, read back into profiles. */
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+#include "lib/base/format/span.h"
+#include "lib/internal/slurm/slurm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FEATURE_MAX 4096u /* bytes of one */
+#define CPUS 6
+
+struct node_reader {
+    struct ocv_slurm_nodes *nodes;
+    const char *architecture;
+    struct ocv_error *err;
+    size_t line;
+    uint32_t *ids; /* of the line */
+    size_t n_ids, n_shorts;
+};
+
+static const char *name_of(const void *data, size_t place)
+{
+    return ((const struct ocv_slurm_nodes *)data)->features[place];
+}
+
+void ocv_slurm_nodes_free(struct ocv_slurm_nodes *nodes)
+{
+    if (!nodes)
+        return;
+    ocv_names_free(&nodes->by_name);
+    free(nodes->features);
+    free(nodes->kinds);
+    ocv_fleet_free(nodes->fleet);
+    ocv_arena_free(&nodes->arena);
+    free(nodes);
+}
+
+size_t ocv_slurm_nodes_count(const struct ocv_slurm_nodes *nodes)
+{
+    return ocv_fleet_class_count(nodes->fleet);
+}
+
+const struct ocv_profile *ocv_slurm_nodes_profile(const struct ocv_slurm_nodes *nodes, size_t i)
+{
+    return ocv_fleet_class_profile(nodes->fleet, i);
+}
+
+/* ---- one feature ---- */
+
+/* "ns::feature::value" into its parts, which become strings of their own. */
+static bool split_feature(char *text, struct ocv_property *out)
+{
+    char *feature = strstr(text, "::"), *value = feature ? strstr(feature + 2, "::") : NULL;
+    if (!value)
+        return false;
+    *feature = *value = '\0';
+    *out = (struct ocv_property){text, feature + 2, value + 2};
+    return ocv_property_name_valid(out->ns, strlen(out->ns)) &&
+           ocv_property_name_valid(out->feature, strlen(out->feature)) &&
+           ocv_property_value_valid(out->value, strlen(out->value));
+}
+
+static int intern_feature(struct node_reader *r, const char *text, size_t len, uint32_t *id)
+{
+    struct ocv_slurm_nodes *nodes = r->nodes;
+    char *name = ocv_arena_copy(&nodes->arena, text, len);
+    size_t at = name ? ocv_names_find(&nodes->by_name, nodes, name) : 0;
+    if (!name)
+        return ocv_error_nomem(r->err);
+    *id = (uint32_t)at;
+    if (at != SIZE_MAX)
+        return OCV_OK;
+    const char **added = ocv_array_grow(&nodes->features, nodes->n_features);
+    if (!added)
+        return ocv_error_nomem(r->err);
+    *added = name;
+    *id = (uint32_t)nodes->n_features++;
+    return ocv_names_add(&nodes->by_name, nodes, *id, r->err);
+}
+
+/* The list at `key`, made where it is new; NULL without memory. */
+static json_t *get_member(json_t *object, const char *key, json_t *(*make)(void))
+{
+    json_t *found = json_object_get(object, key);
+    if (!found && json_object_set_new(object, key, make()) == 0)
+        found = json_object_get(object, key);
+    return found;
+}
+
+/* `tree`: namespace -> feature -> values. Duplicate values count once. */
+static int add_property(struct node_reader *r, json_t *tree, const char *text, size_t len)
+{
+    char parts[FEATURE_MAX + 1];
+    struct ocv_property p;
+    uint32_t id = 0;
+    memcpy(parts, text, len);
+    parts[len] = '\0';
+    if (!split_feature(parts, &p))
+        return OCV_OK;
+    if (r->n_ids == OCV_SLURM_FEATURES_MAX)
+        return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: more than %u features", r->line,
+                             OCV_SLURM_FEATURES_MAX);
+    int status = intern_feature(r, text, len, &id);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < r->n_ids; i++)
+        if (r->ids[i] == id)
+            return OCV_OK;
+    r->ids[r->n_ids++] = id;
+    json_t *values = get_member(get_member(tree, p.ns, json_object), p.feature, json_array);
+    return values && json_array_append_new(values, json_string(p.value)) == 0
+               ? OCV_OK
+               : ocv_error_nomem(r->err);
+}
+
+static bool is_short(const char *text, size_t len)
+{
+    if (len != OCV_SLURM_SHORT_MAX - 1 || text[0] != 'v')
+        return false;
+    for (size_t i = 1; i < len; i++)
+        if (!strchr("0123456789abcdef", text[i]))
+            return false;
+    return true;
+}
+
+/* ---- one line ---- */
+
+/* The architecture that CPU properties belong to. */
+static const char *architecture_of(const json_t *tree, const char *otherwise)
+{
+    static const char *const cpus[CPUS][2] = {{"x86_64", "amd64"},    {"aarch64", "arm64"},
+                                              {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"},
+                                              {"s390x", "s390x"},     {"loongarch64", "loong64"}};
+    for (size_t i = 0; i < CPUS; i++)
+        if (json_object_get(tree, cpus[i][0]))
+            return cpus[i][1];
+    return otherwise;
+}
+
+static json_t *profile_json(json_t *tree, const char *architecture)
+{
+    const char *ns, *feature;
+    json_t *features, *values, *namespaces = json_array();
+    json_object_foreach(tree, ns, features)
+    {
+        json_t *list = json_array();
+        json_object_foreach(features, feature, values)
+        {
+            json_array_append_new(list, json_pack("{s:s, s:O}", "name", feature, "values", values));
+        }
+        json_array_append_new(namespaces,
+                              json_pack("{s:s, s:o}", "namespace", ns, "features", list));
+    }
+    return json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform",
+                     "os", "linux", "architecture", architecture, "namespaces", namespaces);
+}
+
+static int add_profile(struct node_reader *r, json_t *tree)
+{
+    char name[32];
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto_buffer text;
+    ocv_auto_json *json = profile_json(tree, architecture_of(tree, r->architecture));
+    struct ocv_node node = {.name = name, .slots = 1};
+    if (!json)
+        return ocv_error_nomem(r->err);
+    snprintf(name, sizeof(name), "line-%zu", r->line);
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = ocv_json_append(json, JSON_COMPACT, &text, r->err);
+    if (status == OCV_OK)
+        status = ocv_profile_parse(text.data, text.len, &profile, r->err);
+    return status < 0 ? status : ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
+}
+
+/* Keep what the line of a new kind has. */
+static int add_kind(struct node_reader *r, size_t place)
+{
+    struct ocv_slurm_nodes *nodes = r->nodes;
+    struct slurm_kind *kind = ocv_array_grow(&nodes->kinds, place);
+    uint32_t *ids = ocv_arena_alloc(&nodes->arena, r->n_ids + 1, sizeof(*ids));
+    if (!kind || !ids)
+        return ocv_error_nomem(r->err);
+    memcpy(ids, r->ids, r->n_ids * sizeof(*ids));
+    *kind = (struct slurm_kind){
+        .features = ids, .n_features = r->n_ids, .has_short = r->n_shorts >= r->n_ids};
+    return OCV_OK;
+}
+
+static int read_line(struct node_reader *r, struct ocv_span line)
+{
+    struct ocv_span feature;
+    ocv_auto_json *tree = json_object();
+    int status = tree ? OCV_OK : ocv_error_nomem(r->err);
+    size_t kinds = ocv_slurm_nodes_count(r->nodes);
+    r->n_ids = r->n_shorts = 0;
+    while (status == OCV_OK && ocv_span_split(&line, ',', &feature)) {
+        if (feature.len > FEATURE_MAX || memchr(feature.data, '\0', feature.len))
+            return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
+        r->n_shorts += is_short(feature.data, feature.len);
+        status = add_property(r, tree, feature.data, feature.len);
+    }
+    if (status == OCV_OK)
+        status = add_profile(r, tree);
+    if (status == OCV_OK && ocv_slurm_nodes_count(r->nodes) > kinds)
+        status = add_kind(r, kinds);
+    return status;
+}
+
+/* ---- all ---- */
+
+static int mark_kinds(struct ocv_slurm_nodes *nodes, struct ocv_error *err)
+{
+    size_t words = nodes->n_features / 64 + 1;
+    for (size_t k = 0; k < ocv_slurm_nodes_count(nodes); k++) {
+        struct slurm_kind *kind = &nodes->kinds[k];
+        kind->has = ocv_arena_alloc(&nodes->arena, words, sizeof(*kind->has));
+        if (!kind->has)
+            return ocv_error_nomem(err);
+        for (size_t i = 0; i < kind->n_features; i++)
+            kind->has[kind->features[i] / 64] |= (uint64_t)1 << (kind->features[i] % 64);
+    }
+    return OCV_OK;
+}
+
+static int read_lines(struct node_reader *r, const char *text, size_t len)
+{
+    int status = OCV_OK;
+    for (size_t at = 0, n; at < len && status == OCV_OK; at += n + 1) {
+        const char *end = memchr(text + at, '\n', len - at);
+        n = end ? (size_t)(end - text) - at : len - at;
+        struct ocv_span line = ocv_span_trim((struct ocv_span){text + at, n});
+        if (r->line++ == OCV_SLURM_KINDS_MAX)
+            return ocv_error_set(r->err, OCV_ERR_DATA, "more than %u lines of features",
+                                 OCV_SLURM_KINDS_MAX);
+        if (line.len)
+            status = read_line(r, line);
+    }
+    return status;
+}
+
+int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,
+                         struct ocv_slurm_nodes **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_slurm_nodes) nodes = calloc(1, sizeof(*nodes));
+    ocv_auto_free uint32_t *ids = calloc(OCV_SLURM_FEATURES_MAX, sizeof(*ids));
+    if (!nodes || !ids)
+        return ocv_error_nomem(err);
+    nodes->by_name.name_of = name_of;
+    struct node_reader r = {.nodes = nodes, .architecture = architecture, .err = err, .ids = ids};
+    if (len > OCV_SLURM_TEXT_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "features of nodes: more than %zu bytes",
+                             OCV_SLURM_TEXT_MAX);
+    int status = ocv_fleet_new(&nodes->fleet, err);
+    if (status == OCV_OK)
+        status = read_lines(&r, text, len);
+    if (status == OCV_OK)
+        status = mark_kinds(nodes, err);
+    if (status == OCV_OK)
+        *out = ocv_steal(&nodes);
+    return status;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Configurations of a choice's candidates: a manifest and a small blob each, or what was kept of
+ * them. */
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/internal/tags/tag_choice.h"
+#include "ocivariant/manifest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_manifest(const char *type)
+{
+    return strcmp(type, OCV_MEDIA_TYPE_MANIFEST) == 0 ||
+           strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0;
+}
+
+/* A document that may not be a manifest of known size is read: an index gives its images. */
+int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fixed *f,
+                          struct ocv_error *err)
+{
+    struct ocv_descriptor *d = &f->candidate.descriptor, seen;
+    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
+    if (is_manifest(d->media_type) && d->size >= 0)
+        return OCV_OK;
+    int status = source->get(source->data, d->digest, &f->body, &seen, err);
+    if (status == OCV_OK)
+        status = ocv_document_kind(f->body.data, f->body.len,
+                                   seen.media_type[0] ? seen.media_type : NULL, &kind, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", ocv_tag_text(f->candidate.tag));
+    d->size = (int64_t)f->body.len;
+    snprintf(d->media_type, sizeof(d->media_type), "%s",
+             seen.media_type[0]           ? seen.media_type
+             : kind == OCV_DOCUMENT_INDEX ? OCV_MEDIA_TYPE_INDEX
+                                          : OCV_MEDIA_TYPE_MANIFEST);
+    if (kind == OCV_DOCUMENT_MANIFEST)
+        return OCV_OK;
+    f->candidate.body = f->body.data;
+    f->candidate.body_len = f->body.len;
+    return OCV_OK;
+}
+
+bool ocv_tag_is_read(const struct ocv_tag_fixed *fixed, const char *digest)
+{
+    for (size_t i = 0; i < fixed->n_answered; i++)
+        if (strcmp(fixed->answered[i].digest, digest) == 0)
+            return true;
+    return false;
+}
+
+void ocv_tag_fixed_clear(struct ocv_tag_fixed *fixed)
+{
+    for (size_t i = 0; i < fixed->n_answered; i++)
+        ocv_tag_free(fixed->answered[i].tag);
+    free(fixed->answered);
+    ocv_buffer_free(&fixed->body);
+}
+
+/* A damaged file in the cache counts as missing. */
+static bool recall_config(const struct ocv_tag_source *source, const char *digest,
+                          struct ocv_image_config **out)
+{
+    ocv_auto_buffer essence;
+    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
+    return source->recall && source->recall(source->data, digest, &essence) &&
+           ocv_image_config_parse(essence.data ? essence.data : "", essence.len, out, NULL) ==
+               OCV_OK;
+}
+
+static void keep_config(const struct ocv_tag_source *source, const char *digest,
+                        const struct ocv_image_config *config)
+{
+    ocv_auto_buffer essence;
+    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
+    if (source->keep && ocv_image_config_essence(config, &essence, NULL) == OCV_OK)
+        source->keep(source->data, digest, &essence);
+}
+
+static int fetch_config(const struct ocv_tag_source *source, const char *digest,
+                        struct ocv_image_config **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_manifest) manifest = NULL;
+    ocv_auto_buffer body, config;
+    struct ocv_descriptor seen = {0};
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
+    int status = source->get(source->data, digest, &body, &seen, err);
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(body.data ? body.data : "", body.len,
+                                    seen.media_type[0] ? seen.media_type : NULL, &manifest, err);
+    if (status == OCV_OK)
+        status = source->blob(source->data, ocv_manifest_config(manifest), &config, err);
+    return status < 0
+               ? status
+               : ocv_image_config_parse(config.data ? config.data : "", config.len, out, err);
+}
+
+/* Of a manifest that stands alone; one that an index lists has one. */
+static int take_platform(struct ocv_tag_fixed *fixed, const struct ocv_image_config *config,
+                         struct ocv_error *err)
+{
+    ocv_auto(ocv_platform) platform = NULL;
+    if (!ocv_image_config_platform(config, fixed->platform, sizeof(fixed->platform)))
+        return ocv_error_set(err, OCV_ERR_DATA, "its configuration names no platform");
+    fixed->candidate.platform = fixed->platform;
+    return ocv_platform_parse(fixed->platform, &platform, err);
+}
+
+int ocv_tag_read_config(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
+                        const char *digest, struct ocv_error *err)
+{
+    ocv_auto(ocv_image_config) config = NULL;
+    int status = OCV_OK;
+    if (!recall_config(source, digest, &config)) {
+        status = fetch_config(source, digest, &config, err);
+        if (status == OCV_OK)
+            keep_config(source, digest, config);
+    }
+    bool placed = fixed->candidate.body || ocv_tag_platform(fixed->candidate.tag);
+    if (status == OCV_ERR_DATA && placed)
+        status = OCV_OK; /* anything but a configuration gives no facts */
+    else if (status == OCV_OK && !placed)
+        status = take_platform(fixed, config, err);
+    struct ocv_tag_answered *one =
+        status == OCV_OK ? ocv_array_grow(&fixed->answered, fixed->n_answered) : NULL;
+    if (status == OCV_OK && !one)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = ocv_tag_answer(fixed->candidate.tag, config, &one->tag, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", ocv_tag_text(fixed->candidate.tag));
+    snprintf(one->digest, sizeof(one->digest), "%s", digest);
+    fixed->n_answered++;
+    return OCV_OK;
+}
+
+int ocv_tag_first_image(const struct ocv_tag_fixed *fixed, char digest[OCV_DIGEST_MAX],
+                        struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    const struct ocv_tag_candidate *c = &fixed->candidate;
+    *digest = '\0';
+    if (!c->body) {
+        snprintf(digest, OCV_DIGEST_MAX, "%s", c->descriptor.digest);
+        return OCV_OK;
+    }
+    int status = ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, err);
+    for (size_t i = 0; status == OCV_OK && !*digest && i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        if (e->code == OCV_REJECT_NONE && e->has_platform)
+            snprintf(digest, OCV_DIGEST_MAX, "%s", e->digest);
+    }
+    return status;
+}
+
+bool ocv_tag_choice_note(const struct ocv_tag_choice *choice, size_t i, struct ocv_tag_note *out)
+{
+    for (size_t k = 0; k < choice->n; k++) {
+        const struct ocv_tag_fixed *f = &choice->fixed[k];
+        bool asks = f->candidate.tag->n_asks > 0;
+        *out = (struct ocv_tag_note){.tag = ocv_tag_text(f->candidate.tag), .digest = ""};
+        for (size_t n = 0; n < f->n_answered; n++) {
+            const struct ocv_tag *tag = f->answered[n].tag;
+            if ((asks || tag->contradiction) && !i--) {
+                out->digest = f->answered[n].digest;
+                out->heard = tag->heard;
+                out->refused = tag->refused;
+                out->contradiction = tag->contradiction;
+                return true;
+            }
+        }
+        if (asks && !f->n_answered && !i--)
+            return true;
+    }
+    return false;
+}
+
+/* ---- a set of a plan ---------------------------------------------------------------------------
+ */
+
+int ocv_tag_ask(const struct ocv_tag *tag, const struct ocv_tag_source *source,
+                struct ocv_tag **out, struct ocv_error *err)
+{
+    struct ocv_tag_fixed f = {.candidate = {.tag = tag}};
+    char digest[OCV_DIGEST_MAX];
+    ocv_buffer_init(&f.body, OCV_MANIFEST_MAX);
+    int status = source->head(source->data, ocv_tag_text(tag), &f.candidate.descriptor, err);
+    if (status == OCV_OK)
+        status = ocv_tag_read_document(source, &f, err);
+    if (status == OCV_OK)
+        status = ocv_tag_first_image(&f, digest, err);
+    if (status == OCV_OK && *digest)
+        status = ocv_tag_read_config(source, &f, digest, err);
+    else if (status == OCV_OK)
+        status = ocv_tag_answer(tag, NULL, out, err);
+    if (status == OCV_OK && f.n_answered)
+        *out = f.answered[--f.n_answered].tag;
+    ocv_tag_fixed_clear(&f);
+    return status;
+}

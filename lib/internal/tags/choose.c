@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The choice among the tags of one name. Their digests are fixed once, before the choice: what is
+ * pulled is what was shown, even if a tag is moved meanwhile. */
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+#include "lib/core/index_internal.h"
+#include "lib/internal/tags/tag_choice.h"
+#include "ocivariant/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_SHOWN 8u /* of tags that cannot be told apart */
+
+/* ---- the tags ----------------------------------------------------------------------------------
+ */
+
+#define PARSED (16u * 1024) /* bytes of a parsed tag: its arena has one block */
+#define LISTED_MAX (16u * OCV_TAG_CANDIDATES_MAX) /* of one group, before it is put in order */
+
+/* Of a list, only what may be of the group is kept: whoever publishes in the repository decides how
+ * many tags there are, and each that is parsed takes 16 KiB. */
+struct tag_list {
+    const struct ocv_tag_rules *rules;
+    const struct ocv_reference *reference;
+    char name[OCV_TAG_TEXT_MAX]; /* of the group */
+    char **list;
+    size_t n;
+    int status;
+    struct ocv_error *err;
+};
+
+static int add_tag(void *data, const char *tag)
+{
+    struct tag_list *tags = data;
+    bool may = false;
+    tags->status = ocv_tag_may_join(tags->rules, tags->reference, tags->name, tag, &may, tags->err);
+    if (tags->status < 0 || !may)
+        return tags->status;
+    if (tags->n == LISTED_MAX)
+        return tags->status =
+                   ocv_error_set(tags->err, OCV_ERR_DATA, "%s:%s: more than %u tags stand for it",
+                                 tags->reference->familiar, tags->reference->tag, LISTED_MAX);
+    char **copy = ocv_array_grow(&tags->list, tags->n);
+    if (!copy || !(*copy = strdup(tag)))
+        return tags->status = ocv_error_nomem(tags->err);
+    tags->n++;
+    return OCV_OK;
+}
+
+/* A registry without lists of tags (405 or 501) is treated like one that refuses this list. */
+static int list_tags(const struct ocv_tag_source *source, struct tag_list *tags,
+                     struct ocv_error *err)
+{
+    struct ocv_error failure = {0};
+    int status = source->tags(source->data, add_tag, tags, &failure);
+    if (tags->status < 0)
+        return tags->status;
+    if (status < 0 && (failure.http_status == 405 || failure.http_status == 501))
+        status = failure.status = OCV_ERR_NOT_FOUND;
+    if (status < 0 && err)
+        *err = failure;
+    return status;
+}
+
+static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const struct ocv_tag_source *source, struct ocv_tag_plan **out,
+                     struct ocv_error *err)
+{
+    struct tag_list tags = {.rules = rules, .reference = reference, .err = err};
+    int status = ocv_tag_set_name(rules, reference, reference->tag, tags.name, err);
+    if (status == OCV_OK)
+        status = list_tags(source, &tags, err);
+    if (source->parse)
+        source->parse(source->data, true);
+    if (status == OCV_OK)
+        status = ocv_tag_plan_new(rules, reference, reference->tag, (const char *const *)tags.list,
+                                  tags.n, out, err);
+    if (status == OCV_OK) {
+        ocv_tag_plan_trim(*out);
+        size_t members = ocv_tag_plan_sets(*out)
+                             ? ocv_tag_plan_members(*out, 0) + ocv_tag_plan_doubts(*out, 0, NULL)
+                             : 0;
+        status = source->pay ? source->pay(source->data, members * PARSED, err) : OCV_OK;
+    }
+    if (source->parse)
+        source->parse(source->data, false);
+    for (size_t i = 0; i < tags.n; i++)
+        free(tags.list[i]);
+    free(tags.list);
+    return status;
+}
+
+/* The candidate stands for tags between which the rules do not decide: it stops the choice where it
+ * would win. */
+static int note_doubt(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                      size_t doubt, const char *const *names, size_t n, struct ocv_index_doubt *out,
+                      struct ocv_error *err)
+{
+    const char *const *doubts;
+    struct ocv_buffer list;
+    ocv_buffer_init(&list, NAMES_SHOWN * OCV_ERROR_HINT_MAX);
+    int status = OCV_OK;
+    ocv_tag_plan_doubts(choice->plan, 0, &doubts);
+    for (size_t i = 0; i < n && i < NAMES_SHOWN && status == OCV_OK; i++)
+        status =
+            ocv_buffer_printf(&list, err, "%s%s:%s", i ? ", " : "", reference->familiar, names[i]);
+    if (status == OCV_OK) {
+        out->message = ocv_arena_printf(&choice->arena, "%s:%s: the tag rules cannot decide: %s",
+                                        reference->familiar, reference->tag, doubts[doubt]);
+        out->hint = ocv_arena_printf(&choice->arena, "name one of them: %s", list.data);
+        if (!out->message || !out->hint)
+            status = ocv_error_nomem(err);
+    }
+    ocv_buffer_free(&list);
+    return status;
+}
+
+/* ---- their digests -----------------------------------------------------------------------------
+ */
+
+/* The plan's members, then the first tag of each doubt. */
+static int nth_candidate(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                         size_t i, struct ocv_tag_fixed *out, struct ocv_error *err)
+{
+    size_t members = ocv_tag_plan_members(choice->plan, 0), n;
+    const char *const *names;
+    out->candidate = (struct ocv_tag_candidate){0};
+    out->doubt = (struct ocv_index_doubt){0};
+    if (i < members) {
+        out->candidate.tag = ocv_tag_plan_member(choice->plan, 0, i, &out->candidate.label);
+        return OCV_OK;
+    }
+    out->candidate.tag =
+        ocv_tag_plan_doubt(choice->plan, 0, i - members, &out->candidate.label, &names, &n);
+    return note_doubt(choice, reference, i - members, names, n, &out->doubt, err);
+}
+
+/* A tag that was deleted since it was listed is not a candidate. */
+static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                       const struct ocv_tag_source *source, struct ocv_error *err)
+{
+    size_t members =
+        ocv_tag_plan_members(choice->plan, 0) + ocv_tag_plan_doubts(choice->plan, 0, NULL);
+    size_t bodies = 0; /* they share a limit */
+    if (members > OCV_TAG_CANDIDATES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u tags stand for it",
+                             ocv_tag_plan_name(choice->plan, 0), OCV_TAG_CANDIDATES_MAX);
+    choice->fixed = calloc(members + 1, sizeof(*choice->fixed));
+    if (!choice->fixed)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < members; i++) {
+        struct ocv_tag_fixed *f = &choice->fixed[choice->n];
+        struct ocv_error failure = {0};
+        ocv_buffer_init(&f->body, OCV_MANIFEST_MAX);
+        int status = nth_candidate(choice, reference, i, f, err);
+        if (status < 0)
+            return status;
+        status = source->head(source->data, ocv_tag_text(f->candidate.tag),
+                              &f->candidate.descriptor, &failure);
+        if (status == OCV_ERR_NOT_FOUND)
+            continue;
+        choice->n++;
+        f->body.max = OCV_MANIFEST_MAX - bodies;
+        if (status == OCV_OK)
+            status = ocv_tag_read_document(source, f, &failure);
+        bodies += f->body.len;
+        if (status == OCV_OK && source->pay)
+            status = source->pay(source->data, f->body.len, &failure);
+        if (status < 0) {
+            if (err)
+                *err = failure;
+            return status;
+        }
+    }
+    return OCV_OK;
+}
+
+/* The candidate of an entry. */
+static struct ocv_tag_fixed *fixed_in(const struct ocv_tag_choice *choice,
+                                      const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    const char *tag = ocv_entry_tag(index, entry);
+    for (size_t i = 0; tag && i < choice->n; i++)
+        if (strcmp(ocv_tag_text(choice->fixed[i].candidate.tag), tag) == 0)
+            return &choice->fixed[i];
+    return NULL;
+}
+
+static const char *copy_to(struct ocv_index *index, const char *text)
+{
+    return ocv_arena_copy(&index->arena, text, strlen(text));
+}
+
+/* Which entries stand for several tags. */
+static int mark_doubts(const struct ocv_tag_choice *choice, struct ocv_index *index,
+                       struct ocv_error *err)
+{
+    size_t n = ocv_index_count(index);
+    if (ocv_tag_plan_doubts(choice->plan, 0, NULL) == 0)
+        return OCV_OK;
+    struct ocv_index_doubt *doubts = ocv_arena_alloc(&index->arena, n + 1, sizeof(*doubts));
+    if (!doubts)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_tag_fixed *f = fixed_in(choice, index, ocv_index_entry(index, i));
+        doubts[i] = (struct ocv_index_doubt){0};
+        if (!f || !f->doubt.message)
+            continue;
+        doubts[i].message = copy_to(index, f->doubt.message);
+        doubts[i].hint = copy_to(index, f->doubt.hint);
+        if (!doubts[i].message || !doubts[i].hint)
+            return ocv_error_nomem(err);
+    }
+    index->doubts = doubts;
+    return OCV_OK;
+}
+
+/* The index outlives the choice where it is taken. */
+static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *index,
+                     struct ocv_error *err)
+{
+    index->rule = copy_to(index, ocv_tag_choice_family(choice));
+    index->group = copy_to(index, ocv_tag_choice_group(choice));
+    return index->rule && index->group ? mark_doubts(choice, index, err) : ocv_error_nomem(err);
+}
+
+/* The previous one is kept until there is another. */
+static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
+                      const struct ocv_profile *profile, struct ocv_error *err)
+{
+    struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
+    ocv_auto(ocv_index) index = NULL;
+    struct ocv_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    for (size_t i = 0; list && i < choice->n; i++) {
+        const struct ocv_tag_fixed *f = &choice->fixed[i];
+        list[i] = f->candidate;
+        list[i].answered = f->answered;
+        list[i].n_answered = f->n_answered;
+    }
+    int status =
+        list ? ocv_tag_index(list, choice->n, unread, profile, &text, err) : ocv_error_nomem(err);
+    free(list);
+    if (status == OCV_OK)
+        status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err);
+    ocv_buffer_free(&text);
+    if (status == OCV_OK)
+        status = name_rule(choice, index, err);
+    if (status < 0)
+        return status;
+    ocv_index_free(choice->index);
+    choice->index = ocv_steal(&index);
+    return OCV_OK;
+}
+
+/* The tag that was asked for exists, and not even its configuration says what it needs: as in a
+ * repository without rules, it is what was asked for. */
+static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
+                     const struct ocv_tag_source *source, bool *out, struct ocv_error *err)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        struct ocv_tag_fixed *f = &choice->fixed[i];
+        char digest[OCV_DIGEST_MAX];
+        const struct ocv_tag *tag = f->candidate.tag;
+        if (!tag || !tag->open || strcmp(ocv_tag_text(tag), reference->tag) != 0)
+            continue;
+        int status = ocv_tag_first_image(f, digest, err);
+        if (status == OCV_OK && *digest)
+            status = ocv_tag_read_config(source, f, digest, err);
+        *out = status == OCV_OK && f->n_answered > 0 && f->answered[0].tag->refused;
+        return status;
+    }
+    return OCV_OK;
+}
+
+/* ---- the choice --------------------------------------------------------------------------------
+ */
+
+static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                      const struct ocv_tag_source *source, struct ocv_tag_choice *choice,
+                      struct ocv_error *err)
+{
+    int status = make_plan(rules, reference, source, &choice->plan, err);
+    if (status < 0 || ocv_tag_plan_sets(choice->plan) == 0)
+        return status;
+    bool as_it_is = false;
+    status = fix_digests(choice, reference, source, err);
+    if (status == OCV_OK)
+        status = is_silent(choice, reference, source, &as_it_is, err);
+    return status == OCV_OK && choice->n && !as_it_is
+               ? make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err)
+               : status;
+}
+
+/* A tag whose parts do not say what it needs is the name of a set, not a member of it. If such a
+ * tag exists, it is what was asked for, unless its configuration may say what it needs.
+ */
+static int taken_as_it_is(const struct ocv_tag *tag, const struct ocv_tag_source *source, bool *out,
+                          struct ocv_error *err)
+{
+    struct ocv_descriptor seen;
+    *out = false;
+    if (!tag->refused || tag->open)
+        return OCV_OK;
+    struct ocv_error failure = {0};
+    int status = source->head(source->data, ocv_tag_text(tag), &seen, &failure);
+    *out = status == OCV_OK;
+    if (status == OCV_OK || status == OCV_ERR_NOT_FOUND)
+        return OCV_OK;
+    if (err)
+        *err = failure;
+    return status;
+}
+
+int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                       const struct ocv_tag_source *source, struct ocv_tag_choice **out,
+                       struct ocv_error *err)
+{
+    ocv_auto(ocv_tag) tag = NULL;
+    *out = NULL;
+    if (!reference->tag || reference->digest)
+        return OCV_OK;
+    int status = ocv_tag_parse(rules, reference, NULL, &tag, err);
+    if (status < 0 || !ocv_tag_names_group(tag))
+        return status;
+    bool as_it_is;
+    status = taken_as_it_is(tag, source, &as_it_is, err);
+    if (status < 0 || as_it_is)
+        return status;
+    struct ocv_tag_choice *choice = calloc(1, sizeof(*choice));
+    if (!choice)
+        return ocv_error_nomem(err);
+    status = choose_tag(rules, reference, source, choice, err);
+    if (status == OCV_OK && choice->index)
+        *out = choice;
+    else
+        ocv_tag_choice_free(choice);
+    return status;
+}
+
+void ocv_tag_choice_free(struct ocv_tag_choice *choice)
+{
+    if (!choice)
+        return;
+    ocv_index_free(choice->index);
+    for (size_t i = 0; i < choice->n; i++)
+        ocv_tag_fixed_clear(&choice->fixed[i]);
+    free(choice->fixed);
+    ocv_tag_plan_free(choice->plan);
+    ocv_arena_free(&choice->arena);
+    free(choice);
+}
+
+static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
+                                      const struct ocv_entry *entry)
+{
+    return fixed_in(choice, choice->index, entry);
+}
+
+/* Choose, as far as the configurations that were read tell: a doubt counts only in the end. */
+static int choose_once(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
+                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                       struct ocv_decision **out, struct ocv_error *err)
+{
+    int status = choice->stale ? make_index(choice, unread, profile, err) : OCV_OK;
+    choice->stale = false;
+    if (status < 0)
+        return status;
+    const struct ocv_index_doubt *doubts = choice->index->doubts;
+    choice->index->doubts = NULL;
+    status = ocv_resolve(choice->index, profile, options, out, err);
+    choice->index->doubts = doubts;
+    return status;
+}
+
+/* The candidate whose configuration has to be read before its victory counts, or NULL. */
+static struct ocv_tag_fixed *to_read(const struct ocv_tag_choice *choice,
+                                     const struct ocv_entry *winner, enum ocv_tag_unread unread)
+{
+    struct ocv_tag_fixed *f = winner ? fixed_of(choice, winner) : NULL;
+    if (!f || ocv_tag_is_read(f, winner->digest))
+        return NULL;
+    bool asks = unread == OCV_TAG_UNREAD_HOPE && f->candidate.tag->n_asks > 0;
+    return asks || !winner->has_platform ? f : NULL;
+}
+
+static bool leaves_open(const struct ocv_tag_choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++)
+        if (choice->fixed[i].candidate.tag->n_asks)
+            return true;
+    return false;
+}
+
+int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                           const struct ocv_profile *profile,
+                           const struct ocv_resolve_options *options, struct ocv_decision **out,
+                           struct ocv_error *err)
+{
+    enum ocv_tag_unread unread = OCV_TAG_UNREAD_HOPE;
+    size_t asked = 0;
+    bool open = leaves_open(choice);
+    choice->stale = open; /* each host hopes for something else */
+    /* each round reads one configuration more, so it ends */
+    for (;;) {
+        ocv_auto(ocv_decision) decision = NULL;
+        int status = choose_once(choice, unread, profile, options, &decision, err);
+        if (status < 0)
+            return status;
+        const struct ocv_entry *winner = ocv_decision_selected(decision);
+        struct ocv_tag_fixed *f = to_read(choice, winner, unread);
+        bool asks = f && f->candidate.tag->n_asks;
+        if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
+            status = ocv_index_check_doubt(choice->index, winner, err);
+            if (status == OCV_OK)
+                *out = ocv_steal(&decision);
+            return status;
+        }
+        if (!f || (asks && asked == OCV_TAG_CONFIGS_MAX)) {
+            unread = OCV_TAG_UNREAD_OUT; /* none of the rest would win, or may be asked */
+        } else {
+            char digest[OCV_DIGEST_MAX];
+            snprintf(digest, sizeof(digest), "%s", winner->digest);
+            status = ocv_tag_read_config(source, f, digest, err);
+            asked += asks;
+        }
+        if (status < 0)
+            return status;
+        choice->stale = true;
+        ocv_decision_free(decision); /* it borrows the index that is freed now */
+        decision = NULL;
+    }
+}
+
+const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice)
+{
+    return choice->index;
+}
+
+struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice)
+{
+    struct ocv_index *index = choice->index;
+    choice->index = NULL;
+    ocv_tag_choice_free(choice);
+    return index;
+}
+
+const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
+                                     const struct ocv_descriptor **descriptor)
+{
+    if (i >= choice->n)
+        return NULL;
+    *descriptor = &choice->fixed[i].candidate.descriptor;
+    return ocv_tag_text(choice->fixed[i].candidate.tag);
+}
+
+const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice)
+{
+    return ocv_tag_family(choice->fixed[0].candidate.tag);
+}
+
+const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice)
+{
+    return ocv_tag_plan_name(choice->plan, 0);
+}
+
+const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice, const struct ocv_entry *entry,
+                               const struct ocv_descriptor **descriptor)
+{
+    const struct ocv_tag_fixed *f = fixed_of(choice, entry);
+    if (f && descriptor)
+        *descriptor = &f->candidate.descriptor;
+    return f ? ocv_tag_text(f->candidate.tag) : NULL;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The meaning of a reference by its family's rules. The tag is read from left to right: the first
+ * item that matches up to a separator takes its part, and what no item takes is unknown up to the
+ * next separator. Nothing is guessed: a thing said twice is ambiguous. */
+#include "lib/core/property_internal.h"
+#include "lib/internal/tags/tags_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OCV_TAG_REFERENCE_MAX (64u * 1024) /* bytes; callers hand over texts of any length */
+
+struct parser {
+    struct ocv_tag *tag;
+    const struct ocv_tag_family *family;
+    struct ocv_buffer properties; /* comma-separated */
+    struct ocv_tag_assumption assumptions[OCV_TAG_ASSUMPTIONS_MAX];
+    size_t n_assumptions;
+    const char *said_by[OCV_TAG_ITEMS_MAX]; /* by kind */
+    bool in_tag;                            /* what is read now */
+    bool nomem;                             /* a pattern could not be tried */
+    const struct ocv_tag_answers *answers;  /* or NULL: its configuration was not read */
+    struct ocv_error *err;
+};
+
+/* ---- small parts -------------------------------------------------------------------------------
+ */
+
+static int remember_text(struct parser *p, const char ***list, size_t *n, const char *text)
+{
+    /* as many as a tag can have parts */
+    if (!*list)
+        *list = ocv_arena_alloc(&p->tag->arena, OCV_TAG_TEXT_MAX, sizeof(**list));
+    const char *copy = ocv_arena_copy(&p->tag->arena, text, strlen(text));
+    if (!*list || !copy)
+        return ocv_error_nomem(p->err);
+    if (*n < OCV_TAG_TEXT_MAX)
+        (*list)[(*n)++] = copy;
+    return OCV_OK;
+}
+
+static int fail_ambiguous(struct parser *p, const char *format, ...) OCV_PRINTF(2, 3);
+static int fail_ambiguous(struct parser *p, const char *format, ...)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return remember_text(p, &p->tag->ambiguous, &p->tag->n_ambiguous, text);
+}
+
+static size_t kind_index(const struct ocv_tag_family *f, const char *kind)
+{
+    size_t i = 0;
+    while (i < f->n_kinds && strcmp(f->kinds[i], kind) != 0)
+        i++;
+    return i;
+}
+
+static bool kind_said(const struct parser *p, const char *kind)
+{
+    size_t i = kind_index(p->family, kind);
+    return i < p->family->n_kinds && p->said_by[i];
+}
+
+static int record_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
+{
+    if (!item->kind)
+        return OCV_OK;
+    size_t i = kind_index(p->family, item->kind);
+    if (p->said_by[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
+        return fail_ambiguous(p, "%s after %s", part, p->said_by[i]);
+    p->said_by[i] = ocv_arena_copy(&p->tag->arena, part, strlen(part));
+    return p->said_by[i] ? OCV_OK : ocv_error_nomem(p->err);
+}
+
+static int add_group(struct parser *p, const char *key, const char *value)
+{
+    struct ocv_tag *tag = p->tag;
+    const char *old = ocv_tag_group_value(tag, key);
+    if (old)
+        return strcmp(old, value) == 0 ? OCV_OK
+                                       : fail_ambiguous(p, "%s is %s and %s", key, old, value);
+    if (!tag->groups)
+        tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
+    const char *copy = ocv_arena_copy(&tag->arena, value, strlen(value));
+    if (!tag->groups || !copy)
+        return ocv_error_nomem(p->err);
+    size_t at = tag->n_groups;
+    if (at == OCV_TAG_ITEMS_MAX)
+        return OCV_OK;
+    while (at > 0 && strcmp(tag->groups[at - 1].key, key) > 0) {
+        tag->groups[at] = tag->groups[at - 1];
+        at--;
+    }
+    tag->groups[at] = (struct ocv_tag_group){key, copy, p->in_tag};
+    tag->n_groups++;
+    return OCV_OK;
+}
+
+/* ---- what a match says -------------------------------------------------------------------------
+ */
+
+/* Does the configuration say it instead? */
+static bool is_answered(const struct parser *p, const char *property)
+{
+    for (size_t i = 0; p->answers && i < p->answers->n; i++)
+        if (strncmp(property, p->answers->list[i].feature, strlen(p->answers->list[i].feature)) ==
+            0)
+            return true;
+    return false;
+}
+
+static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, size_t n,
+                          const char *text, const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    for (size_t i = 0; i < n; i++) {
+        if (is_answered(p, gives[i].text))
+            continue;
+        ocv_auto(ocv_properties) one = NULL;
+        int status = ocv_tag_template(gives[i].text, text, captures, true, filled);
+        if (status == OCV_OK)
+            status = ocv_properties_parse(filled, strlen(filled), &one, NULL);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(p->err);
+        if (status < 0 || ocv_properties_count(one) != 1)
+            return fail_ambiguous(p, "%s is not a property", gives[i].text);
+        status = ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
+                                   filled);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static bool answers_any(const struct parser *p, const struct ocv_tag_pair *gives, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_answered(p, gives[i].text))
+            return true;
+    return false;
+}
+
+/* Those beyond the limit are dropped: no tag has as many. */
+static void assume_pairs(struct parser *p, const struct ocv_tag_pair *list, size_t n)
+{
+    if (n && p->n_assumptions < OCV_TAG_ASSUMPTIONS_MAX)
+        p->assumptions[p->n_assumptions++] = (struct ocv_tag_assumption){list, n};
+}
+
+static int settle_assumptions(struct parser *p)
+{
+    const char *none = NULL;
+    size_t before = p->properties.len;
+    int status = ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err);
+    if (status == OCV_OK && p->properties.len > before) {
+        const char *added = p->properties.data + before;
+        added += strspn(added, ", ");
+        p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
+        p->nomem = p->nomem || !p->tag->assumed;
+    }
+    return status == OCV_OK && none
+               ? fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
+               : status;
+}
+
+static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
+                      const char *text, const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        if (ocv_tag_template(groups[i].text, text, captures, false, filled) == OCV_OK && *filled)
+            status = add_group(p, groups[i].key, filled);
+    return status;
+}
+
+/* ---- configurations ---- */
+
+/* What the part leaves to the image's configuration, which was read or will be. Is it said there?
+ */
+static bool ask_config(struct parser *p, const char *of, const char *part)
+{
+    struct ocv_tag *tag = p->tag;
+    for (size_t i = 0; of && p->answers && i < p->answers->n; i++)
+        if (strcmp(p->answers->list[i].of, of) == 0)
+            return true;
+    bool known = !of || p->answers;
+    for (size_t i = 0; i < tag->n_asks && !known; i++)
+        known = strcmp(tag->asks[i], of) == 0;
+    if (!known && tag->n_asks < OCV_TAG_ASKS_MAX) {
+        const char *copy = ocv_arena_copy(&tag->arena, part, strlen(part));
+        p->nomem = p->nomem || !copy;
+        tag->asked_by[tag->n_asks] = copy ? copy : "";
+        tag->asks[tag->n_asks++] = of;
+    }
+    return false;
+}
+
+/* The first reason counts; the tag stays open while all of them may be lifted. */
+static void refuse_tag(struct parser *p, const char *reason, const char *config)
+{
+    struct ocv_tag *tag = p->tag;
+    bool may = config && !p->answers;
+    if (!tag->refused || (tag->open && !may))
+        tag->refused = reason;
+    else
+        may = may && tag->open;
+    tag->open = may;
+}
+
+/* "cuda12.8", and with a second part "cuda12.8_py312". */
+static int add_label(struct parser *p, const struct ocv_tag_item *item, const char *text,
+                     const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    struct ocv_tag *tag = p->tag;
+    if (!item->label || ocv_tag_template(item->label, text, captures, true, filled) < 0 || !*filled)
+        return OCV_OK;
+    tag->label = ocv_arena_printf(&tag->arena, "%s%s%s", tag->label ? tag->label : "",
+                                  tag->label ? "_" : "", filled);
+    return tag->label ? OCV_OK : ocv_error_nomem(p->err);
+}
+
+static int set_platform(struct parser *p, const char *platform)
+{
+    struct ocv_tag *tag = p->tag;
+    if (platform && tag->platform && strcmp(tag->platform, platform) != 0)
+        return fail_ambiguous(p, "%s after %s", platform, tag->platform);
+    if (platform)
+        tag->platform = platform;
+    return OCV_OK;
+}
+
+static int take_item(struct parser *p, const struct ocv_tag_item *item, const char *text,
+                     const regmatch_t *captures)
+{
+    struct ocv_tag *tag = p->tag;
+    char part[OCV_TAG_TEXT_MAX];
+    if (ocv_tag_template("\\0", text, captures, false, part) < 0)
+        return ocv_error_set(p->err, OCV_ERR_DATA, "%s: too long", tag->reference);
+    int status = record_kind(p, item, part);
+    bool said = ask_config(p, item->config, part);
+    if (status == OCV_OK)
+        status = add_properties(p, item->gives, item->n_gives, text, captures);
+    if (!answers_any(p, item->gives, item->n_gives))
+        assume_pairs(p, item->assumes, item->n_assumes);
+    if (status == OCV_OK)
+        status = add_groups(p, item->groups, item->n_groups, text, captures);
+    if (status == OCV_OK)
+        status = add_label(p, item, text, captures);
+    if (status == OCV_OK && item->ignore)
+        status = remember_text(p, &tag->ignored, &tag->n_ignored, part);
+    if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))
+        tag->plain = false;
+    if (item->refuse && !said)
+        refuse_tag(p, item->refuse, item->config);
+    return status == OCV_OK ? set_platform(p, item->platform) : status;
+}
+
+/* ---- the tag, the repository, the defaults -----------------------------------------------------
+ */
+
+static int parse_repository(struct parser *p, const char *name)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < f->n_repositories; i++) {
+        const struct ocv_tag_item *item = &f->repositories[i];
+        if (item->compiled && ocv_tag_match(&item->regex, name, captures, &p->nomem))
+            return take_item(p, item, name, captures);
+        if (!item->compiled && ocv_tag_glob(item->match, name))
+            return OCV_OK;
+    }
+    return OCV_OK;
+}
+
+static int parse_tag(struct parser *p, const char *text)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    int status = OCV_OK;
+    bool first = true, end = false;
+    p->in_tag = p->tag->plain = true;
+    while (status == OCV_OK && !end) {
+        size_t i = 0;
+        while (i < f->n_items && ((f->items[i].first && !first) ||
+                                  !ocv_tag_match(&f->items[i].regex, text, captures, &p->nomem)))
+            i++;
+        size_t len;
+        if (i < f->n_items) {
+            len = (size_t)captures[1].rm_eo;
+            status = take_item(p, &f->items[i], text, captures);
+        } else {
+            char part[OCV_TAG_TEXT_MAX];
+            len = strcspn(text, f->separators);
+            snprintf(part, sizeof(part), "%.*s", (int)len, text);
+            status = remember_text(p, &p->tag->unknown, &p->tag->n_unknown, part);
+        }
+        end = text[len] == '\0';
+        text += len + (end ? 0 : 1);
+        first = false;
+    }
+    p->in_tag = false;
+    return status;
+}
+
+bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *where, bool *nomem)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < where->n; i++) {
+        const char *value = ocv_tag_group_value(tag, where->list[i].key);
+        if (!value || !ocv_tag_match(&where->regexes[i], value, captures, nomem))
+            return false;
+    }
+    return true;
+}
+
+static bool default_applies(struct parser *p, const struct ocv_tag_default *d)
+{
+    for (size_t i = 0; i < d->n_missing; i++)
+        if (kind_said(p, d->missing[i]))
+            return false;
+    if (d->said && !kind_said(p, d->said))
+        return false;
+    return ocv_tag_where_holds(p->tag, &d->where, &p->nomem);
+}
+
+static bool same_question(const struct ocv_tag_default *a, const struct ocv_tag_default *b)
+{
+    bool same = a->n_missing == b->n_missing;
+    for (size_t i = 0; same && i < a->n_missing; i++)
+        same = strcmp(a->missing[i], b->missing[i]) == 0;
+    return same;
+}
+
+/* Of the defaults that ask for the same kinds, the first that applies is used. */
+static int parse_defaults(struct parser *p)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t none[OCV_TAG_CAPTURES];
+    int status = OCV_OK;
+    for (size_t i = 0; i < OCV_TAG_CAPTURES; i++)
+        none[i] = (regmatch_t){-1, -1};
+    for (size_t i = 0; status == OCV_OK && i < f->n_defaults; i++) {
+        const struct ocv_tag_default *d = &f->defaults[i];
+        bool done = false;
+        for (size_t k = 0; k < i && !done; k++)
+            done = same_question(&f->defaults[k], d) && default_applies(p, &f->defaults[k]);
+        if (done || !default_applies(p, d))
+            continue;
+        /* a part that is not understood may be the one that is missed */
+        if (!d->n_missing || !p->tag->n_unknown) {
+            status = add_properties(p, d->gives, d->n_gives, "", none);
+            assume_pairs(p, d->assumes, d->n_assumes);
+        }
+        if (status == OCV_OK)
+            status = add_groups(p, d->groups, d->n_groups, "", none);
+        if (status == OCV_OK && !p->tag->platform)
+            status = set_platform(p, d->platform);
+        bool said = ask_config(p, d->config, "");
+        if (d->refuse && !said) {
+            p->tag->by_default = !p->tag->refused || p->tag->by_default;
+            refuse_tag(p, d->refuse, d->config);
+        }
+    }
+    return status;
+}
+
+/* What the configuration says, as if a part of the tag said it; but the tag's own name stays. */
+static int take_answers(struct parser *p)
+{
+    const struct ocv_tag_answers *answers = p->answers;
+    int status = OCV_OK;
+    p->answers = NULL; /* these are not to be left out */
+    for (size_t i = 0; answers && i < answers->n && status == OCV_OK; i++) {
+        const struct ocv_tag_answer_part *a = &answers->list[i];
+        size_t kind = a->item->kind ? kind_index(p->family, a->item->kind) : p->family->n_kinds;
+        if (kind < p->family->n_kinds)
+            p->said_by[kind] = a->text;
+        status = add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures);
+        assume_pairs(p, a->item->assumes, a->item->n_assumes);
+    }
+    p->answers = answers;
+    return status;
+}
+
+static int keep_words(struct parser *p)
+{
+    if (!p->properties.len)
+        return OCV_OK;
+    p->tag->words = ocv_arena_copy(&p->tag->arena, p->properties.data, p->properties.len);
+    return p->tag->words ? OCV_OK : ocv_error_nomem(p->err);
+}
+
+static int parse_text(struct parser *p, const char *text)
+{
+    struct ocv_tag *tag = p->tag;
+    int status = OCV_OK;
+    if (p->family) {
+        status = parse_repository(p, tag->repository);
+        if (status == OCV_OK)
+            status = parse_tag(p, text);
+        if (status == OCV_OK)
+            status = keep_words(p);
+        if (status == OCV_OK)
+            status = take_answers(p);
+        if (status == OCV_OK)
+            status = parse_defaults(p);
+        if (status == OCV_OK)
+            status = settle_assumptions(p);
+    }
+    if (status == OCV_OK && p->nomem)
+        status = ocv_error_nomem(p->err);
+    bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
+    if (status == OCV_OK)
+        status = ocv_properties_parse(doubt || !p->properties.len ? "" : p->properties.data,
+                                      doubt ? 0 : p->properties.len, &tag->said, p->err);
+    return status;
+}
+
+int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, const char *reference,
+                 const char *text, const struct ocv_tag_answers *answers, struct ocv_tag **out,
+                 struct ocv_error *err)
+{
+    struct ocv_tag *tag = calloc(1, sizeof(*tag));
+    if (!tag)
+        return ocv_error_nomem(err);
+    struct parser p = {.tag = tag, .family = family, .answers = answers, .err = err};
+    ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    tag->family = family;
+    tag->repository = ocv_arena_copy(&tag->arena, repository, strlen(repository));
+    tag->reference = ocv_arena_copy(&tag->arena, reference, strlen(reference));
+    tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
+    int status =
+        tag->repository && tag->reference && tag->tag ? parse_text(&p, text) : ocv_error_nomem(err);
+    ocv_buffer_free(&p.properties);
+    if (status == OCV_OK)
+        status = ocv_tag_claims(tag, NULL, NULL, &tag->properties, &tag->base, err);
+    if (status < 0)
+        ocv_tag_free(tag);
+    else
+        *out = tag;
+    return status;
+}
+
+int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                  const char *text, struct ocv_tag **out, struct ocv_error *err)
+{
+    char known[OCV_TAG_TEXT_MAX];
+    bool nomem = false;
+    ocv_auto_buffer full;
+    ocv_buffer_init(&full, OCV_TAG_REFERENCE_MAX);
+    if (!text)
+        text = reference->tag ? reference->tag : "latest";
+    const char *name = ocv_tag_rules_name(rules, reference, known);
+    const struct ocv_tag_family *family = ocv_tag_rules_find(rules, name, &nomem);
+    int status = nomem ? ocv_error_nomem(err)
+                       : ocv_buffer_printf(&full, err, "%s:%s", reference->name, text);
+    return status < 0 ? status : ocv_tag_read(family, name, full.data, text, NULL, out, err);
+}
+
+void ocv_tag_free(struct ocv_tag *tag)
+{
+    if (!tag)
+        return;
+    ocv_properties_free(tag->said);
+    ocv_properties_free(tag->properties);
+    ocv_properties_free(tag->base);
+    ocv_arena_free(&tag->arena);
+    free(tag);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Which tags of a repository stand for one name, and under which labels. Tags that say the same
+ * count once, by the family's `prefer`; where that does not decide, none of them is taken and the
+ * plan says so. */
+#include "lib/internal/tags/plan/plan.h"
+
+#include "lib/base/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_tag(struct ocv_tag_plan *plan, struct ocv_tag *tag, const char *wanted,
+                   struct ocv_error *err)
+{
+    char name[OCV_TAG_TEXT_MAX];
+    int status = OCV_OK;
+    bool any = false;
+    tag->out = ocv_tag_unfit(&plan->arena, tag);
+    if (tag->out)
+        return OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < tag->family->n_group_tags; i++) {
+        const char *format = tag->family->group_tags[i];
+        if (!ocv_tag_group_format(tag, format, name) || !ocv_tag_joins(tag, format))
+            continue;
+        any = true;
+        if (!wanted || strcmp(wanted, name) == 0)
+            status = ocv_tag_set_add(plan, name, format, tag, err);
+    }
+    if (!any)
+        tag->out = "the rule names no group for it";
+    return status;
+}
+
+/* Every candidate tag is either in a set or here. */
+static int list_left_out(struct ocv_tag_plan *plan, struct ocv_error *err)
+{
+    plan->out = calloc(plan->n_tags + 1, sizeof(*plan->out));
+    if (!plan->out)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < plan->n_tags; i++) {
+        struct ocv_tag *tag = plan->tags[i];
+        if (!tag->out && tag->candidate && !tag->placed)
+            tag->out = tag->better ? ocv_arena_printf(&plan->arena,
+                                                      "says the same as %s, which is preferred",
+                                                      tag->better->tag)
+                                   : "nothing to choose: no other tag is in its group";
+        if (tag->out)
+            plan->out[plan->n_out++] = (struct left_out){tag, tag->out};
+    }
+    return OCV_OK;
+}
+
+int ocv_tag_set_name(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *tag, char out[OCV_TAG_TEXT_MAX], struct ocv_error *err)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    ocv_auto(ocv_tag) parsed = NULL;
+    int status = ocv_tag_parse(rules, reference, tag, &parsed, err);
+    const char *name = status == OCV_OK ? ocv_tag_group_name(parsed, text) : NULL;
+    snprintf(out, OCV_TAG_TEXT_MAX, "%s", name ? name : tag);
+    return status;
+}
+
+int ocv_tag_may_join(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *name, const char *tag, bool *may, struct ocv_error *err)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    ocv_auto(ocv_tag) parsed = NULL;
+    *may = false;
+    int status = ocv_tag_parse(rules, reference, tag, &parsed, err);
+    bool fit = status == OCV_OK && parsed->family && !ocv_tag_unfit(&parsed->arena, parsed);
+    for (size_t i = 0; fit && i < parsed->family->n_group_tags; i++)
+        *may = *may || (ocv_tag_group_format(parsed, parsed->family->group_tags[i], text) &&
+                        strcmp(text, name) == 0);
+    return status;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In the order of bytes, and each once: a registry may tell a tag on two pages. */
+static int read_tags(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rules,
+                     const struct ocv_reference *reference, const char *wanted,
+                     const char *const *tags, size_t n, struct ocv_error *err)
+{
+    const char **sorted = calloc(n + 1, sizeof(*sorted));
+    int status = sorted ? OCV_OK : ocv_error_nomem(err);
+    if (sorted && n) {
+        memcpy(sorted, tags, n * sizeof(*sorted));
+        qsort(sorted, n, sizeof(*sorted), by_bytes);
+    }
+    for (size_t i = 0; status == OCV_OK && i < n; i++) {
+        if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
+            continue;
+        status = ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err);
+        if (status == OCV_OK)
+            status = add_tag(plan, plan->tags[plan->n_tags++], wanted, err);
+    }
+    free(sorted);
+    return status;
+}
+
+int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                     const char *wanted, const char *const *tags, size_t n,
+                     struct ocv_tag_plan **out, struct ocv_error *err)
+{
+    struct ocv_tag_plan *plan = calloc(1, sizeof(*plan));
+    if (plan)
+        plan->tags = calloc(n + 1, sizeof(*plan->tags));
+    if (!plan || !plan->tags) {
+        free(plan);
+        return ocv_error_nomem(err);
+    }
+    char name[OCV_TAG_TEXT_MAX];
+    int status = wanted ? ocv_tag_set_name(rules, reference, wanted, name, err) : OCV_OK;
+    if (status == OCV_OK)
+        status = read_tags(plan, rules, reference, wanted ? name : NULL, tags, n, err);
+    if (status == OCV_OK)
+        status = ocv_tag_sets_settle(plan, err);
+    if (status == OCV_OK)
+        status = list_left_out(plan, err);
+    if (status < 0) {
+        ocv_tag_plan_free(plan);
+        return status;
+    }
+    *out = plan;
+    return OCV_OK;
+}
+
+static bool is_member(const struct ocv_tag_plan *plan, const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < plan->n_sets; i++) {
+        for (size_t k = 0; k < plan->sets[i].n; k++)
+            if (plan->sets[i].members[k].tag == tag)
+                return true;
+        for (size_t k = 0; k < plan->sets[i].n_doubts; k++)
+            if (plan->sets[i].doubtful[k].member.tag == tag)
+                return true;
+    }
+    return false;
+}
+
+void ocv_tag_plan_trim(struct ocv_tag_plan *plan)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->n_tags; i++) {
+        if (is_member(plan, plan->tags[i]))
+            plan->tags[kept++] = plan->tags[i];
+        else
+            ocv_tag_free(plan->tags[i]);
+    }
+    plan->n_tags = kept;
+    plan->n_out = 0;
+}
+
+void ocv_tag_plan_free(struct ocv_tag_plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < plan->n_sets; i++)
+        ocv_tag_set_clear(&plan->sets[i]);
+    for (size_t i = 0; i < plan->n_tags; i++)
+        ocv_tag_free(plan->tags[i]);
+    for (size_t i = 0; i < plan->n_answered; i++)
+        ocv_tag_free(plan->answered[i]);
+    free(plan->answered);
+    free(plan->sets);
+    free(plan->tags);
+    free(plan->out);
+    ocv_arena_free(&plan->arena);
+    free(plan);
+}
+
+/* The member with what its configuration says; false: that leaves it out. */
+static int ask_member(struct ocv_tag_plan *plan, struct ocv_tag_member *m,
+                      const struct ocv_tag_source *source, bool *stays, struct ocv_error *err)
+{
+    struct ocv_tag **tag = ocv_array_grow(&plan->answered, plan->n_answered);
+    if (!tag)
+        return ocv_error_nomem(err);
+    int status = ocv_tag_ask(m->tag, source, tag, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", m->tag->tag);
+    plan->n_answered++;
+    m->tag = *tag;
+    *stays = !m->tag->refused;
+    if (!*stays)
+        plan->out[plan->n_out++] = (struct left_out){m->tag, m->tag->refused};
+    return OCV_OK;
+}
+
+int ocv_tag_plan_ask(struct ocv_tag_plan *plan, size_t set, const struct ocv_tag_source *source,
+                     struct ocv_error *err)
+{
+    struct ocv_tag_set *s = &plan->sets[set];
+    size_t kept = 0;
+    int status = OCV_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        bool stays = true;
+        if (status == OCV_OK && s->members[i].tag->n_asks)
+            status = ask_member(plan, &s->members[i], source, &stays, err);
+        if (stays)
+            s->members[kept++] = s->members[i];
+    }
+    s->n = kept;
+    return status;
+}
+
+size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan)
+{
+    return plan->n_sets;
+}
+
+const char *ocv_tag_plan_name(const struct ocv_tag_plan *plan, size_t set)
+{
+    return plan->sets[set].name;
+}
+
+size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set)
+{
+    return plan->sets[set].n;
+}
+
+const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                          const char **label)
+{
+    const struct ocv_tag_member *m = &plan->sets[set].members[i];
+    if (label)
+        *label = m->label;
+    return m->tag;
+}
+
+size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set, const char *const **out)
+{
+    if (out)
+        *out = (const char *const *)plan->sets[set].doubts;
+    return plan->sets[set].n_doubts;
+}
+
+const struct ocv_tag *ocv_tag_plan_doubt(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                         const char **label, const char *const **names, size_t *n)
+{
+    const struct ocv_tag_doubt *doubt = &plan->sets[set].doubtful[i];
+    *label = doubt->member.label;
+    *names = (const char *const *)doubt->names;
+    *n = doubt->n;
+    return doubt->member.tag;
+}
+
+size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan)
+{
+    return plan->n_out;
+}
+
+const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,
+                                        const char **reason)
+{
+    *reason = plan->out[i].reason;
+    return plan->out[i].tag;
+}

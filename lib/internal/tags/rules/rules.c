@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The set of rule files: notations first, then families; one added later is asked first, so that an
+ * administrator's file takes precedence over a shipped one. */
+#include "lib/base/array.h"
+#include "lib/base/file.h"
+#include "lib/internal/tags/rules/read.h"
+#include "lib/internal/tags/rules/table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static void notation_free(struct ocv_tag_notation *n)
+{
+    ocv_yaml_free(n->tree);
+    free(n->source);
+    free(n->name);
+    free(n);
+}
+
+void ocv_tag_rules_free(struct ocv_tag_rules *rules)
+{
+    if (!rules)
+        return;
+    for (size_t i = 0; i < rules->n; i++)
+        ocv_tag_family_free(rules->families[i]);
+    for (struct ocv_tag_notation *n = rules->notations, *next; n; n = next) {
+        next = n->next;
+        notation_free(n);
+    }
+    ocv_tag_mirrors_free(rules->mirrors);
+    free(rules->families);
+    free(rules);
+}
+
+size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules)
+{
+    return rules->n;
+}
+
+static int add_notation(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *list,
+                        struct ocv_error *err)
+{
+    if (list->type != OCV_YAML_LIST)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: '%s' must be a list", source, list->line,
+                             list->key);
+    struct ocv_tag_notation *n = calloc(1, sizeof(*n));
+    if (!n)
+        return ocv_error_nomem(err);
+    n->name = strdup(list->key);
+    n->source = strdup(source);
+    n->tree = list; /* taken over below, when nothing can fail any more */
+    if (!n->name || !n->source) {
+        n->tree = NULL;
+        notation_free(n);
+        return ocv_error_nomem(err);
+    }
+    n->next = rules->notations;
+    rules->notations = n;
+    return OCV_OK;
+}
+
+/* Take the notations out of the tree. */
+static int add_notations(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *tree,
+                         struct ocv_error *err)
+{
+    struct ocv_yaml *map = (struct ocv_yaml *)(uintptr_t)ocv_yaml_get(tree, "notations");
+    if (!map)
+        return OCV_OK;
+    if (map->type != OCV_YAML_MAP)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'notations' must be a mapping", source,
+                             map->line);
+    while (map->first) {
+        struct ocv_yaml *list = map->first;
+        int status = add_notation(rules, source, list, err);
+        if (status < 0)
+            return status;
+        map->first = list->next;
+        list->next = NULL;
+    }
+    return OCV_OK;
+}
+
+static bool knows_repository(const struct ocv_tag_family *f, const char *name, bool *nomem)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < f->n_repositories; i++) {
+        const struct ocv_tag_item *item = &f->repositories[i];
+        if (item->compiled ? ocv_tag_match(&item->regex, name, captures, nomem)
+                           : ocv_tag_glob(item->match, name))
+            return true;
+    }
+    return false;
+}
+
+/* May this entry of a file's list know the repository? In doubt it may, and what is wrong with it
+ * is reported when the family is read. */
+static bool entry_concerns(const struct ocv_yaml *entry, const char *repository)
+{
+    if (entry->type == OCV_YAML_SCALAR)
+        return ocv_tag_glob(entry->text, repository);
+    const char *pattern = ocv_yaml_text(entry, "match");
+    return !pattern || ocv_tag_pattern_may(pattern, repository);
+}
+
+/* May the file's family know the repository? Only these patterns are compiled before that is known:
+ * compiling is most of what a rule file costs. */
+static bool concerns_repository(const struct ocv_yaml *tree, const char *repository)
+{
+    const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
+        if (entry_concerns(m, repository))
+            return true;
+    return !list; /* without one it is an error that must be reported */
+}
+
+/* Takes the tree over. */
+static int add_family(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
+                      struct ocv_error *err)
+{
+    struct ocv_tag_family *family = calloc(1, sizeof(*family));
+    if (!family || !ocv_array_grow(&rules->families, rules->n)) {
+        free(family);
+        return ocv_error_nomem(err);
+    }
+    family->tree = *tree;
+    *tree = NULL;
+    int status = ocv_tag_family_read(rules, source, family->tree, family, err);
+    if (status < 0) {
+        ocv_tag_family_free(family);
+        return status;
+    }
+    struct ocv_tag_family **list = rules->families;
+    for (size_t i = 0; i < rules->n; i++)
+        if (strcmp(list[i]->name, family->name) == 0) { /* replaced, and asked first */
+            ocv_tag_family_free(list[i]);
+            memmove(&list[i], &list[i + 1], (rules->n - i - 1) * sizeof(*list));
+            rules->n--;
+            break;
+        }
+    list[rules->n++] = family;
+    return OCV_OK;
+}
+
+/* Files for other repositories are checked only as far as that shows: there are many, and the
+ * notations in them are checked where they are used. */
+static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
+                    const char *repository, struct ocv_error *err)
+{
+    const struct ocv_yaml_reader r = {source, err};
+    const char *schema = ocv_yaml_text(*tree, "schema");
+    if (!*tree || (*tree)->type != OCV_YAML_MAP)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:1: the file must be a mapping", source);
+    if (!schema || !*schema)
+        return ocv_yaml_fail(&r, *tree, "'schema' must be %s", OCV_TAG_RULES_SCHEMA);
+    if (strcmp(schema, OCV_TAG_RULES_SCHEMA) != 0)
+        return ocv_yaml_fail(&r, ocv_yaml_get(*tree, "schema"),
+                             "invalid value '%.80s' for schema: %s", schema, OCV_TAG_RULES_SCHEMA);
+    bool family = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
+    bool wanted = !repository || (family && concerns_repository(*tree, repository));
+    int status = wanted ? ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree) : OCV_OK;
+    if (status == OCV_OK)
+        status = add_notations(rules, source, *tree, err);
+    if (status < 0)
+        return status;
+    if (!family && !ocv_yaml_get(*tree, "notations"))
+        return ocv_yaml_fail(&r, *tree, "neither a family nor notations");
+    if (family && !ocv_yaml_text(*tree, "family"))
+        return ocv_yaml_fail(&r, *tree, "'family' must be a name");
+    return family && wanted ? add_family(rules, source, tree, err) : OCV_OK;
+}
+
+int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
+                      const struct ocv_reference *only, struct ocv_error *err)
+{
+    char known[OCV_TAG_TEXT_MAX];
+    struct ocv_yaml *tree = NULL;
+    if (len > OCV_TAG_RULES_BYTES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source,
+                             OCV_TAG_RULES_BYTES_MAX);
+    int status = ocv_yaml_read(source, text, len, &tree, err);
+    if (status == OCV_OK)
+        status = add_tree(rules, source, &tree,
+                          only ? ocv_tag_rules_name(rules, only, known) : NULL, err);
+    ocv_yaml_free(tree);
+    if (status != OCV_ERR_CONFIG)
+        return status;
+    if (err) /* the readers of YAML take every file for configuration */
+        err->status = OCV_ERR_DATA;
+    return OCV_ERR_DATA;
+}
+
+int ocv_tag_file_read(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = ocv_file_read(path, OCV_FILE_REGULAR, out, err);
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", path,
+                             OCV_TAG_RULES_BYTES_MAX);
+    if (status == OCV_ERR_NOT_FOUND && err)
+        err->status = OCV_ERR_IO;
+    return status == OCV_ERR_NOT_FOUND ? OCV_ERR_IO : status;
+}
+
+static int is_yaml(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && strcmp(entry->d_name + len - 5, ".yaml") == 0;
+}
+
+int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
+                       const struct ocv_reference *only, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    char known[OCV_TAG_TEXT_MAX];
+    const char *repository = only ? ocv_tag_rules_name(rules, only, known) : NULL;
+    int n = scandir(dir, &names, is_yaml, alphasort), status = OCV_OK;
+    if (n < 0)
+        return errno == ENOENT ? OCV_OK
+                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
+    if ((unsigned)n > OCV_TAG_RULES_FILES_MAX)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u files", dir,
+                               OCV_TAG_RULES_FILES_MAX);
+    json_t *table = repository ? ocv_tag_table_read(dir) : NULL;
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+        struct ocv_buffer text;
+        ocv_buffer_init(&text, OCV_TAG_RULES_BYTES_MAX);
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+        if (status == OCV_OK)
+            status = ocv_tag_file_read(path, &text, err);
+        if (status == OCV_OK &&
+            !ocv_tag_table_rules_out(table, names[i]->d_name, &text, repository))
+            status =
+                ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, only, err);
+        ocv_buffer_free(&text);
+        free(names[i]);
+    }
+    json_decref(table);
+    free(names);
+    return status;
+}
+
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
+                                                bool *nomem)
+{
+    for (size_t i = rules->n; i-- > 0;)
+        if (knows_repository(rules->families[i], name, nomem))
+            return rules->families[i];
+    return NULL;
+}
