@@ -135,10 +135,6 @@ def main():
             print(f"{path}: libcurl is lib/registry's")
         if re.search(r"#include <pci/", text) and not path.startswith("lib/probe/"):
             print(f"{path}: libpci is lib/probe's (its licence)")
-        # a header's sections name the files that define their declarations
-        for name in re.findall(r"/\* ----.*?\b(\w+\.c)\b", text):
-            if not any(f.startswith(os.path.dirname(path)) and f.endswith("/" + name) for f in files):
-                print(f"{path}: there is no {name} here")
         for target in INCLUDE.findall(text):
             if target in UMBRELLAS or target.startswith("gen/"):
                 continue

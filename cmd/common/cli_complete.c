@@ -35,8 +35,6 @@ static void offer_namespaces(struct ocv_completion *c, const char *head, const c
     c->how |= OCV_COMPLETE_NO_SPACE;
 }
 
-/* ---- kinds ---- */
-
 static void offer_property(struct ocv_completion *c, const char *kind)
 {
     (void)kind;

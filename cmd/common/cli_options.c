@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 int cli_take_setting(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct cli *cli = given->into;
@@ -110,8 +108,6 @@ static int stop_here(const struct ocv_option_given *given, struct ocv_error *err
     (void)err;
     return OCV_OPTION_STOP;
 }
-
-/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct ocv_option common_options[] = {
     {.name = "config",
@@ -247,8 +243,6 @@ const struct ocv_option cli_registry_options[] = {
      .flags = OCV_OPTION_OPTIONAL | OCV_OPTION_HIDDEN | OCV_OPTION_FULL,
      OCV_OPTION_CALL(refuse_secret)},
     OCV_OPTIONS_END};
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 /* All rows except the registry options, in the order of the help. */
 static void add_rows(struct ocv_options *options, const struct cli_command *command, void *request,

@@ -2,6 +2,7 @@
 /* Selecting some of the machine's devices the way other programs name them: docker's --gpus, CDI
  * names, Slurm's job variables. They become the configuration's `devices`. */
 #include "cmd/common/cli.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/given_devices.h"
 #include "lib/core/profile_internal.h"
 #include "lib/internal/config/config.h"
@@ -33,8 +34,6 @@ bool cli_devices_given(const struct cli *cli)
 {
     return cli->gpus || cli->n_devices || cli->devices_auto;
 }
-
-/* ---- collecting ------------------------------------------------------------------------------ */
 
 static int add_device(struct ocv_given_devices *out, const char *owner, const char *id, size_t len,
                       struct ocv_error *err)
@@ -91,8 +90,6 @@ static int only_kind(const struct ocv_profile *profile, const char *option,
                 : ocv_error_set(err, OCV_ERR_INVALID, "%s: this machine has no device", option);
 }
 
-/* ---- --gpus ---------------------------------------------------------------------------------- */
-
 /* "all", "2", "device=0,2", with docker's quotes around it or not. */
 static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *all,
                     struct ocv_error *err)
@@ -105,21 +102,19 @@ static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *
     *all = strcmp(text, "all") == 0;
     if (*all)
         return OCV_OK;
-    int status = only_kind(cli->profile, "--gpus", &ns, err);
-    if (status == OCV_OK && strncmp(text, "device=", 7) == 0 && text[7])
+    OCV_TRY(only_kind(cli->profile, "--gpus", &ns, err));
+    if (strncmp(text, "device=", 7) == 0 && text[7])
         return add_list(out, ns->name, text + 7, err);
-    if (status == OCV_OK && !cli_number(text, 1, OCV_GIVEN_MAX, &count))
+    if (!cli_number(text, 1, OCV_GIVEN_MAX, &count))
         return ocv_error_set(err, OCV_ERR_INVALID, "--gpus: '%.60s' is not all, N or device=ID,...",
                              text);
-    if (status == OCV_OK && count > ns->n_devices)
+    if (count > ns->n_devices)
         return ocv_error_set(err, OCV_ERR_INVALID, "--gpus %u: this machine has %zu", count,
                              ns->n_devices);
-    for (size_t i = 0; i < count && status == OCV_OK; i++)
-        status = add_device(out, ns->name, ns->devices[i].id, strlen(ns->devices[i].id), err);
-    return status;
+    for (size_t i = 0; i < count; i++)
+        OCV_TRY(add_device(out, ns->name, ns->devices[i].id, strlen(ns->devices[i].id), err));
+    return OCV_OK;
 }
-
-/* ---- --devices auto -------------------------------------------------------------------------- */
 
 /* Slurm's job variable comes first: when Slurm confines devices, CUDA_VISIBLE_DEVICES counts from
  * 0. `*all`: no variable is set and this is not a Slurm job. */
@@ -134,11 +129,9 @@ static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *a
     *all = !text && !getenv("SLURM_JOB_ID");
     if (*all || !text || !*text || strcmp(text, "-1") == 0 || strcmp(text, "NoDevFiles") == 0)
         return OCV_OK;
-    int status = only_kind(cli->profile, name, &ns, err);
-    return status < 0 ? status : add_list(out, ns->name, text, err);
+    OCV_TRY(only_kind(cli->profile, name, &ns, err));
+    return add_list(out, ns->name, text, err);
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Selects the devices found, and none of any other kind. */
 static int set_devices(const struct cli *cli, const struct ocv_given_devices *given,

@@ -91,8 +91,8 @@ int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err
 int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error *err)
 {
     char path[PATH_MAX];
-    int status = cli_profile_path(text, path, err);
-    return status < 0 ? status : cli_read_file(path, out, err);
+    OCV_TRY(cli_profile_path(text, path, err));
+    return cli_read_file(path, out, err);
 }
 
 struct offering {

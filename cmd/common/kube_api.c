@@ -28,12 +28,10 @@ static int read_token(const char *account, struct ocv_buffer *out, struct ocv_er
 {
     char path[4200];
     snprintf(path, sizeof(path), "%.4000s/token", account);
-    int status = ocv_buffer_printf(out, err, "Authorization: Bearer ");
-    if (status == OCV_OK)
-        status = ocv_file_read(path, OCV_FILE_REGULAR, out, err);
-    if (status == OCV_OK)
-        out->data[strcspn(out->data, "\r\n")] = '\0';
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "Authorization: Bearer "));
+    OCV_TRY(ocv_file_read(path, OCV_FILE_REGULAR, out, err));
+    out->data[strcspn(out->data, "\r\n")] = '\0';
+    return OCV_OK;
 }
 
 int kube_api_send(const struct kube_request *r, struct ocv_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration from its four sources, and the profile; each is made when needed. */
 #include "cmd/common/cli.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/paths.h"
 
 #include <ctype.h>
@@ -75,9 +76,7 @@ static int merge_flags(struct cli *cli, struct ocv_error *err)
                 *p = '_';
         for (size_t k = 0; k < i; k++)
             again = again || !strcmp(cli->flags[k].key, flag->key);
-        int status = ocv_config_set(cli->config, source, key, flag->text, again, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_config_set(cli->config, source, key, flag->text, again, err));
     }
     return OCV_OK;
 }
@@ -87,9 +86,7 @@ static int read_credentials(struct cli *cli, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 64u * 1024);
-    int status = cli_read_file("-", &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_read_file("-", &text, err));
     size_t cut = text.data ? strcspn(text.data, ":\n") : 0;
     if (!text.data || !text.data[cut])
         return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");

@@ -2,6 +2,7 @@
 #include "cmd/common/names.h"
 
 #include "cmd/common/installed.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/core/index_internal.h"
 
@@ -10,8 +11,6 @@
 
 #define LABELS_SHOWN 12u
 #define TEXT_MAX (64u * 1024)
-
-/* ---- names of a configuration ---------------------------------------------------------------- */
 
 struct names_check {
     struct cli *cli;
@@ -70,8 +69,6 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
     return ocv_config_check_names(config, &sources, unknown_name, &check);
 }
 
-/* ---- labels ---------------------------------------------------------------------------------- */
-
 /* An image by name, and the index to choose from. */
 struct named_index {
     const char *text;
@@ -107,19 +104,18 @@ const char *names_label(const struct ocv_index *index, const char *label)
 static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
 {
     size_t n = 0;
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_index_count(index) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
         const char *label = label_of(ocv_index_entry(index, i));
         if (!label || has_label(index, label, i))
             continue;
         if (n < LABELS_SHOWN)
-            status = ocv_buffer_printf(out, NULL, "%s%s%s", n ? ", " : "", label,
-                                       strcmp(label, "null") != 0 ? "" : " (the default)");
+            OCV_TRY(ocv_buffer_printf(out, NULL, "%s%s%s", n ? ", " : "", label,
+                                      strcmp(label, "null") != 0 ? "" : " (the default)"));
         n++;
     }
-    if (status == OCV_OK && n > LABELS_SHOWN)
-        status = ocv_buffer_printf(out, NULL, " and %zu more", n - LABELS_SHOWN);
-    return status;
+    if (n > LABELS_SHOWN)
+        OCV_TRY(ocv_buffer_printf(out, NULL, " and %zu more", n - LABELS_SHOWN));
+    return OCV_OK;
 }
 
 static int no_such_label(const struct named_index *image, const char *label, const char *origin,
@@ -161,8 +157,6 @@ int names_check_label(const char *text, const struct ocv_index *index, const cha
                : no_such_label(&image, wanted, NULL, err);
 }
 
-/* ---- nothing chosen -------------------------------------------------------------------------- */
-
 /* Put a rejection's reason and hint into the error. */
 static int explain_choice(const struct named_index *image, const struct ocv_decision *decision,
                           size_t i, const char *what, const char *also, struct ocv_error *err)
@@ -170,11 +164,8 @@ static int explain_choice(const struct named_index *image, const struct ocv_deci
     ocv_auto_buffer reason, hint;
     ocv_buffer_init(&reason, TEXT_MAX);
     ocv_buffer_init(&hint, TEXT_MAX);
-    int status = ocv_decision_reason(decision, i, &reason, err);
-    if (status == OCV_OK)
-        status = ocv_decision_hint(decision, i, &hint, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_decision_reason(decision, i, &reason, err));
+    OCV_TRY(ocv_decision_hint(decision, i, &hint, err));
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s: %s", image->text, what, reason.data);
     ocv_error_hint(err, "%s%s%s", hint.data ? hint.data : "", hint.len && *also ? "; " : "", also);
     return OCV_ERR_NO_MATCH;

@@ -74,8 +74,6 @@ int64_t notify_watchdog_ms(void)
     return us / 2000 > 0 ? us / 2000 : 1;
 }
 
-/* ---- passed sockets -------------------------------------------------------------------------- */
-
 #define STORED "stored-" /* prefix of the names of stored descriptors */
 
 void notify_store(int fd, const char *name)

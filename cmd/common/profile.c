@@ -76,8 +76,6 @@ static void find_profile(const struct cli *cli, struct probe_report *found, stru
         found->status = ocv_probe(&options, json, &found->err);
 }
 
-/* ---- in a process of its own ---- */
-
 static void write_finding(int fd, const struct probe_report *found, const struct ocv_buffer *json)
 {
     if (ocv_fd_write(fd, found, sizeof(*found)))

@@ -2,6 +2,8 @@
 /* The registry client, as options and configuration describe it. */
 #include "cmd/common/cli.h"
 
+#include "lib/base/cleanup.h"
+
 #include <pthread.h>
 
 /* Clients of several threads report one after the other. */
@@ -77,6 +79,6 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
 {
     if (cli->registry)
         return OCV_OK;
-    int status = open_providers(cli, err);
-    return status < 0 ? status : cli_registry_new(cli, cli->interrupted, &cli->registry, err);
+    OCV_TRY(open_providers(cli, err));
+    return cli_registry_new(cli, cli->interrupted, &cli->registry, err);
 }

@@ -6,6 +6,8 @@
 #include "cmd/common/names.h"
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -56,9 +58,9 @@ static int print_decision(const struct cli *cli, const struct image *image,
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = request->json ? ocv_decision_format_json(decision, &text, err)
-                               : explain_format(cli, image, decision, &text, err);
-    return status < 0 ? status : cli_print(text.data, text.len, err);
+    OCV_TRY(request->json ? ocv_decision_format_json(decision, &text, err)
+                          : explain_format(cli, image, decision, &text, err));
+    return cli_print(text.data, text.len, err);
 }
 
 static int resolve_image(struct cli *cli, const struct resolve_options *request,

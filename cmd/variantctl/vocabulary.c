@@ -2,6 +2,7 @@
 /* variantctl vocabulary: the meaning of properties, with examples, and the provider of each. */
 #include "cmd/common/vocabulary_table.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 
 #include <ctype.h>
@@ -41,8 +42,6 @@ struct vocabulary_query {
     char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
 };
 
-/* ---- search ---------------------------------------------------------------------------------- */
-
 /* The next part of "NS :: FEATURE :: VALUE". */
 static const char *next_part(const char *text, char out[OCV_WORD_MAX])
 {
@@ -74,8 +73,6 @@ static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
     return part == OCV_WORD_KNOWN ? OCV_OK : fail_unknown(w, part, meant, err);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
 static const char *provider_of(namespace_ref ns)
 {
     return !ns->provider ? "none yet" : *ns->provider ? ns->provider : "built in";
@@ -94,24 +91,23 @@ static void example_of(namespace_ref ns, feature_ref feature, char *out, size_t 
 
 static int print_namespaces(struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
     namespace_ref ns;
-    for (size_t i = 0; status == OCV_OK && (ns = vocabulary_namespace_at(i)) != NULL; i++)
-        status = ocv_buffer_printf(out, err, "%-12s  %s  %s\n", ns->name, ns->kind, ns->meaning);
-    return status;
+    for (size_t i = 0; (ns = vocabulary_namespace_at(i)) != NULL; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%-12s  %s  %s\n", ns->name, ns->kind, ns->meaning));
+    return OCV_OK;
 }
 
 static int print_features(namespace_ref ns, struct ocv_buffer *out, struct ocv_error *err)
 {
     char example[256];
-    int status = ocv_buffer_printf(out, err, "%s: %s (%s; provider: %s)\n\n", ns->name, ns->meaning,
-                                   ns->kind, provider_of(ns));
-    for (size_t i = 0; i < ns->n && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "%s: %s (%s; provider: %s)\n\n", ns->name, ns->meaning,
+                              ns->kind, provider_of(ns)));
+    for (size_t i = 0; i < ns->n; i++) {
         feature_ref feature = vocabulary_feature_at(ns, i);
         example_of(ns, feature, example, sizeof(example));
-        status = ocv_buffer_printf(out, err, "  %-26s %s\n", feature->name, example);
+        OCV_TRY(ocv_buffer_printf(out, err, "  %-26s %s\n", feature->name, example));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Words up to each `separator`, wrapped to the screen; `what` is printed first. */
@@ -141,28 +137,21 @@ static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffe
 {
     char example[256];
     example_of(ns, feature, example, sizeof(example));
-    int status = ocv_buffer_printf(out, err, "%s :: %s\n", ns->name, feature->name);
-    if (status == OCV_OK)
-        status = print_wrapped("", ' ', feature->meaning, out, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, "\n", 1, err);
-    if (status == OCV_OK && feature->values)
-        status = print_wrapped("Values:  ", ',', feature->values, out, err);
-    else if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "Values:   match %s\n", feature->pattern);
-    if (status == OCV_OK && feature->names)
-        status = print_wrapped("Names:   ", ',', feature->names, out, err);
-    if (status == OCV_OK && feature->documented && *feature->documented != '*')
-        status = print_wrapped("Not yet: ", ',', feature->documented, out, err);
-    return status == OCV_OK ? ocv_buffer_printf(out, err, "Example:  %s\nProvider: %s%s\n", example,
-                                                provider_of(ns),
-                                                feature->documented && *feature->documented == '*'
-                                                    ? ", which does not report it yet"
-                                                    : "")
-                            : status;
+    OCV_TRY(ocv_buffer_printf(out, err, "%s :: %s\n", ns->name, feature->name));
+    OCV_TRY(print_wrapped("", ' ', feature->meaning, out, err));
+    OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+    if (feature->values)
+        OCV_TRY(print_wrapped("Values:  ", ',', feature->values, out, err));
+    else
+        OCV_TRY(ocv_buffer_printf(out, err, "Values:   match %s\n", feature->pattern));
+    if (feature->names)
+        OCV_TRY(print_wrapped("Names:   ", ',', feature->names, out, err));
+    if (feature->documented && *feature->documented != '*')
+        OCV_TRY(print_wrapped("Not yet: ", ',', feature->documented, out, err));
+    return ocv_buffer_printf(
+        out, err, "Example:  %s\nProvider: %s%s\n", example, provider_of(ns),
+        feature->documented && *feature->documented == '*' ? ", which does not report it yet" : "");
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *json_list(const char *list)
 {
@@ -227,8 +216,6 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
     return status;
 }
 
-/* ---- single words ---------------------------------------------------------------------------- */
-
 /* The value for a product's name ("h100=90_real,..."), with its length; NULL: none. */
 static const char *value_of_name(const char *list, const char *word, size_t *len)
 {
@@ -267,8 +254,6 @@ static size_t find_word(const char *text, struct ocv_buffer *out)
         }
     return found;
 }
-
-/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
 {

@@ -3,6 +3,7 @@
  * read every file, but the service runs as another user, so the kernel is asked as that user. */
 #include "cmd/variantd/instance/unknown_names.h"
 #include "cmd/variantd/variantd.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
 #include "lib/internal/records/daemon.h"
@@ -23,8 +24,6 @@
 #define HEALTH_MAX (256u * 1024)
 #define GROUPS_MAX 64
 #define SERVICE_USER "ocivariant" /* in the unit file and the packages */
-
-/* ---- who runs it ----------------------------------------------------------------------------- */
 
 struct service {
     uid_t uid;
@@ -98,8 +97,6 @@ static int fault_of(const struct service *who, const char *path)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
 }
 
-/* ---- files to read --------------------------------------------------------------------------- */
-
 /* Paths that ProtectHome= hides, see systemd.exec(5). */
 static bool is_below_home(const char *path)
 {
@@ -137,14 +134,13 @@ static int check_registry(const struct daemon *d, const struct service *who,
     const struct {
         const char *key, *path;
     } files[] = {{"ca", r->ca}, {"cert", r->cert}, {"key", r->key}};
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         const char *origin = ocv_config_registry_origin(config, r->host, files[i].key);
         if (files[i].path)
-            status = check_file(d, who, origin ? origin : r->host, files[i].key, files[i].path,
-                                !strcmp(files[i].key, "key"), err);
+            OCV_TRY(check_file(d, who, origin ? origin : r->host, files[i].key, files[i].path,
+                               !strcmp(files[i].key, "key"), err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int check_service(const struct daemon *d, const struct settings *s, const char *file,
@@ -156,21 +152,18 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     static const char *const keys[] = {"credentials", "image_credential_provider_config"};
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
-    int status = access(file, F_OK) == 0
-                     ? check_file(d, &who, "--config", "the configuration", file, false, err)
-                     : OCV_OK;
-    for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
+    if (access(file, F_OK) == 0)
+        OCV_TRY(check_file(d, &who, "--config", "the configuration", file, false, err));
+    for (size_t i = 0; i < 2; i++) {
         const char *path = ocv_config_get(s->config, keys[i]);
         const char *origin = ocv_config_origin(s->config, keys[i]);
         if (path)
-            status = check_file(d, &who, origin ? origin : file, keys[i], path, i == 0, err);
+            OCV_TRY(check_file(d, &who, origin ? origin : file, keys[i], path, i == 0, err));
     }
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = check_registry(d, &who, s->config, &list[i], err);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(check_registry(d, &who, s->config, &list[i], err));
+    return OCV_OK;
 }
-
-/* ---- registries ------------------------------------------------------------------------------ */
 
 static const char *origin_of(const struct settings *s, const char *host, char *out, size_t size)
 {
@@ -209,8 +202,6 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
     clients_free(clients);
     free(list);
 }
-
-/* ---- result ---------------------------------------------------------------------------------- */
 
 static void report_result(const struct daemon *d, const char *file, size_t registries, int code)
 {

@@ -36,8 +36,6 @@ struct http_request {
     void *inner;
 };
 
-/* ---- instances ------------------------------------------------------------------------------- */
-
 const struct instance *server_instance(const struct server *server)
 {
     return server->current.instance;
@@ -48,8 +46,6 @@ void server_replace(struct server *server, struct instance *instance)
     current_replace(&server->current, instance);
 }
 
-/* ---- connections ----------------------------------------------------------------------------- */
-
 void server_tick(struct server *server)
 {
     connections_tick(&server->mirror_peers, atomic_load(&server->draining));
@@ -57,8 +53,6 @@ void server_tick(struct server *server)
     connections_tick(&server->metrics_peers, false);
     current_free_retired(&server->current);
 }
-
-/* ---- the mirror's requests ------------------------------------------------------------------- */
 
 struct body_framing {
     unsigned lengths;
@@ -150,8 +144,6 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
     free(request);
     *context = NULL;
 }
-
-/* ---- start and stop -------------------------------------------------------------------------- */
 
 static unsigned count_threads(void)
 {

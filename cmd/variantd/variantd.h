@@ -31,28 +31,20 @@ struct daemon {
     uint64_t verified_generation;
 };
 
-/* ---- command_line.c -------------------------------------------------------------------------- */
-
 /** Returns an exit code, or -1 to go on. */
 int daemon_read_options(struct daemon *d, int argc, char **argv);
 /** Read configuration files and flags again. */
 int daemon_read_settings(struct daemon *d, struct settings **out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- start.c --------------------------------------------------------------------------------- */
-
 /** Start everything, up to a server that answers. */
 int daemon_start(struct daemon *d, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Log it if this node serves no variants. */
 void daemon_log_choose(const struct ocv_config *config);
 
-/* ---- check.c --------------------------------------------------------------------------------- */
-
 /** Read everything that a start would read, without opening a socket, like `nginx -t`. Returns the
  *  exit code. */
 int daemon_check(struct daemon *d);
-
-/* ---- serve.c --------------------------------------------------------------------------------- */
 
 /** Serve until a signal ends it; `signals` are blocked. Returns the exit code. */
 int daemon_serve(struct daemon *d, const sigset_t *signals);

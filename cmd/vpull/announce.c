@@ -3,6 +3,8 @@
 #include "cmd/common/image/explain.h"
 #include "cmd/vpull/pull.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 #define MATCHED_SHOWN 4u
@@ -34,14 +36,11 @@ static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_er
     if (i == ocv_decision_rejected_count(pull->decision) || pull->cli->label)
         return OCV_OK;
     struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
-    int status = ocv_buffer_printf(note, err, "this machine has %s, but %s does not fit: ", r.ns,
-                                   explain_name(pull->image.index, r.entry, name, sizeof(name)));
+    OCV_TRY(ocv_buffer_printf(note, err, "this machine has %s, but %s does not fit: ", r.ns,
+                              explain_name(pull->image.index, r.entry, name, sizeof(name))));
     size_t before = note->len;
-    if (status == OCV_OK)
-        status = ocv_decision_hint(pull->decision, i, note, err);
-    if (status == OCV_OK && note->len == before)
-        status = ocv_decision_reason(pull->decision, i, note, err);
-    return status;
+    OCV_TRY(ocv_decision_hint(pull->decision, i, note, err));
+    return note->len == before ? ocv_decision_reason(pull->decision, i, note, err) : OCV_OK;
 }
 
 /* About the choice: why it fits, what is odd about it, what was passed over. Empty: nothing. */
@@ -114,16 +113,12 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
     int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
-    int status = pull->cli->verbose ? explain_matched(&pull->image, pull->decision, pull->entry,
-                                                      SIZE_MAX, &matched, err)
-                                    : explain_brief(&pull->image, pull->decision, pull->entry,
-                                                    MATCHED_SHOWN, &matched, err);
-    if (status == OCV_OK)
-        status = ocv_decision_note(pull->decision, pull->entry, &note, err);
-    if (status == OCV_OK)
-        status = note_missed(pull, &missed, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(pull->cli->verbose ? explain_matched(&pull->image, pull->decision, pull->entry,
+                                                 SIZE_MAX, &matched, err)
+                               : explain_brief(&pull->image, pull->decision, pull->entry,
+                                               MATCHED_SHOWN, &matched, err));
+    OCV_TRY(ocv_decision_note(pull->decision, pull->entry, &note, err));
+    OCV_TRY(note_missed(pull, &missed, err));
     progress_status_end(pull->progress);
     const struct choice_texts said = {matched.data ? matched.data : "", note.data ? note.data : "",
                                       missed.data ? missed.data : ""};

@@ -98,8 +98,6 @@ static void report_task(struct run *run, struct task *task)
     run->code = run->code ? run->code : code;
 }
 
-/* ---- side by side ---- */
-
 /* What all lanes share is made before the first thread: settings, the library, the profile. */
 static int prepare_lanes(struct run *run, struct ocv_error *err)
 {
@@ -200,8 +198,6 @@ static int run_side_by_side(struct run *run, struct ocv_error *err)
     free(lanes);
     return status;
 }
-
-/* ---- all ---- */
 
 static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
 {

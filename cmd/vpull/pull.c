@@ -7,6 +7,8 @@
 #include "cmd/vpull/ask_daemon.h"
 #include "cmd/vpull/engines/destination.h"
 
+#include "lib/base/cleanup.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,9 +148,8 @@ static int print_and_free(const struct pull *pull, char *reference, struct ocv_e
 static int read_child(struct pull *pull, struct ocv_error *err)
 {
     struct ocv_descriptor descriptor;
-    int status = child_descriptor(pull->entry, &descriptor, err);
-    return status < 0 ? status
-                      : child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
+    OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
+    return child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
 }
 
 /* The name to give docker or podman: they may not find an image by its manifest digest alone. */

@@ -2,6 +2,7 @@
 /* What the node records of a choice, and checks of a manifest given by digest, for which no index
  * can be asked. */
 #include "cmd/vpull/pull.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/records/records.h"
 
@@ -100,12 +101,12 @@ static int check_recorded(struct pull *pull, const struct ocv_record *said, stru
     bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    int status = ocv_fit_check(said->label, said->properties, said->statics, pull->cli->profile,
-                               &options, &fits, &reason, err);
-    if (status == OCV_OK && !fits)
+    OCV_TRY(ocv_fit_check(said->label, said->properties, said->statics, pull->cli->profile,
+                          &options, &fits, &reason, err));
+    if (!fits)
         progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
                       pull->image.text, reason.data ? reason.data : "");
-    return status;
+    return OCV_OK;
 }
 
 int pull_check_lone(struct pull *pull, struct ocv_error *err)

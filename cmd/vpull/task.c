@@ -2,6 +2,7 @@
 #include "cmd/vpull/task.h"
 
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 
 #include <stdlib.h>
@@ -41,9 +42,7 @@ static int plan_locked(const struct vpull_settings *s, const struct lock_image *
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                              "%s: --lock-profile requires an image in a registry",
                              locked->reference);
-    int status = ocv_reference_parse(locked->reference, &reference, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(locked->reference, &reference, err));
     if (asprintf(&task->text, "%s@%s", reference->name, choice ? choice->digest : locked->top) < 0)
         task->text = NULL;
     task->options.tag = reference->digest ? NULL : locked->reference;

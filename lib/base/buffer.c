@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Growing byte buffer. Invariants: len < cap once data is set, data[len] == 0, len <= max. */
 #include "lib/base/buffer_internal.h"
+#include "lib/base/cleanup.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,9 +44,7 @@ int ocv_buffer_reserve(struct ocv_buffer *buffer, size_t more, struct ocv_error 
 int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
                       struct ocv_error *err)
 {
-    int status = ocv_buffer_reserve(buffer, len, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_reserve(buffer, len, err));
     if (len)
         memcpy(buffer->data + buffer->len, data, len);
     buffer->len += len;
@@ -69,9 +68,7 @@ int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const ch
         buffer->data[buffer->len] = '\0'; /* as it was */
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot format text");
-    int status = ocv_buffer_reserve(buffer, (size_t)n, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_reserve(buffer, (size_t)n, err));
     va_start(args, format);
     vsnprintf(buffer->data + buffer->len, (size_t)n + 1, format, args);
     va_end(args);

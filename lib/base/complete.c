@@ -7,8 +7,6 @@
 #define KIND_MAX 96
 #define WORDS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-/* ---- offering ---- */
-
 /* True for a word that a shell neither splits nor runs. */
 static bool is_plain(const char *text)
 {
@@ -68,8 +66,6 @@ static void offer_kind(struct ocv_completion *c, const char *kind)
     }
 }
 
-/* ---- where the cursor is ---- */
-
 static const struct ocv_option *find_long(const struct ocv_options *options, const char *name)
 {
     size_t len = strcspn(name, "=");
@@ -124,8 +120,6 @@ static struct completion_point find_place(const struct ocv_completion *c)
     return p;
 }
 
-/* ---- arguments, as the usage has them ---- */
-
 /* "[LABEL=PROPERTY[,...]]..." without what says that it may be left out or given again. */
 static bool clean_kind(char *kind)
 {
@@ -175,8 +169,6 @@ static void offer_argument(struct ocv_completion *c, size_t wanted)
     if (again && n && wanted >= n)
         offer_argument(c, n - 1);
 }
-
-/* ---- all of it ---- */
 
 /* Is the option in the help: by itself, or as another name of one ("--cacert, --cert FILE")? */
 static bool is_told(const struct ocv_options *options, const struct ocv_option *row)

@@ -12,8 +12,6 @@
 #define COLUMN 27      /* where what the help says of an option begins */
 #define LONG_FIRST 256 /* what getopt_long returns for the first row; below: letters */
 
-/* ---- tables ---- */
-
 void ocv_options_add(struct ocv_options *options, const struct ocv_option *table, void *into)
 {
     for (; table->name || table->group; table++) {
@@ -74,8 +72,6 @@ int ocv_option_word(const struct ocv_option *option, const char *value)
     }
 }
 
-/* ---- the help ---- */
-
 static bool print_row(const struct ocv_option *row, bool brief, FILE *out)
 {
     const char letter[] = {'-', row->letter, ',', ' ', '\0'};
@@ -131,8 +127,6 @@ bool ocv_options_print(const struct ocv_options *options, FILE *out)
     }
     return all;
 }
-
-/* ---- what is said of a wrong one ---- */
 
 /* Has getopt_long just given the option the next option as its value ("--insecure --to oci:x")?
  * What stands behind "=" and a lone "-" are values. */
@@ -223,8 +217,6 @@ void ocv_options_report(const struct ocv_options *options, const struct ocv_erro
     if (err->hint[0])
         fprintf(out, "hint: %s\n", err->hint);
 }
-
-/* ---- reading ---- */
 
 /* What getopt_long wants of the rows. */
 struct getopt_tables {

@@ -6,6 +6,8 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "ocivariant/digest.h"
 
+#include "lib/base/cleanup.h"
+
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,12 +178,9 @@ static int digest_of(const char *algorithm_of, const void *data, size_t len,
                      char out[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
-    int status = ocv_hasher_new(algorithm_of, &hasher, err);
-    if (status == OCV_OK)
-        status = ocv_hasher_update(hasher, data, len, err);
-    if (status == OCV_OK)
-        status = ocv_hasher_final(hasher, out, err);
-    return status;
+    OCV_TRY(ocv_hasher_new(algorithm_of, &hasher, err));
+    OCV_TRY(ocv_hasher_update(hasher, data, len, err));
+    return ocv_hasher_final(hasher, out, err);
 }
 
 int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX], struct ocv_error *err)
@@ -194,9 +193,7 @@ int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX], str
 int ocv_digest_check(const char *digest, const void *data, size_t len, struct ocv_error *err)
 {
     char actual[OCV_DIGEST_MAX];
-    int status = digest_of(digest, data, len, actual, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(digest_of(digest, data, len, actual, err));
     if (strcmp(actual, digest) != 0)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "content has digest %s, expected %s", actual,
                              digest);

@@ -11,9 +11,6 @@
 
 #define UID_LEN 36u /* of a claim, before the name that CDI has for its device */
 
-/* ---- whose device ------------------------------------------------------------------------------
- */
-
 /* "gpu.nvidia.com/x" is of the namespace that is a part of the domain; "huawei.com/Ascend910" of
  * the one that the class begins with. */
 static bool owner_serves(const char *owner, const char *ns)
@@ -25,9 +22,6 @@ static bool owner_serves(const char *owner, const char *ns)
             return true;
     return *class == '/' && strncasecmp(class + 1, ns, n) == 0;
 }
-
-/* ---- which one ---------------------------------------------------------------------------------
- */
 
 /* A number of at most five digits, and nothing else. */
 static bool is_number(const char *text)
@@ -91,9 +85,6 @@ static bool is_device(const struct ocv_given_device *given, const struct ocv_nam
     const char *number = ours ? index_of(id, class) : NULL;
     return number && ocv_device_is(device, number);
 }
-
-/* ---- all of them -------------------------------------------------------------------------------
- */
 
 struct device_match {
     const struct ocv_given_devices *given;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/core/image_user.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +9,8 @@ int ocv_image_user_of(const json_t *config, char out[OCV_IMAGE_USER_MAX], struct
 {
     const char *user = NULL;
     const json_t *inner = json_object_get(config, "config");
-    int status =
-        json_is_object(inner) ? ocv_json_string(inner, "image config", "User", &user, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (json_is_object(inner))
+        OCV_TRY(ocv_json_string(inner, "image config", "User", &user, err));
     size_t n = user ? strcspn(user, ":") : 0;
     if (n >= OCV_IMAGE_USER_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "image config: a user of %zu bytes", n);
@@ -24,8 +23,8 @@ int ocv_image_user(const void *config, size_t len, char out[OCV_IMAGE_USER_MAX],
                    struct ocv_error *err)
 {
     json_t *parsed = NULL;
-    int status = ocv_json_load_counted("image config", config, len, OCV_IMAGE_CONFIG_MAX,
-                                       OCV_JSON_VALUES_MAX, &parsed, err);
+    OCV_TRY(ocv_json_load_counted("image config", config, len, OCV_IMAGE_CONFIG_MAX,
+                                  OCV_JSON_VALUES_MAX, &parsed, err));
     ocv_auto_json *root = parsed;
-    return status < 0 ? status : ocv_image_user_of(root, out, err);
+    return ocv_image_user_of(root, out, err);
 }

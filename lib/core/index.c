@@ -55,18 +55,17 @@ static int reject_unknown_schema(struct ocv_index *index, const json_t *annotati
 {
     const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
     const char *text = json_string_value(schema);
-    int status = OCV_OK;
     if (!schema || (text && !strcmp(text, "1")))
         return OCV_OK;
-    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++) {
+    for (size_t i = 0; i < index->n_entries; i++) {
         char detail[128];
         snprintf(detail, sizeof(detail), "%s is '%.40s', known here: 1", OCV_ANNOTATION_SCHEMA,
                  text ? text : "not a string");
         if (index->entries[i].kind != OCV_ENTRY_NON_VARIANT)
-            status =
-                ocv_index_reject_entry(index, &index->entries[i], OCV_REJECT_SCHEMA, detail, err);
+            OCV_TRY(
+                ocv_index_reject_entry(index, &index->entries[i], OCV_REJECT_SCHEMA, detail, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)
@@ -94,9 +93,7 @@ static int read_root(struct ocv_index *index, const char *media_type, const void
                      struct ocv_error *err)
 {
     enum ocv_document_kind kind;
-    int status = ocv_document_kind_of(index->root, media_type, &kind, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_document_kind_of(index->root, media_type, &kind, err));
     if (kind != OCV_DOCUMENT_INDEX)
         return ocv_error_set(err, OCV_ERR_DATA, "this is an image manifest, not an index");
     const json_t *manifests = json_object_get(index->root, "manifests");
@@ -105,16 +102,11 @@ static int read_root(struct ocv_index *index, const char *media_type, const void
         return ocv_error_set(err, OCV_ERR_DATA, "index: 'manifests' is not a list");
     if (annotations && !json_is_object(annotations) && !json_is_null(annotations))
         return ocv_error_set(err, OCV_ERR_DATA, "index: annotations is not an object");
-    status = ocv_digest_bytes(bytes, len, index->digest, err);
-    if (status == OCV_OK)
-        status = read_entries(index, manifests, err);
-    if (status == OCV_OK)
-        status = reject_duplicate_labels(index, err);
-    if (status == OCV_OK)
-        status = reject_unknown_schema(index, annotations, err);
-    if (status == OCV_OK)
-        status = ocv_index_read_annotations(index, annotations, err);
-    return status;
+    OCV_TRY(ocv_digest_bytes(bytes, len, index->digest, err));
+    OCV_TRY(read_entries(index, manifests, err));
+    OCV_TRY(reject_duplicate_labels(index, err));
+    OCV_TRY(reject_unknown_schema(index, annotations, err));
+    return ocv_index_read_annotations(index, annotations, err);
 }
 
 int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struct ocv_index **out,
@@ -123,11 +115,8 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
     ocv_auto(ocv_index) index = calloc(1, sizeof(*index));
     if (!index)
         return ocv_error_nomem(err);
-    int status = ocv_json_load_document("index", bytes, len, &index->root, err);
-    if (status == OCV_OK)
-        status = read_root(index, media_type, bytes, len, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load_document("index", bytes, len, &index->root, err));
+    OCV_TRY(read_root(index, media_type, bytes, len, err));
     *out = ocv_steal(&index);
     return OCV_OK;
 }
@@ -143,12 +132,10 @@ int ocv_index_of_manifest(const struct ocv_descriptor *manifest, struct ocv_inde
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_COMPACT, &bytes, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(bytes.data, bytes.len, NULL, out, err);
-    if (status == OCV_OK)
-        memcpy((*out)->digest, manifest->digest, sizeof((*out)->digest));
-    return status;
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &bytes, err));
+    OCV_TRY(ocv_index_parse(bytes.data, bytes.len, NULL, out, err));
+    memcpy((*out)->digest, manifest->digest, sizeof((*out)->digest));
+    return OCV_OK;
 }
 
 void ocv_index_free(struct ocv_index *index)
@@ -229,13 +216,12 @@ int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *en
                        struct ocv_buffer *properties, struct ocv_buffer *statics,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+    for (size_t i = 0; i < entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && namespace_is_static(index, p.ns))
-            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+        OCV_TRY(ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                  p.feature, p.value));
+        if (namespace_is_static(index, p.ns))
+            OCV_TRY(ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns));
     }
-    return status;
+    return OCV_OK;
 }

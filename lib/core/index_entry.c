@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One entry of an index: descriptor, platform, label and properties. A malformed entry is rejected
  * by itself; a document that is not an index is an error. */
+#include "lib/base/cleanup.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/json_document.h"
 
@@ -216,13 +217,12 @@ static int read_shape(struct ocv_index *index, struct ocv_entry *entry, const js
                       struct ocv_error *err)
 {
     const json_t *annotations = json_object_get(object, "annotations");
-    int status =
-        ocv_json_descriptor(object, "entry", &entry->media_type, &entry->digest, &entry->size, err);
-    if (status == OCV_OK)
-        status = read_platform(index, json_object_get(object, "platform"), entry, "entry", err);
-    if (status == OCV_OK && annotations && !json_is_object(annotations))
-        status = ocv_error_set(err, OCV_ERR_DATA, "entry: annotations is not an object");
-    return status;
+    OCV_TRY(ocv_json_descriptor(object, "entry", &entry->media_type, &entry->digest, &entry->size,
+                                err));
+    OCV_TRY(read_platform(index, json_object_get(object, "platform"), entry, "entry", err));
+    if (annotations && !json_is_object(annotations))
+        return ocv_error_set(err, OCV_ERR_DATA, "entry: annotations is not an object");
+    return OCV_OK;
 }
 
 int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object,

@@ -141,8 +141,6 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
     return status;
 }
 
-/* ---- namespace order ---- */
-
 static bool namespace_listed(const struct ocv_index *index, const char *ns, size_t len)
 {
     for (size_t i = 0; i < index->n_namespaces; i++)
@@ -175,29 +173,26 @@ static int declared_namespaces(struct ocv_index *index, const char *text, struct
     index->namespaces = ocv_arena_alloc(&index->arena, NAMESPACES_MAX, sizeof(char *));
     if (!index->namespaces)
         return ocv_error_nomem(err);
-    int status = OCV_OK;
-    while (rest.len && status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+    while (rest.len && ocv_span_split(&rest, ',', &piece)) {
         int shown = (int)(piece.len > 60 ? 60 : piece.len);
-        if (!ocv_property_name_valid(piece.data, piece.len)) {
-            status = ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
-                                    OCV_ANNOTATION_NAMESPACES, shown, piece.data);
-        } else if (namespace_listed(index, piece.data, piece.len)) {
-            status = ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
-                                    OCV_ANNOTATION_NAMESPACES, shown, piece.data);
-        } else if (index->n_namespaces == NAMESPACES_MAX) {
+        if (!ocv_property_name_valid(piece.data, piece.len))
+            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
+                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
+        else if (namespace_listed(index, piece.data, piece.len))
+            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
+                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
+        else if (index->n_namespaces == NAMESPACES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "index: %s has more than %u names",
                                  OCV_ANNOTATION_NAMESPACES, NAMESPACES_MAX);
-        } else {
+        else {
             char *copy = ocv_arena_copy(&index->arena, piece.data, piece.len);
             if (!copy)
                 return ocv_error_nomem(err);
             index->namespaces[index->n_namespaces++] = copy;
         }
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---- static namespaces ---- */
 
 static struct ocv_feature *static_feature(struct ocv_index *index, struct ocv_namespace *ns,
                                           struct ocv_span name, size_t max_values)
@@ -293,14 +288,11 @@ int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotation
                                struct ocv_error *err)
 {
     const json_t *list = json_object_get(annotations, OCV_ANNOTATION_NAMESPACES);
-    int status;
     index->declared = list != NULL;
     if (!list)
-        status = default_namespaces(index, err);
+        OCV_TRY(default_namespaces(index, err));
     else
-        status =
-            declared_namespaces(index, json_is_string(list) ? json_string_value(list) : "?", err);
-    if (status == OCV_OK)
-        status = read_statics(index, annotations, err);
-    return status;
+        OCV_TRY(
+            declared_namespaces(index, json_is_string(list) ? json_string_value(list) : "?", err));
+    return read_statics(index, annotations, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/core/json_document.h"
+#include "lib/base/cleanup.h"
 
 #include <string.h>
 
@@ -14,11 +15,8 @@ int ocv_json_descriptor(const json_t *object, const char *what, const char **med
 {
     if (!json_is_object(object))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
-    int status = ocv_json_string(object, what, "mediaType", media_type, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(object, what, "digest", digest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_string(object, what, "mediaType", media_type, err));
+    OCV_TRY(ocv_json_string(object, what, "digest", digest, err));
     if (!*media_type)
         return ocv_error_set(err, OCV_ERR_DATA, "%s has no mediaType", what);
     if (!*digest || !ocv_digest_wellformed(*digest) || strlen(*digest) >= OCV_DIGEST_MAX)

@@ -53,9 +53,7 @@ int ocv_document_kind_of(const json_t *root, const char *media_type, enum ocv_do
     if (manifests && layers)
         return ocv_error_set(err, OCV_ERR_DATA, "document has both 'manifests' and 'layers'");
     const char *body_type = NULL;
-    int status = ocv_json_string(root, "document", "mediaType", &body_type, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_string(root, "document", "mediaType", &body_type, err));
     if (!manifests && !layers) { /* an empty list may be left out where the type is given */
         const char *type = body_type ? body_type : media_type ? media_type : "";
         size_t len = bare_type(&type);
@@ -91,8 +89,8 @@ int ocv_document_kind(const void *bytes, size_t len, const char *media_type,
                       enum ocv_document_kind *out, struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load_document("document", bytes, len, &root, err);
-    return status < 0 ? status : ocv_document_kind_of(root, media_type, out, err);
+    OCV_TRY(ocv_json_load_document("document", bytes, len, &root, err));
+    return ocv_document_kind_of(root, media_type, out, err);
 }
 
 static int read_descriptor(const json_t *json, const char *what, struct ocv_descriptor *out,
@@ -100,9 +98,7 @@ static int read_descriptor(const json_t *json, const char *what, struct ocv_desc
 {
     const char *media_type;
     const char *digest;
-    int status = ocv_json_descriptor(json, what, &media_type, &digest, &out->size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_descriptor(json, what, &media_type, &digest, &out->size, err));
     if (strlen(media_type) >= sizeof(out->media_type))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: mediaType is longer than %zu bytes", what,
                              sizeof(out->media_type) - 1);
@@ -129,11 +125,8 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
 {
     ocv_auto_json *root = NULL;
     enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
-    int status = ocv_json_load_document("manifest", bytes, len, &root, err);
-    if (status == OCV_OK)
-        status = ocv_document_kind_of(root, media_type, &kind, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load_document("manifest", bytes, len, &root, err));
+    OCV_TRY(ocv_document_kind_of(root, media_type, &kind, err));
     if (kind != OCV_DOCUMENT_MANIFEST)
         return ocv_error_set(err, OCV_ERR_DATA, "an image index where an image manifest is needed");
     if (json_integer_value(json_object_get(root, "schemaVersion")) != 2)
@@ -148,9 +141,7 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
     if (!manifest)
         return ocv_error_nomem(err);
     manifest->n_layers = n;
-    status = read_manifest(manifest, root, layers, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_manifest(manifest, root, layers, err));
     *out = ocv_steal(&manifest);
     return OCV_OK;
 }

@@ -230,9 +230,6 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     return place;
 }
 
-/* ---- levels in an index ------------------------------------------------------------------------
- */
-
 static bool same_system(const struct ocv_platform *host, const struct ocv_platform *image)
 {
     return !strcmp(host->os ? host->os : "linux", image->os ? image->os : "") &&
@@ -253,9 +250,6 @@ bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platfo
     }
     return false;
 }
-
-/* ---- text --------------------------------------------------------------------------------------
- */
 
 static bool component_valid(const char *s)
 {

@@ -43,12 +43,9 @@ static int read_feature(struct ocv_profile *profile, const json_t *object, const
                         struct ocv_feature *feature, struct ocv_error *err)
 {
     const json_t *values;
-    int status = read_name(object, "name", what, &feature->name, err);
-    if (status == OCV_OK)
-        status = list_member(object, feature->name, "values", OCV_PROFILE_VALUES_MAX, &values,
-                             &feature->n_values, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_name(object, "name", what, &feature->name, err));
+    OCV_TRY(list_member(object, feature->name, "values", OCV_PROFILE_VALUES_MAX, &values,
+                        &feature->n_values, err));
     feature->values = ocv_arena_alloc(&profile->arena, feature->n_values + 1, sizeof(char *));
     if (!feature->values)
         return ocv_error_nomem(err);
@@ -107,11 +104,8 @@ static int read_features(struct ocv_profile *profile, const json_t *object, cons
 static int read_device(struct ocv_profile *profile, const json_t *object, const char *ns, size_t i,
                        struct ocv_device *device, struct ocv_error *err)
 {
-    int status = ocv_json_string(object, "profile: device", "id", &device->id, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(object, "profile: device", "uuid", &device->uuid, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_string(object, "profile: device", "id", &device->id, err));
+    OCV_TRY(ocv_json_string(object, "profile: device", "uuid", &device->uuid, err));
     if (!json_is_object(object))
         return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: device %zu is not an object", ns, i);
     const json_t *index = json_object_get(object, "index");
@@ -127,27 +121,22 @@ static int read_device(struct ocv_profile *profile, const json_t *object, const 
 static int read_namespace(struct ocv_profile *profile, const json_t *object,
                           struct ocv_namespace *ns, struct ocv_error *err)
 {
-    int status = read_name(object, "namespace", "namespaces", &ns->name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_name(object, "namespace", "namespaces", &ns->name, err));
     const struct ocv_namespace *before = ocv_profile_namespace(profile, ns->name);
     if (before)
         return ocv_error_set(err, OCV_ERR_DATA, "profile: namespace '%s' is listed twice",
                              ns->name);
     const json_t *devices;
-    status = read_features(profile, object, ns->name, &ns->features, &ns->n_features, err);
-    if (status == OCV_OK)
-        status = list_member(object, ns->name, "devices", OCV_PROFILE_DEVICES_MAX, &devices,
-                             &ns->n_devices, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_features(profile, object, ns->name, &ns->features, &ns->n_features, err));
+    OCV_TRY(list_member(object, ns->name, "devices", OCV_PROFILE_DEVICES_MAX, &devices,
+                        &ns->n_devices, err));
     ns->devices = ocv_arena_alloc(&profile->arena, ns->n_devices + 1, sizeof(*ns->devices));
     if (!ns->devices)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < ns->n_devices && status == OCV_OK; i++)
-        status =
-            read_device(profile, json_array_get(devices, i), ns->name, i, &ns->devices[i], err);
-    return status;
+    for (size_t i = 0; i < ns->n_devices; i++)
+        OCV_TRY(
+            read_device(profile, json_array_get(devices, i), ns->name, i, &ns->devices[i], err));
+    return OCV_OK;
 }
 
 static int read_platform(struct ocv_profile *profile, struct ocv_error *err)
@@ -210,9 +199,7 @@ int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error
     if (!profile)
         return ocv_error_nomem(err);
     profile->root = json_incref(root);
-    int status = read_profile(profile, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_profile(profile, err));
     *out = ocv_steal(&profile);
     return OCV_OK;
 }
@@ -221,8 +208,8 @@ int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile **out,
                       struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load("profile", bytes, len, OCV_PROFILE_MAX, &root, err);
-    return status < 0 ? status : ocv_profile_of_json(root, out, err);
+    OCV_TRY(ocv_json_load("profile", bytes, len, OCV_PROFILE_MAX, &root, err));
+    return ocv_profile_of_json(root, out, err);
 }
 
 void ocv_profile_free(struct ocv_profile *profile)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties and labels: syntax, parsing, canonical form (PEP 825; specification sections 1, 2). */
 #include "gen/vocabulary.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/property_internal.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/vocabulary.h"
@@ -230,10 +231,8 @@ int ocv_properties_format(const struct ocv_properties *properties, struct ocv_bu
 {
     for (size_t i = 0; i < properties->count; i++) {
         const struct ocv_property *p = &properties->list[i];
-        int status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p->ns,
-                                       p->feature, p->value);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p->ns, p->feature,
+                                  p->value));
     }
     return OCV_OK;
 }

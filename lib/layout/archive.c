@@ -51,8 +51,8 @@ static int put_header(const struct archive *archive, const char *name, int64_t s
                       struct ocv_error *err)
 {
     unsigned char header[OCV_TAR_BLOCK];
-    int status = ocv_tar_header(header, name, NULL, 0644, size, OCV_TAR_FILE, err);
-    return status < 0 ? status : write_bytes(archive, header, sizeof(header), err);
+    OCV_TRY(ocv_tar_header(header, name, NULL, 0644, size, OCV_TAR_FILE, err));
+    return write_bytes(archive, header, sizeof(header), err);
 }
 
 static int put_padding(const struct archive *archive, int64_t size, struct ocv_error *err)
@@ -75,8 +75,7 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
     bytes.data = malloc(COPY_BYTES);
     if (!bytes.data)
         return ocv_error_nomem(err);
-    int status = OCV_OK;
-    for (int64_t left = blob->size; status == OCV_OK && left > 0;) {
+    for (int64_t left = blob->size; left > 0;) {
         size_t want = left < (int64_t)COPY_BYTES ? (size_t)left : COPY_BYTES;
         ssize_t n = read(fd, bytes.data, want);
         if (n < 0 && errno == EINTR)
@@ -86,17 +85,15 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
         if (n == 0)
             return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s was truncated", blob->digest);
         left -= n;
-        status = ocv_hasher_update(hasher, bytes.data, (size_t)n, err);
-        if (status == OCV_OK)
-            status = write_bytes(archive, bytes.data, (size_t)n, err);
+        OCV_TRY(ocv_hasher_update(hasher, bytes.data, (size_t)n, err));
+        OCV_TRY(write_bytes(archive, bytes.data, (size_t)n, err));
     }
     char digest[OCV_DIGEST_MAX];
-    if (status == OCV_OK)
-        status = ocv_hasher_final(hasher, digest, err);
-    if (status == OCV_OK && strcmp(digest, blob->digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has digest %s",
-                               archive->layout->path, blob->digest, digest);
-    return status;
+    OCV_TRY(ocv_hasher_final(hasher, digest, err));
+    if (strcmp(digest, blob->digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has digest %s",
+                             archive->layout->path, blob->digest, digest);
+    return OCV_OK;
 }
 
 static int put_blob(const struct archive *archive, const struct ocv_descriptor *blob,
@@ -237,10 +234,9 @@ static int format_index(const struct archive *archive, const char *const *names,
 static int put_text(const struct archive *archive, const char *name, const void *text, size_t len,
                     struct ocv_error *err)
 {
-    int status = put_header(archive, name, (int64_t)len, err);
-    if (status == OCV_OK)
-        status = write_bytes(archive, text, len, err);
-    return status < 0 ? status : put_padding(archive, (int64_t)len, err);
+    OCV_TRY(put_header(archive, name, (int64_t)len, err));
+    OCV_TRY(write_bytes(archive, text, len, err));
+    return put_padding(archive, (int64_t)len, err);
 }
 
 /* The small files first: readers that stream learn at once what the rest is. */
@@ -252,29 +248,23 @@ static int write_head(const struct archive *archive, const char *const *names, s
     ocv_auto_buffer manifest;
     ocv_buffer_init(&index, OCV_MANIFEST_MAX);
     ocv_buffer_init(&manifest, OCV_MANIFEST_MAX);
-    int status = format_index(archive, names, n, &index, err);
-    if (status == OCV_OK)
-        status = format_manifest(archive, names, n, &manifest, err);
-    if (status == OCV_OK)
-        status = put_text(archive, "oci-layout", version, sizeof(version) - 1, err);
-    if (status == OCV_OK)
-        status = put_text(archive, "index.json", index.data, index.len, err);
-    if (status == OCV_OK)
-        status = put_text(archive, "manifest.json", manifest.data, manifest.len, err);
-    return status;
+    OCV_TRY(format_index(archive, names, n, &index, err));
+    OCV_TRY(format_manifest(archive, names, n, &manifest, err));
+    OCV_TRY(put_text(archive, "oci-layout", version, sizeof(version) - 1, err));
+    OCV_TRY(put_text(archive, "index.json", index.data, index.len, err));
+    return put_text(archive, "manifest.json", manifest.data, manifest.len, err);
 }
 
 static int write_blobs(const struct archive *archive, struct ocv_error *err)
 {
     static const char end[2 * OCV_TAR_BLOCK];
-    int status = put_blob(archive, &archive->top, err);
-    if (status == OCV_OK)
-        status = put_blob(archive, ocv_manifest_config(archive->manifest), err);
+    OCV_TRY(put_blob(archive, &archive->top, err));
+    OCV_TRY(put_blob(archive, ocv_manifest_config(archive->manifest), err));
     size_t n = ocv_manifest_layer_count(archive->manifest);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!seen_before(archive->manifest, i))
-            status = put_blob(archive, ocv_manifest_layer(archive->manifest, i), err);
-    return status < 0 ? status : write_bytes(archive, end, sizeof(end), err);
+            OCV_TRY(put_blob(archive, ocv_manifest_layer(archive->manifest, i), err));
+    return write_bytes(archive, end, sizeof(end), err);
 }
 
 /* The manifest's descriptor; its media type may be in the body alone, or missing. */
@@ -283,12 +273,9 @@ static int describe_layer(struct archive *archive, const char *digest,
 {
     const char *type = NULL;
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load_counted("manifest", text->data, text->len, OCV_MANIFEST_MAX,
-                                       OCV_JSON_VALUES_MAX, &root, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(root, "manifest", "mediaType", &type, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load_counted("manifest", text->data, text->len, OCV_MANIFEST_MAX,
+                                  OCV_JSON_VALUES_MAX, &root, err));
+    OCV_TRY(ocv_json_string(root, "manifest", "mediaType", &type, err));
     snprintf(archive->top.media_type, sizeof(archive->top.media_type), "%s",
              type ? type : OCV_MEDIA_TYPE_MANIFEST);
     snprintf(archive->top.digest, sizeof(archive->top.digest), "%s", digest);
@@ -302,16 +289,11 @@ int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manife
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     ocv_auto(ocv_manifest) manifest = NULL;
-    int status = ocv_layout_read_blob(layout, manifest_digest, &text, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(text.data, text.len, NULL, &manifest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_read_blob(layout, manifest_digest, &text, err));
+    OCV_TRY(ocv_manifest_parse(text.data, text.len, NULL, &manifest, err));
     struct archive archive = {.layout = layout, .manifest = manifest, .fd = fd};
-    status = describe_layer(&archive, manifest_digest, &text, err);
-    if (status == OCV_OK)
-        status = check_image(&archive, err);
-    if (status == OCV_OK)
-        status = write_head(&archive, names, n, err);
-    return status < 0 ? status : write_blobs(&archive, err);
+    OCV_TRY(describe_layer(&archive, manifest_digest, &text, err));
+    OCV_TRY(check_image(&archive, err));
+    OCV_TRY(write_head(&archive, names, n, err));
+    return write_blobs(&archive, err);
 }

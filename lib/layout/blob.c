@@ -20,10 +20,9 @@ static int blob_name(const char *digest, char name[OCV_LAYOUT_NAME_MAX], struct 
 {
     char algorithm[8];
     const char *hex = NULL;
-    int status = ocv_digest_split(digest, algorithm, &hex, err);
-    if (status == OCV_OK)
-        snprintf(name, OCV_LAYOUT_NAME_MAX, "blobs/%s/%s", algorithm, hex);
-    return status;
+    OCV_TRY(ocv_digest_split(digest, algorithm, &hex, err));
+    snprintf(name, OCV_LAYOUT_NAME_MAX, "blobs/%s/%s", algorithm, hex);
+    return OCV_OK;
 }
 
 bool ocv_layout_has_blob(const struct ocv_layout *layout, const char *digest, int64_t size)
@@ -40,23 +39,20 @@ int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, in
 {
     char name[OCV_LAYOUT_NAME_MAX];
     int64_t found = 0;
-    int status = blob_name(digest, name, err);
-    if (status == OCV_OK)
-        status = ocv_file_open_at(layout->fd, layout->path, name, fd, &found, err);
-    if (status == OCV_OK && size)
+    OCV_TRY(blob_name(digest, name, err));
+    OCV_TRY(ocv_file_open_at(layout->fd, layout->path, name, fd, &found, err));
+    if (size)
         *size = found;
-    return status;
+    return OCV_OK;
 }
 
 int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,
                          struct ocv_buffer *out, struct ocv_error *err)
 {
     char name[OCV_LAYOUT_NAME_MAX];
-    int status = blob_name(digest, name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(blob_name(digest, name, err));
     size_t before = out->len;
-    status = ocv_file_read_at(layout->fd, layout->path, name, out, err);
+    int status = ocv_file_read_at(layout->fd, layout->path, name, out, err);
     if (status == OCV_OK) {
         status = ocv_digest_check(digest, out->len > before ? out->data + before : "",
                                   out->len - before, err);

@@ -166,9 +166,7 @@ static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *prese
     int status = lock_partial(writer, wait, busy, err);
     if (status < 0 || *busy)
         return status;
-    status = ocv_layout_find_blob(writer->layout, writer->digest, writer->size, present, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_find_blob(writer->layout, writer->digest, writer->size, present, err));
     if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
         unlinkat(writer->private, writer->partial, 0);
         return OCV_OK;
@@ -261,9 +259,8 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
     }
     const unsigned char *at = data;
     while (len) {
-        int status = writer->filled ? OCV_OK : claim_chunk(writer, err);
-        if (status < 0)
-            return status;
+        if (!writer->filled)
+            OCV_TRY(claim_chunk(writer, err));
         size_t slot = writer->head % OCV_WRITER_CHUNKS;
         size_t whole = chunk_size(writer), n = whole - writer->filled;
         n = n < len ? n : len;
@@ -295,12 +292,11 @@ int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err)
     writer->done = NULL;
     ocv_hasher_free(writer->hasher);
     writer->hasher = NULL;
-    int status = ocv_hasher_new(writer->digest, &writer->hasher, err);
-    if (status == OCV_OK && ftruncate(writer->fd, 0) < 0)
-        status = fail_writer(writer, "truncate", err);
-    if (status == OCV_OK)
-        status = measure_partial(writer, err);
-    return status < 0 ? status : start_thread(writer, err);
+    OCV_TRY(ocv_hasher_new(writer->digest, &writer->hasher, err));
+    if (ftruncate(writer->fd, 0) < 0)
+        return fail_writer(writer, "truncate", err);
+    OCV_TRY(measure_partial(writer, err));
+    return start_thread(writer, err);
 }
 
 int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer)
@@ -335,11 +331,11 @@ static int check_digest(struct ocv_blob_writer *writer, struct ocv_error *err)
                              writer->digest, writer->spoilt ? "more than " : "",
                              (long long)writer->offset, (long long)writer->size);
     char digest[OCV_DIGEST_MAX];
-    int status = ocv_hasher_final(writer->hasher, digest, err);
-    if (status == OCV_OK && strcmp(digest, writer->digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: the bytes have digest %s",
-                               writer->digest, digest);
-    return status;
+    OCV_TRY(ocv_hasher_final(writer->hasher, digest, err));
+    if (strcmp(digest, writer->digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: the bytes have digest %s",
+                             writer->digest, digest);
+    return OCV_OK;
 }
 
 static int publish_blob(const struct ocv_blob_writer *writer, struct ocv_error *err)

@@ -116,13 +116,12 @@ static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
     if (write_all(writer, parts, (int)n) < 0)
         return io_failure(writer, "write", err);
     start_writeback(writer);
-    int status = OCV_OK;
-    for (unsigned i = 0; i < n && hash && status == OCV_OK; i++) {
+    for (unsigned i = 0; i < n && hash; i++) {
         size_t slot = (writer->tail + i) % OCV_WRITER_CHUNKS;
-        status =
-            ocv_hasher_update(writer->hasher, writer->chunks[slot], writer->lengths[slot], err);
+        OCV_TRY(
+            ocv_hasher_update(writer->hasher, writer->chunks[slot], writer->lengths[slot], err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static void report_failure(struct ocv_blob_writer *writer, const struct ocv_error *failure)

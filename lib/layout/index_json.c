@@ -35,10 +35,7 @@ static int read_entry(const json_t *entry, struct ocv_descriptor *out, struct oc
 {
     const char *media_type;
     const char *digest;
-    int status =
-        ocv_json_descriptor(entry, "index.json entry", &media_type, &digest, &out->size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_descriptor(entry, "index.json entry", &media_type, &digest, &out->size, err));
     if (strlen(media_type) >= sizeof(out->media_type))
         return ocv_error_set(err, OCV_ERR_DATA, "index.json entry: mediaType is too long");
     if (!ocv_digest_known(digest))
@@ -220,23 +217,18 @@ static int fill_entry(json_t *entry, const char *tag, const char *image_name,
                       const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                       struct ocv_error *err)
 {
-    int status = put_text(entry, "mediaType", descriptor->media_type, err);
-    if (status == OCV_OK)
-        status = put_text(entry, "digest", descriptor->digest, err);
-    if (status == OCV_OK)
-        status = set_member(entry, "size", json_integer(descriptor->size), err);
-    if (status == OCV_OK && platform)
-        status = put_platform(entry, platform, err);
+    OCV_TRY(put_text(entry, "mediaType", descriptor->media_type, err));
+    OCV_TRY(put_text(entry, "digest", descriptor->digest, err));
+    OCV_TRY(set_member(entry, "size", json_integer(descriptor->size), err));
+    if (platform)
+        OCV_TRY(put_platform(entry, platform, err));
     json_t *annotations = json_object_get(entry, "annotations");
-    if (status == OCV_OK && !json_is_object(annotations)) {
+    if (!json_is_object(annotations)) {
         annotations = json_object();
-        status = set_member(entry, "annotations", annotations, err);
+        OCV_TRY(set_member(entry, "annotations", annotations, err));
     }
-    if (status == OCV_OK)
-        status = put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err);
-    if (status == OCV_OK)
-        status = put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
-    return status;
+    OCV_TRY(put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err));
+    return put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
 }
 
 /* The entry that carries the tag already and may go on doing so, or NULL. */

@@ -188,10 +188,8 @@ int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag, struct 
                        struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = load_index(layout, &root, err);
-    if (status < 0)
-        return status;
-    status = ocv_index_json_find(root, tag, out, err);
+    OCV_TRY(load_index(layout, &root, err));
+    int status = ocv_index_json_find(root, tag, out, err);
     if (status < 0)
         ocv_error_prefix(err, "%s", layout->path);
     return status;
@@ -201,8 +199,8 @@ int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, voi
                     struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = load_index(layout, &root, err);
-    return status < 0 ? status : ocv_index_json_walk(root, visit, data);
+    OCV_TRY(load_index(layout, &root, err));
+    return ocv_index_json_walk(root, visit, data);
 }
 
 /* What a tag has to name before it is written, and what it names. */

@@ -28,15 +28,11 @@ struct ocv_layout {
     char path[];
 };
 
-/* ---- blob.c ---- */
-
 /** Open blobs/ALGORITHM for writing into it. */
 int ocv_layout_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
                           struct ocv_error *err);
 /** OCV_ERR_INVALID if the layout was opened for reading. */
 int ocv_layout_check_writable(const struct ocv_layout *layout, struct ocv_error *err);
-
-/* ---- verified.c ---- */
 
 /** Is the blob there with its size and, as was seen once of that very file, its content? A blob
  *  whose content does not match its name counts as missing, and a writer replaces it. */
@@ -45,8 +41,6 @@ int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, in
 /** The blob that is open there has been checked. */
 void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *digest, int blob);
 
-/* ---- index_json.c: index.json as a document, without I/O ---- */
-
 int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err);
 int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
                         struct ocv_error *err);
@@ -54,8 +48,6 @@ int ocv_index_json_walk(const json_t *root, ocv_layout_visit visit, void *data);
 int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
                        const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                        struct ocv_error *err);
-
-/* ---- tar.c ---- */
 
 #define OCV_TAR_BLOCK 512u
 enum ocv_tar_type { OCV_TAR_FILE = '0', OCV_TAR_LINK = '2', OCV_TAR_DIR = '5' };

@@ -170,10 +170,8 @@ int ocv_profile_class(const struct ocv_profile *profile, char out[OCV_CLASS_MAX]
     char digest[OCV_DIGEST_MAX];
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = ocv_profile_essence(profile, &text, err);
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(text.data, text.len, digest, err);
-    if (status == OCV_OK)
-        snprintf(out, OCV_CLASS_MAX, "%s", strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_profile_essence(profile, &text, err));
+    OCV_TRY(ocv_digest_bytes(text.data, text.len, digest, err));
+    snprintf(out, OCV_CLASS_MAX, "%s", strchr(digest, ':') + 1);
+    return OCV_OK;
 }

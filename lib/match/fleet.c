@@ -48,8 +48,6 @@ void ocv_fleet_free(struct ocv_fleet *fleet)
     free(fleet);
 }
 
-/* ---- classes ---- */
-
 static int add_class(struct ocv_fleet *fleet, const char *id, struct ocv_error *err)
 {
     const struct ocv_buffer *text = &fleet->scratch;
@@ -78,11 +76,8 @@ int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile,
     char digest[OCV_DIGEST_MAX], id[OCV_CLASS_MAX];
     struct ocv_buffer *text = &fleet->scratch;
     text->len = 0;
-    int status = ocv_profile_essence(profile, text, err);
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(text->data, text->len, digest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_profile_essence(profile, text, err));
+    OCV_TRY(ocv_digest_bytes(text->data, text->len, digest, err));
     snprintf(id, sizeof(id), "%s", strchr(digest, ':') + 1);
     *place = ocv_names_find(&fleet->by_class, fleet, id);
     if (*place == SIZE_MAX) {
@@ -94,8 +89,6 @@ int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile,
         return ocv_error_set(err, OCV_ERR_DATA, "two kinds of nodes have the class %s", id);
     return OCV_OK;
 }
-
-/* ---- nodes ---- */
 
 static bool name_character(char c)
 {
@@ -164,9 +157,8 @@ int ocv_fleet_change(struct ocv_fleet *fleet, const struct ocv_node *node,
     if (at == SIZE_MAX)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'", node->name);
     size_t place = fleet->nodes[at].class_place;
-    int status = profile ? ocv_fleet_intern(fleet, profile, &place, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (profile)
+        OCV_TRY(ocv_fleet_intern(fleet, profile, &place, err));
     fleet->sorted = fleet->sorted && fleet->nodes[at].weight == node->weight;
     fill_node(&fleet->nodes[at], node, place);
     return OCV_OK;

@@ -8,25 +8,24 @@
 
 static int put_class(const struct fleet_class *class, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = ocv_buffer_printf(out, err, "{\"class\":\"%s\",\"profile\":", class->id);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, class->essence, class->len, err);
-    return status < 0 ? status : ocv_buffer_append(out, "}\n", 2, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "{\"class\":\"%s\",\"profile\":", class->id));
+    OCV_TRY(ocv_buffer_append(out, class->essence, class->len, err));
+    return ocv_buffer_append(out, "}\n", 2, err);
 }
 
 /* A node's name needs no escapes. */
 static int put_node(const struct ocv_fleet *fleet, const struct fleet_node *node,
                     struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"class\":\"%s\"", node->name,
-                                   fleet->classes[node->class_place].id);
-    if (status == OCV_OK && node->weight)
-        status = ocv_buffer_printf(out, err, ",\"weight\":%u", node->weight);
-    if (status == OCV_OK && node->slots != 1)
-        status = ocv_buffer_printf(out, err, ",\"slots\":%u", node->slots);
-    if (status == OCV_OK && node->excluded)
-        status = ocv_buffer_printf(out, err, ",\"excluded\":true");
-    return status < 0 ? status : ocv_buffer_append(out, "}\n", 2, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"class\":\"%s\"", node->name,
+                              fleet->classes[node->class_place].id));
+    if (node->weight)
+        OCV_TRY(ocv_buffer_printf(out, err, ",\"weight\":%u", node->weight));
+    if (node->slots != 1)
+        OCV_TRY(ocv_buffer_printf(out, err, ",\"slots\":%u", node->slots));
+    if (node->excluded)
+        OCV_TRY(ocv_buffer_printf(out, err, ",\"excluded\":true"));
+    return ocv_buffer_append(out, "}\n", 2, err);
 }
 
 static int by_name(const void *a, const void *b)

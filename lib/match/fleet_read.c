@@ -25,8 +25,6 @@ static int fail_line(struct ocv_error *err, const char *what)
     return ocv_error_set(err, OCV_ERR_DATA, "%s", what);
 }
 
-/* ---- one node ---- */
-
 /* A name that is there twice is never skipped: which of the two is meant cannot be known. */
 static int add_node(struct fleet_reader *r, const struct ocv_node *node,
                     const struct ocv_profile *profile, struct ocv_error *err)
@@ -42,8 +40,8 @@ static int add_profile(struct fleet_reader *r, const struct ocv_node *node, json
                        struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
-    int status = ocv_profile_of_json(object, &profile, err);
-    return status < 0 ? status : add_node(r, node, profile, err);
+    OCV_TRY(ocv_profile_of_json(object, &profile, err));
+    return add_node(r, node, profile, err);
 }
 
 static int read_count(const json_t *object, const char *key, uint32_t *out, struct ocv_error *err)
@@ -78,13 +76,9 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
     struct ocv_node node = {.slots = DEFAULT_SLOTS};
     json_t *profile = json_object_get(object, "profile");
     const char *id = json_string_value(json_object_get(object, "class"));
-    int status = ocv_json_string(object, "node", "name", &node.name, err);
-    if (status == OCV_OK)
-        status = read_count(object, "weight", &node.weight, err);
-    if (status == OCV_OK)
-        status = read_count(object, "slots", &node.slots, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_string(object, "node", "name", &node.name, err));
+    OCV_TRY(read_count(object, "weight", &node.weight, err));
+    OCV_TRY(read_count(object, "slots", &node.slots, err));
     node.excluded = json_is_true(json_object_get(object, "excluded"));
     if (json_is_object(profile))
         return add_profile(r, &node, profile, err);
@@ -95,14 +89,12 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
 static int read_profile(struct fleet_reader *r, json_t *object, struct ocv_error *err)
 {
     struct ocv_node node = {.slots = DEFAULT_SLOTS, .name = r->line ? NULL : r->how->name};
-    int status =
-        node.name ? OCV_OK : ocv_json_string(object, "profile", "hostname", &node.name, err);
-    if (status == OCV_OK && !node.name)
-        status = fail_line(err, "the profile has no 'hostname' to call the node by");
-    return status < 0 ? status : add_profile(r, &node, object, err);
+    if (!node.name)
+        OCV_TRY(ocv_json_string(object, "profile", "hostname", &node.name, err));
+    if (!node.name)
+        return fail_line(err, "the profile has no 'hostname' to call the node by");
+    return add_profile(r, &node, object, err);
 }
-
-/* ---- packed fleets ---- */
 
 /* {"class": "0123456789ab", "profile": {...}} */
 static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
@@ -149,8 +141,6 @@ static int check_complete(const struct fleet_reader *r, struct ocv_error *err)
                          (long long)r->want_nodes);
 }
 
-/* ---- Kubernetes ---- */
-
 static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, struct ocv_error *err)
 {
     const json_t *meta = json_object_get(item, "metadata");
@@ -159,9 +149,7 @@ static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, stru
     const char *text = json_string_value(annotation);
     struct ocv_node node = {.slots = DEFAULT_SLOTS};
     ocv_auto_json *root = NULL;
-    int status = ocv_json_string(meta, "node", "name", &node.name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_string(meta, "node", "name", &node.name, err));
     if (!node.name)
         return fail_line(err, "an item has no metadata.name");
     if (!annotation) {
@@ -169,7 +157,7 @@ static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, stru
         return OCV_OK;
     }
     node.excluded = json_is_true(json_object_get(json_object_get(item, "spec"), "unschedulable"));
-    status =
+    int status =
         text ? ocv_json_load(PROFILE_ANNOTATION, text, strlen(text), OCV_PROFILE_MAX, &root, err)
              : fail_line(err, PROFILE_ANNOTATION " is not a string");
     if (status == OCV_OK)
@@ -239,8 +227,6 @@ static int read_list(struct fleet_reader *r, const json_t *items, struct ocv_err
     return status;
 }
 
-/* ---- documents ---- */
-
 static int read_object(struct fleet_reader *r, json_t *object, struct ocv_error *err)
 {
     const char *schema = json_string_value(json_object_get(object, "schema"));
@@ -303,14 +289,13 @@ static bool is_lines(const char *text, size_t len)
 
 static int read_lines(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t at = 0, n; at < len && status == OCV_OK; at += n + 1) {
+    for (size_t at = 0, n; at < len; at += n + 1) {
         n = line_length(text + at, len - at);
         r->line++;
         if (!is_blank(text + at, n))
-            status = read_line(r, text + at, n, err);
+            OCV_TRY(read_line(r, text + at, n, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_whole(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)

@@ -88,10 +88,9 @@ int ocv_match_new(struct ocv_fleet *fleet, const struct ocv_index *index,
     match->index = index;
     match->options = options;
     match->n_entries = index->n_entries;
-    int status = ocv_match_update(match, err);
-    if (status == OCV_OK)
-        *out = ocv_steal(&match);
-    return status;
+    OCV_TRY(ocv_match_update(match, err));
+    *out = ocv_steal(&match);
+    return OCV_OK;
 }
 
 const char *ocv_match_undecided(const struct ocv_match *match, size_t class_place)

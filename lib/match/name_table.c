@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/match/name_table.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +51,8 @@ static int grow_table(struct ocv_names *names, const void *data, struct ocv_erro
 
 int ocv_names_add(struct ocv_names *names, const void *data, size_t place, struct ocv_error *err)
 {
-    int status = 2 * (names->count + 1) > names->room ? grow_table(names, data, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (2 * (names->count + 1) > names->room)
+        OCV_TRY(grow_table(names, data, err));
     names->slots[slot_of(names, data, names->name_of(data, place))] = (uint32_t)place + 1;
     names->count++;
     return OCV_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Lists of nodes, as Slurm writes them: "n[1-4,7],login", "r[1-2]c[01-16]". */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/span.h"
 #include "ocivariant/match.h"
 
@@ -48,8 +49,8 @@ static int put_name(struct expansion *x, const char *name, size_t len, struct oc
     if (++*x->count > OCV_FLEET_NODES_MAX)
         return ocv_error_set(x->err, OCV_ERR_INVALID, "node list: more than %u names",
                              OCV_FLEET_NODES_MAX);
-    int status = ocv_buffer_append(x->out, name, len, x->err);
-    return status < 0 ? status : ocv_buffer_append(x->out, "", 1, x->err);
+    OCV_TRY(ocv_buffer_append(x->out, name, len, x->err));
+    return ocv_buffer_append(x->out, "", 1, x->err);
 }
 
 /* "3" or "1-4" with what comes behind the brackets. */
@@ -57,7 +58,7 @@ static int expand_range(struct expansion *x, char *prefix, size_t at, struct ocv
                         struct ocv_span rest, unsigned depth)
 {
     unsigned long first, last;
-    int width, ignored, status = OCV_OK;
+    int width, ignored;
     struct ocv_span text = range;
     bool ok = read_number(&text, &first, &width);
     last = first;
@@ -70,20 +71,19 @@ static int expand_range(struct expansion *x, char *prefix, size_t at, struct ocv
         return fail_malformed(x->err, range, "not a number, or a range of numbers");
     if (last - first >= OCV_FLEET_NODES_MAX)
         return fail_malformed(x->err, range, "a range of too many");
-    for (unsigned long i = first; i <= last && status == OCV_OK; i++) {
+    for (unsigned long i = first; i <= last; i++) {
         int n = snprintf(prefix + at, OCV_NODE_NAME_MAX + 1 - at, "%0*lu", width, i);
         if (n < 0 || at + (size_t)n > OCV_NODE_NAME_MAX)
             return fail_malformed(x->err, range, "the name is too long");
-        status = expand_piece(x, prefix, at + (size_t)n, rest, depth);
+        OCV_TRY(expand_piece(x, prefix, at + (size_t)n, rest, depth));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int expand_bracket(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                           unsigned depth)
 {
     const char *close = memchr(rest.data, ']', rest.len);
-    int status = OCV_OK;
     if (!close)
         return fail_malformed(x->err, rest, "']' is missing");
     if (depth == BRACKETS_MAX)
@@ -92,9 +92,9 @@ static int expand_bracket(struct expansion *x, char *prefix, size_t at, struct o
     struct ocv_span behind = {close + 1, rest.len - inside.len - 2};
     if (inside.len == 0)
         return fail_malformed(x->err, rest, "nothing in the brackets");
-    while (status == OCV_OK && ocv_span_split(&inside, ',', &range))
-        status = expand_range(x, prefix, at, range, behind, depth + 1);
-    return status;
+    while (ocv_span_split(&inside, ',', &range))
+        OCV_TRY(expand_range(x, prefix, at, range, behind, depth + 1));
+    return OCV_OK;
 }
 
 /* Names that begin with prefix[0..at) and go on as `rest` says. */

@@ -31,8 +31,6 @@ void ocv_placement_free(struct ocv_placement *placement)
     free(placement);
 }
 
-/* ---- what may be taken ---- */
-
 static uint32_t free_slots(const struct ocv_match_request *request, const struct fleet_node *node)
 {
     if (request->policy == OCV_MATCH_COMMON)
@@ -62,13 +60,12 @@ static int find_room(struct placement_search *s, struct ocv_error *err)
         return ocv_error_nomem(err);
     for (size_t i = 0; !s->request->nodes && i < fleet->n_nodes; i++)
         s->room.of_node[i] = free_slots(s->request, &fleet->nodes[i]);
-    int status = s->request->nodes ? take_listed(s, err) : OCV_OK;
-    for (size_t i = 0; i < fleet->n_nodes && status == OCV_OK; i++)
+    if (s->request->nodes)
+        OCV_TRY(take_listed(s, err));
+    for (size_t i = 0; i < fleet->n_nodes; i++)
         s->room.of_class[fleet->nodes[i].class_place] += s->room.of_node[i];
-    return status;
+    return OCV_OK;
 }
-
-/* ---- an entry for each role ---- */
 
 static bool role_fits(const struct placement_search *s, size_t role, size_t class_place)
 {
@@ -132,8 +129,6 @@ static bool choose_entries(struct placement_search *s)
         s->chosen[r] = SIZE_MAX;
     return s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0);
 }
-
-/* ---- nodes for members ---- */
 
 /* Classes by how much a role wants their nodes, 0 first; SIZE_MAX: not at all. Under `best` that is
  * the place of the class's own choice among all choices. */
@@ -242,8 +237,6 @@ static int fill_placement(struct placement_search *s, struct ocv_error *err)
     return status;
 }
 
-/* ---- no placement ---- */
-
 static int explain_failure(struct placement_search *s, struct ocv_error *err)
 {
     int status = OCV_OK;
@@ -263,8 +256,6 @@ static int explain_failure(struct placement_search *s, struct ocv_error *err)
     s->out->n_lacks = s->out->lacks != NULL;
     return s->out->lacks ? OCV_OK : ocv_error_nomem(err);
 }
-
-/* ---- requests ---- */
 
 static int check_request(struct placement_search *s, struct ocv_error *err)
 {
@@ -292,20 +283,17 @@ static int check_request(struct placement_search *s, struct ocv_error *err)
 
 static int place_members(struct placement_search *s, struct ocv_error *err)
 {
-    int status = check_request(s, err);
-    if (status == OCV_OK)
-        status = find_room(s, err);
-    for (size_t k = 0; s->all && status == OCV_OK && k < s->match->n_classes; k++)
+    OCV_TRY(check_request(s, err));
+    OCV_TRY(find_room(s, err));
+    for (size_t k = 0; s->all && k < s->match->n_classes; k++)
         s->all->count += (size_t)s->room.of_class[k];
-    for (size_t r = 0; r < s->request->n_roles && status == OCV_OK; r++) {
+    for (size_t r = 0; r < s->request->n_roles; r++) {
         s->candidates[r] = calloc(s->match->n_entries + 1, sizeof(**s->candidates));
         if (!s->candidates[r])
             return ocv_error_nomem(err);
         s->n_candidates[r] =
             ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r]);
     }
-    if (status < 0)
-        return status;
     if (choose_entries(s))
         return fill_placement(s, err);
     if (s->trials == TRIALS_MAX)

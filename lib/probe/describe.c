@@ -3,6 +3,7 @@
  * accelerators that no provider knows. The list is 1.3 MB of text, so it is opened when the first
  * name is wanted, and not at all for a profile that programs read. */
 #include "lib/probe/describe.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/pci/libpci.h"
 
 #include <stdio.h>
@@ -55,8 +56,7 @@ static bool is_accelerator(uint32_t class_code)
 static int add_others(struct describer *d, const struct ocv_pci_list *list, const bool *claimed,
                       json_t *others, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < list->n; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         const struct ocv_pci_device *pci = &list->devices[i];
         if (claimed[i] || !is_accelerator(pci->class_code) || pci->virtual_function ||
             json_array_size(others) == OTHERS_MAX)
@@ -64,9 +64,9 @@ static int add_others(struct describer *d, const struct ocv_pci_list *list, cons
         json_t *device = json_pack("{s:s}", "id", pci->address);
         if (!device || json_array_append_new(others, device) < 0)
             return ocv_error_nomem(err);
-        status = describe_device(d, pci, device, err);
+        OCV_TRY(describe_device(d, pci, device, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int describe_all(struct describer *d, const struct ocv_pci_list *list, json_t *profile,

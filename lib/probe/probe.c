@@ -3,6 +3,7 @@
  * costs its own namespace only. */
 #include "gen/datadir.h"
 #include "gen/vocabulary.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/describe.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/builtin.h"
@@ -45,24 +46,18 @@ static int describe_provider(const struct provider *provider, const struct ocv_r
     if (!ns || json_array_append_new(namespaces, ns) < 0)
         return ocv_error_nomem(err);
     json_t *origin = json_object_get(ns, "provider");
-    int status = set_text(origin, "source", result->source, err);
-    if (status == OCV_OK)
-        status = set_text(origin, "version", provider->version, err);
-    if (status == OCV_OK)
-        status = set_text(ns, "error", message, err);
-    if (status == OCV_OK)
-        status = set_text(ns, "driver", result->driver, err);
-    if (status == OCV_OK && result->guess && json_object_set_new(ns, "guess", json_true()) < 0)
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK && json_object_set(ns, "features", result->features) < 0)
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK && json_array_size(result->devices) &&
-        json_object_set(ns, "devices", result->devices) < 0)
-        status = ocv_error_nomem(err);
-    return status;
+    OCV_TRY(set_text(origin, "source", result->source, err));
+    OCV_TRY(set_text(origin, "version", provider->version, err));
+    OCV_TRY(set_text(ns, "error", message, err));
+    OCV_TRY(set_text(ns, "driver", result->driver, err));
+    if (result->guess && json_object_set_new(ns, "guess", json_true()) < 0)
+        return ocv_error_nomem(err);
+    if (json_object_set(ns, "features", result->features) < 0)
+        return ocv_error_nomem(err);
+    if (json_array_size(result->devices) && json_object_set(ns, "devices", result->devices) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
 }
-
-/* ---- integrated GPUs beside cards ------------------------------------------------------------ */
 
 static const char *attribute_of(const json_t *device, const char *key)
 {
@@ -118,8 +113,6 @@ static int yield_to_card(json_t *namespaces, const char *card, struct ocv_error 
     }
     return status;
 }
-
-/* ---- providers ------------------------------------------------------------------------------- */
 
 /* What all providers add to. */
 struct answers {
@@ -185,16 +178,13 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     if (gmtime_r(&now, &tm))
         strftime(generated, sizeof(generated), "%Y-%m-%dT%H:%M:%SZ", &tm);
     ocv_probe_host_identity(host, hostname, boot_id, IDENTITY_MAX);
-    int status = set_text(profile, "schema", "dev.ocivariant.profile/v1", err);
-    if (status == OCV_OK)
-        status = set_text(profile, "generated", generated, err);
-    if (status == OCV_OK)
-        status = set_text(profile, "hostname", hostname, err);
-    if (status == OCV_OK)
-        status = set_text(profile, "boot_id", boot_id, err);
-    if (status == OCV_OK && host->pci_error.status != OCV_OK)
-        status = set_text(profile, "pci_error", host->pci_error.message, err);
-    return status;
+    OCV_TRY(set_text(profile, "schema", "dev.ocivariant.profile/v1", err));
+    OCV_TRY(set_text(profile, "generated", generated, err));
+    OCV_TRY(set_text(profile, "hostname", hostname, err));
+    OCV_TRY(set_text(profile, "boot_id", boot_id, err));
+    if (host->pci_error.status != OCV_OK)
+        OCV_TRY(set_text(profile, "pci_error", host->pci_error.message, err));
+    return OCV_OK;
 }
 
 /* The providers that are not built in. */
@@ -210,8 +200,7 @@ struct sources {
 static int ask_declared(const struct sources *sources, const struct ocv_probe_host *host,
                         struct answers *answers, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < sources->files.n; i++) {
+    for (size_t i = 0; i < sources->files.n; i++) {
         const struct ocv_declaration *d = &sources->files.items[i];
         const struct provider provider = {.name = d->name,
                                           .ns = d->ns,
@@ -220,9 +209,9 @@ static int ask_declared(const struct sources *sources, const struct ocv_probe_ho
                                           .quiet = !sources->check,
                                           .declaration = d};
         if (d->tree && !d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
-            status = ask_provider(&provider, host, answers, err);
+            OCV_TRY(ask_provider(&provider, host, answers, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static bool is_kept(const struct sources *sources, const struct provider *provider)
@@ -291,10 +280,8 @@ int ocv_probe_namespaces(const struct ocv_probe_options *options, struct ocv_buf
 {
     struct ocv_probe_host host;
     struct ocv_declarations files = {0};
-    int status = ocv_probe_host_open(options, &host, err);
-    if (status < 0)
-        return status;
-    status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &files, err);
+    OCV_TRY(ocv_probe_host_open(options, &host, err));
+    int status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &files, err);
     for (size_t i = 0; i < files.n && status == OCV_OK; i++)
         status = ocv_buffer_printf(names, err, "%s\n", files.items[i].ns);
     ocv_declarations_free(&files);

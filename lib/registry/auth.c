@@ -106,9 +106,6 @@ static char *basic_secret(const struct ocv_credentials *credentials)
     return out;
 }
 
-/* ---- token requests -----------------------------------------------------------------------------
- */
-
 static int add_pair(struct ocv_buffer *out, const char *name, const char *value,
                     struct ocv_error *err)
 {
@@ -200,9 +197,7 @@ static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struc
 static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struct ocv_error *err)
 {
     char what[512], authority[OCV_ORIGIN_MAX], origin[OCV_ORIGIN_MAX];
-    int status = ocv_url_origin(request->url, origin, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_url_origin(request->url, origin, err));
     ocv_origin_authority(origin, authority, sizeof(authority));
     snprintf(what, sizeof(what), "token server %s", authority);
     request->registry = x->registry;
@@ -211,7 +206,7 @@ static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struc
     request->kind = "token";
     request->begun = ocv_exchange_is_document(x) ? x->begun : 0; /* its time is the document's */
     request->body_max = OCV_TOKEN_BODY_MAX;
-    status = ocv_exchange_run(request, err);
+    int status = ocv_exchange_run(request, err);
     if (status == OCV_OK)
         status = read_token(request, x, err);
     request->what = "token server";
@@ -356,9 +351,7 @@ static int ask_challenges(struct ocv_exchange *x, struct ocv_challenge *list, si
     *n = read_challenges(&x->transfer.response.challenges, list);
     if (*n || !*x->repository)
         return OCV_OK;
-    int status = ocv_ping_challenges(x, &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_ping_challenges(x, &text, err));
     *n = read_challenges(text, list);
     for (size_t i = 0; i < *n; i++)
         list[i].scope[0] = '\0';

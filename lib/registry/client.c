@@ -124,9 +124,7 @@ int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_regi
                      struct ocv_error *err)
 {
     static const struct ocv_registry_options defaults;
-    int status = ocv_registry_global(err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_registry_global(err));
     ocv_auto(ocv_registry) registry = calloc(1, sizeof(*registry));
     if (!registry)
         return ocv_error_nomem(err);

@@ -28,9 +28,6 @@ void ocv_exchange_finish_named(struct ocv_exchange *x, int status)
     ocv_exchange_finish(x, status);
 }
 
-/* ---- going out ----------------------------------------------------------------------------------
- */
-
 static int hop_url(const struct ocv_exchange *x, char **url)
 {
     const struct ocv_registry_host *h = x->host;

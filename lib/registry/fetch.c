@@ -7,6 +7,7 @@
  *
  * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
  * has been given; a broken transfer goes on from there by Range. */
+#include "lib/base/cleanup.h"
 #include "lib/registry/registry_internal.h"
 
 #include <pthread.h>
@@ -18,8 +19,7 @@
 #define JOBS_DEFAULT 4
 #define BUSY_RETRY_MS 100 /* another process writes the same blob: how often to check */
 
-/* ---- downloads that clients share
- * ----------------------------------------------------------------
+/* Downloads that clients share.
  *
  * A client that wants one and gets none waits in line, and whoever waits is served before others,
  * so that a client with many blobs does not keep out one that came later. Nobody sleeps here: who
@@ -121,9 +121,6 @@ void ocv_downloads_give_up(struct ocv_registry *registry)
     pthread_mutex_unlock(&downloads->lock);
 }
 
-/* ---- jobs
- * ---------------------------------------------------------------------------------------- */
-
 enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
 
 struct fetch_job {
@@ -171,14 +168,9 @@ static void report_progress(struct fetch_job *job, bool finished, bool cached)
                     cached);
 }
 
-/* ---- callbacks of the exchange
- * ------------------------------------------------------------------- */
-
 static int restart_job(struct fetch_job *job, struct ocv_error *err)
 {
-    int status = ocv_blob_writer_reset(job->writer, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_blob_writer_reset(job->writer, err));
     job->offset = job->exchange.range_from = 0;
     job->resumed = false;
     return OCV_OK;
@@ -192,8 +184,8 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (job->offset && r->status == 206) {
         if (r->range_start == job->offset && (r->range_total < 0 || r->range_total == size))
             return OCV_OK;
-        int status = restart_job(job, &x->error); /* another range, or another blob */
-        return status < 0 ? status : OCV_EXCHANGE_AGAIN;
+        OCV_TRY(restart_job(job, &x->error)); /* another range, or another blob */
+        return OCV_EXCHANGE_AGAIN;
     }
     if (r->status == 206)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK,
@@ -211,9 +203,7 @@ static int write_blob(void *data, const char *bytes, size_t len, struct ocv_erro
     if ((int64_t)len > size - job->offset)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the announced %lld bytes",
                              (long long)size);
-    int status = ocv_blob_writer_write(job->writer, bytes, len, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_blob_writer_write(job->writer, bytes, len, err));
     job->offset += (int64_t)len;
     job->exchange.range_from = job->offset;
     return OCV_OK;
@@ -226,9 +216,6 @@ static void on_settled(void *data)
     atomic_store(&job->settled, true);
     curl_multi_wakeup(job->fetcher->registry->multi);
 }
-
-/* ---- states
- * --------------------------------------------------------------------------------------- */
 
 static bool take_place(struct fetch_job *job)
 {
@@ -400,9 +387,7 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     if (job->state == JOB_FREE && f->next < f->n) {
-        int status = job_start(job, f->order[f->next++], err);
-        if (status < 0)
-            return status;
+        OCV_TRY(job_start(job, f->order[f->next++], err));
         *wait_ms = 0;
     }
     switch (job->state) {
@@ -422,15 +407,10 @@ static int run_jobs(struct fetcher *f, struct ocv_error *err)
 {
     while (f->done < f->n) {
         int wait_ms = 100;
-        for (unsigned i = 0; i < f->jobs; i++) {
-            int status = job_step(&f->job[i], &wait_ms, err);
-            if (status < 0)
-                return status;
-        }
+        for (unsigned i = 0; i < f->jobs; i++)
+            OCV_TRY(job_step(&f->job[i], &wait_ms, err));
         ocv_wait_report(f->registry, NULL);
-        int status = ocv_exchange_poll(f->registry, wait_ms, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_exchange_poll(f->registry, wait_ms, err));
     }
     return OCV_OK;
 }

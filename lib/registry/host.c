@@ -41,9 +41,6 @@ bool ocv_address_is_local(const struct sockaddr *address)
            IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
-/* ---- URLs -------------------------------------------------------------------------------------
- */
-
 static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err)
 {
     char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
@@ -130,9 +127,6 @@ int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char 
     *guard = !local_ok;
     return OCV_OK;
 }
-
-/* ---- the table ----------------------------------------------------------------------------------
- */
 
 void ocv_registry_host_free(struct ocv_registry_host *host)
 {
@@ -233,9 +227,7 @@ int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
         return ocv_error_nomem(err);
     ocv_buffer_init(&host->ca, OCV_CA_MAX);
     ocv_buffer_init(&host->challenges, OCV_CHALLENGES_MAX);
-    int status = set_up(registry, host, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(set_up(registry, host, err));
     host->next = registry->hosts;
     *out = registry->hosts = ocv_steal(&host);
     return OCV_OK;

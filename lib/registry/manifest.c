@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Manifests, indexes and small blobs: documents that are kept in memory, within a limit, and are
  * checked against a digest before the caller sees them. */
+#include "lib/base/cleanup.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -210,15 +211,11 @@ static int fetch_document(struct manifest_request *d, const char *digest, struct
                           struct ocv_descriptor *out, struct ocv_error *err)
 {
     d->exchange.method = "GET";
-    int status = ocv_exchange_run(&d->exchange, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_exchange_run(&d->exchange, err));
     if (d->exchange.transfer.response.status == 206)
         return ocv_error_set(err, OCV_ERR_NETWORK,
                              "%s: a part was sent though the whole was requested", d->what);
-    status = check_document(d, digest, out, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_document(d, digest, out, err));
     size_t max = body->max;
     ocv_buffer_free(body);
     *body = d->exchange.transfer.body;

@@ -11,9 +11,7 @@
 #define FLOOD_MS 500 /* processor time that one call of libcurl takes at most */
 #define RECORDS 16   /* between two looks at the clock */
 
-/* ---- floods -------------------------------------------------------------------------------------
- *
- * With HTTP/2 libcurl reads frames until one belongs to the request or none is left. If a server
+/* With HTTP/2 libcurl reads frames until one belongs to the request or none is left. If a server
  * sends other frames faster than libcurl reads them, the call never returns and checks no timeout.
  * OpenSSL calls us for each record, and after FLOOD_MS the connection is treated as closed by the
  * server. */
@@ -52,9 +50,6 @@ CURLcode ocv_tls_context(CURL *easy, void *context, void *store)
     SSL_CTX_set_msg_callback(context, on_record);
     return CURLE_OK;
 }
-
-/* ---- calls -------------------------------------------------------------------------------------
- */
 
 /* OpenSSL writes with write(2): a closed connection raises SIGPIPE in this thread. It is held back
  * while libcurl runs and taken away if it was not pending before; no handler is touched. */

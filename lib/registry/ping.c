@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* /v2/: does the registry answer, and to whom (distribution-spec, "Determining Support")? */
+#include "lib/base/cleanup.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -77,10 +78,8 @@ int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *log
     struct ocv_error local = {0};
     *logged_in = false;
     *out = OCV_REGISTRY_ACCESS_OPEN;
-    int status = ocv_registry_host_get(registry, name, &host, err);
-    if (status < 0)
-        return status;
-    status = send_ping(registry, host, false, 0, &x, &local);
+    OCV_TRY(ocv_registry_host_get(registry, name, &host, err));
+    int status = send_ping(registry, host, false, 0, &x, &local);
     int64_t begun = x.begun;
     bool challenged = status == OCV_ERR_DENIED && local.http_status == 401;
     if (challenged)

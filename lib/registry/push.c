@@ -55,9 +55,6 @@ static char *path_of(const struct ocv_reference *reference, const char *kind, co
     return asprintf(&path, "/v2/%s/%s/%s", reference->repository, kind, object) < 0 ? NULL : path;
 }
 
-/* ---- manifests ---------------------------------------------------------------------------------
- */
-
 /* A registry that names another digest of the same algorithm did not store what was sent. */
 static int check_stored(const struct push_request *s, const char *digest, struct ocv_error *err)
 {
@@ -104,9 +101,6 @@ int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *
     step_free(&s);
     return status;
 }
-
-/* ---- blobs -------------------------------------------------------------------------------------
- */
 
 int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
                           const char *digest, int64_t size, struct ocv_error *err)

@@ -25,9 +25,6 @@
 #define OCV_CA_MAX (8u * 1024 * 1024)   /* all trusted certificates of a host together */
 #define OCV_TOKENS_MAX 64u              /* repositories of a host whose tokens are kept */
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
-
 enum ocv_scheme { OCV_SCHEME_HTTP, OCV_SCHEME_HTTPS };
 
 /** State of one server. Lives as long as the client. */
@@ -146,9 +143,6 @@ int ocv_tls_load(struct ocv_registry *registry, struct ocv_registry_host *host,
                  struct ocv_error *err);
 void ocv_tls_unload(struct ocv_registry_host *host);
 
-/* ---- one HTTP exchange on the wire --------------------------------------------------------------
- */
-
 struct ocv_response {
     long status;
     char content_type[256];      /* lower case, without parameters */
@@ -186,16 +180,9 @@ struct ocv_transfer {
     struct ocv_exchange *exchange;
 };
 
-/* ---- proxies (proxy.c)
- * ---------------------------------------------------------------------------
- */
-
 /** The variable of the environment that names a proxy for the URL; NULL: none does, or no_proxy
  *  excepts its host, or that is on loopback. `proxy` becomes HOST[:PORT], without a password. */
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size);
-
-/* ---- one request with redirects, authentication and retries -------------------------------------
- */
 
 enum ocv_exchange_state {
     OCV_EXCHANGE_READY,
@@ -310,10 +297,6 @@ bool ocv_head_refused(const struct ocv_exchange *exchange, const struct ocv_erro
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 
-/* ---- downloads shared by clients (fetch.c)
- * --------------------------------------------------------------------
- */
-
 /** Take a place among the shared downloads, without waiting. False: there is none, or others have
  *  waited longer; then this client waits, too, and its loop is woken when it is its turn. */
 bool ocv_downloads_enter(struct ocv_registry *registry);
@@ -321,9 +304,6 @@ bool ocv_downloads_enter(struct ocv_registry *registry);
 void ocv_downloads_leave(struct ocv_registry *registry);
 /** Wait no longer. */
 void ocv_downloads_give_up(struct ocv_registry *registry);
-
-/* ---- waiting
- * -------------------------------------------------------------------------------------- */
 
 /** A document is kept in memory and due soon; blobs and uploads may take as long as they flow. */
 bool ocv_exchange_is_document(const struct ocv_exchange *exchange);
@@ -339,9 +319,6 @@ void ocv_wait_report(struct ocv_registry *registry, const struct ocv_exchange *e
  *  named the time. */
 void ocv_wait_report_retry(const struct ocv_exchange *exchange, int64_t wait_ms, bool asked);
 
-/* ---- checking answers
- * ------------------------------------------------------------------------------ */
-
 /** Fill exchange->error for the transfer's curl failure; returns the status. */
 int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
 /** The same for an HTTP status other than success. */
@@ -353,9 +330,6 @@ void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size);
  *  the page has no list. */
 bool ocv_tag_page_read(const char *bytes, size_t len, int (*visit)(void *data, const char *tag),
                        void *data);
-
-/* ---- authentication
- * ------------------------------------------------------------------------------- */
 
 /** The Authorization header for a repository, or NULL. */
 const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, const char *repository);

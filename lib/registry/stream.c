@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Requests that a proxy passes on. Documents are small and checked before the caller sees a byte;
  * blobs flow through (stream_blob.c). */
+#include "lib/base/cleanup.h"
 #include "lib/registry/stream_internal.h"
 
 #include <stdio.h>
@@ -37,9 +38,6 @@ int ocv_stream_give_head(struct ocv_streaming *s, const struct ocv_stream_head *
     s->told = true;
     return q->head && q->head(q->data, head) ? ocv_stream_stopped(err) : OCV_OK;
 }
-
-/* ---- documents ----------------------------------------------------------------------------------
- */
 
 static int check_head(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
 {
@@ -121,9 +119,6 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     return status;
 }
 
-/* ---- set-up -------------------------------------------------------------------------------------
- */
-
 static int set_path(struct ocv_streaming *s, struct ocv_error *err)
 {
     static const char *const kinds[] = {[OCV_STREAM_MANIFEST] = "manifests",
@@ -154,11 +149,8 @@ static int set_up(struct ocv_streaming *s, struct ocv_registry *registry, struct
     if (q->kind != OCV_STREAM_TAGS && !q->object)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: neither a tag nor a digest is given",
                              q->reference->name);
-    int status = set_path(s, err);
-    if (status == OCV_OK)
-        status = ocv_registry_host_get(registry, q->reference->host, &x->host, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(set_path(s, err));
+    OCV_TRY(ocv_registry_host_get(registry, q->reference->host, &x->host, err));
     x->registry = registry;
     x->what = s->what;
     x->path = s->path;

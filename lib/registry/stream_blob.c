@@ -2,6 +2,7 @@
 /* Blobs that are passed on, whole or in part. A whole one is hashed on the way. A broken transfer
  * goes on where it broke off, as long as what the server sends then is the rest of what it promised
  * first: a part by its Content-Range, byte for byte. */
+#include "lib/base/cleanup.h"
 #include "lib/registry/stream_internal.h"
 
 #include <stdlib.h>
@@ -26,9 +27,6 @@ static int another_part(struct ocv_error *err)
 {
     return ocv_error_set(err, OCV_ERR_NETWORK, "not the part that was requested");
 }
-
-/* ---- what was promised --------------------------------------------------------------------------
- */
 
 /* Digits, at most 18 of them; -1: none. */
 static int64_t read_place(const char **p)
@@ -84,11 +82,9 @@ static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
 static int check_promised_size(struct ocv_streaming *s, const struct ocv_response *r,
                                struct ocv_error *err)
 {
-    if (r->status == 206) {
-        int status = promise_part(s, r, err);
-        if (status < 0)
-            return status;
-    } else {
+    if (r->status == 206)
+        OCV_TRY(promise_part(s, r, err));
+    else {
         s->size = r->content_length;
         s->exchange.range = NULL; /* the server knows no parts: the whole is a right answer, too */
     }
@@ -97,9 +93,6 @@ static int check_promised_size(struct ocv_streaming *s, const struct ocv_respons
     return s->part || s->request->head_only ? OCV_OK
                                             : ocv_hasher_new(s->request->object, &s->hasher, err);
 }
-
-/* ---- after a break ------------------------------------------------------------------------------
- */
 
 static int part_continues(const struct ocv_streaming *s, const struct ocv_response *r,
                           struct ocv_error *err)
@@ -126,9 +119,6 @@ static int whole_continues(struct ocv_streaming *s, const struct ocv_response *r
     return OCV_OK;
 }
 
-/* ---- callbacks of the exchange ------------------------------------------------------------------
- */
-
 static int begin_blob(void *data, struct ocv_exchange *x)
 {
     struct ocv_streaming *s = data;
@@ -141,19 +131,16 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (r->status == 206 && !s->request->range)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK,
                              "a part was sent though the whole was requested");
-    int status = check_promised_size(s, r, &x->error);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_promised_size(s, r, &x->error));
     ocv_stream_fill(&head, r);
     head.status = s->part ? 206 : 200; /* a 203 is a whole one, too */
     if (s->part)
         head.size = s->size;
     x->registry->deadline = 0; /* the rest takes as long as it takes */
-    status = ocv_stream_give_head(s, &head, &x->error);
-    if (status == OCV_OK && s->request->buffer > 0 &&
-        !(s->block = malloc((size_t)s->request->buffer)))
-        status = ocv_error_nomem(&x->error);
-    return status;
+    OCV_TRY(ocv_stream_give_head(s, &head, &x->error));
+    if (s->request->buffer > 0 && !(s->block = malloc((size_t)s->request->buffer)))
+        return ocv_error_nomem(&x->error);
+    return OCV_OK;
 }
 
 /* The caller sends them, and the kernel still does so while they are hashed here. */
@@ -191,9 +178,8 @@ static int gather(struct ocv_streaming *s, const char *bytes, size_t len, struct
         s->gathered += n;
         bytes += n;
         len -= n;
-        int status = s->gathered == max ? give_gathered(s, err) : OCV_OK;
-        if (status < 0)
-            return status;
+        if (s->gathered == max)
+            OCV_TRY(give_gathered(s, err));
     }
     return OCV_OK;
 }
@@ -217,19 +203,16 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
     return s->block ? gather(s, bytes, len, err) : give(s, bytes, len, err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
-
 static int verify_digest(struct ocv_streaming *s, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     if (!s->hasher)
         return OCV_OK;
-    int status = ocv_hasher_final(s->hasher, digest, err);
-    if (status == OCV_OK && strcmp(digest, s->request->object))
-        status =
-            ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the bytes have digest %s", s->what, digest);
-    return status;
+    OCV_TRY(ocv_hasher_final(s->hasher, digest, err));
+    if (strcmp(digest, s->request->object))
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the bytes have digest %s", s->what,
+                             digest);
+    return OCV_OK;
 }
 
 int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)

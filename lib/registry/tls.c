@@ -108,15 +108,11 @@ static int read_all_certs_d(struct ocv_registry *registry, struct ocv_registry_h
         return read_certs_d(host, registry->certs_dir, anonymous, err);
     const char *home = getenv("HOME");
     char own[1024];
-    int status = OCV_OK;
     if (home && *home == '/' &&
         snprintf(own, sizeof(own), "%s/.config/containers/certs.d", home) < (int)sizeof(own))
-        status = read_certs_d(host, own, anonymous, err);
-    if (status == OCV_OK)
-        status = read_certs_d(host, "/etc/containers/certs.d", anonymous, err);
-    if (status == OCV_OK)
-        status = read_certs_d(host, "/etc/docker/certs.d", anonymous, err);
-    return status;
+        OCV_TRY(read_certs_d(host, own, anonymous, err));
+    OCV_TRY(read_certs_d(host, "/etc/containers/certs.d", anonymous, err));
+    return read_certs_d(host, "/etc/docker/certs.d", anonymous, err);
 }
 
 /* The blob given to libcurl replaces its bundle, so the bundle's own bytes go after ours. */

@@ -37,8 +37,6 @@ static const char *const always_allowed[] = {
     "docker.io/ocivariant/*",
 };
 
-/* ---- policy ---------------------------------------------------------------------------------- */
-
 static int read_config(const char *file, bool must_exist, struct ocv_config *config,
                        struct ocv_error *err)
 {
@@ -160,8 +158,6 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv
     return decide_action(policy, verdict, reference,
                          ocv_config_choose_text(policy->config, reference));
 }
-
-/* ---- questions ------------------------------------------------------------------------------- */
 
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
 static void write_reason(const struct verdict_policy *policy, const struct ocv_verdict_question *q,

@@ -125,8 +125,8 @@ static int read_entry(struct scan *scan, struct archive *archive, struct archive
         scan->refused = OCV_CONTENT_UNREADABLE;
         return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
     }
-    int status = check_ratio(scan, archive, 0, err);
-    return status < 0 ? status : read_content(scan, archive, path, size, err);
+    OCV_TRY(check_ratio(scan, archive, 0, err));
+    return read_content(scan, archive, path, size, err);
 }
 
 static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,

@@ -74,12 +74,11 @@ static int scan_input(struct scan *scan, const char *what, struct ocv_error *err
     scan->what = layer ? "a layer" : "an archive";
     if (layer)
         scan_confine(false);
-    int status = !layer ? scan_path(scan, what, err) : scan_layer(scan, STDIN_FILENO, err);
-    if (status >= 0)
-        status = ocv_content_report_write(&scan->report, &out, err);
-    if (status >= 0 && !ocv_fd_write(STDOUT_FILENO, out.data, out.len))
-        status = ocv_error_set(err, OCV_ERR_IO, "standard output: %m");
-    return status;
+    OCV_TRY(!layer ? scan_path(scan, what, err) : scan_layer(scan, STDIN_FILENO, err));
+    OCV_TRY(ocv_content_report_write(&scan->report, &out, err));
+    if (!ocv_fd_write(STDOUT_FILENO, out.data, out.len))
+        return ocv_error_set(err, OCV_ERR_IO, "standard output: %m");
+    return OCV_OK;
 }
 
 int main(int argc, char **argv)

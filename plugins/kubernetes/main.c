@@ -4,6 +4,7 @@
  * A node whose engine cannot be set up still gets the daemon: the failure is reported, and the pod
  * starts. So every exit but wrong usage is 0, except when the set-up is undone. */
 #include "cmd/common/cli.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "plugins/kubernetes/set_up.h"
 
@@ -90,9 +91,7 @@ static int give_directory(const char *text, struct ocv_error *err)
 static int find_registries(struct node_setup *s, struct ocv_error *err)
 {
     const struct ocv_registry_config *registries;
-    int status = cli_load(&s->cli, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_load(&s->cli, err));
     size_t n = ocv_config_registries(s->cli.config, &registries);
     for (size_t i = 0; i < n && i < ENGINE_REGISTRIES_MAX; i++)
         s->engine.registries[s->engine.n_registries++] = registries[i].host;

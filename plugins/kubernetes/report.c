@@ -29,8 +29,6 @@ int report_write(const char *path, enum node_state state, const char *reason, st
     return status;
 }
 
-/* ---- the event ------------------------------------------------------------------------------- */
-
 static const char *environment_variable(const char *name)
 {
     const char *value = getenv(name);

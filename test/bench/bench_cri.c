@@ -54,8 +54,6 @@ static void print(const char *what, const char *direct, double *times, unsigned 
            high[1] - high[0]);
 }
 
-/* ---- the time of a call ---------------------------------------------------------------------- */
-
 static double ask(struct grpc_client *client, const uint8_t *request, size_t len)
 {
     struct grpc_result result = {0};
@@ -89,8 +87,6 @@ static void measure_calls(struct grpc_client *const clients[2], const char *ref,
     print("ImageStatus", "containerd", times, rounds);
     free(times);
 }
-
-/* ---- the time of a cancel -------------------------------------------------------------------- */
 
 static int learned[2]; /* a pipe: the moments at which a call was found cancelled */
 

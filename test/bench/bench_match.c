@@ -36,8 +36,6 @@ static void must(int status)
 
 #define put(buffer, ...) must(ocv_buffer_printf(buffer, &err, __VA_ARGS__))
 
-/* ---- documents ---- */
-
 static void read_file(const char *path, struct ocv_buffer *out)
 {
     char chunk[65536];
@@ -108,8 +106,6 @@ static void multiply(const struct ocv_fleet *fleet, struct ocv_buffer *out)
         }
 }
 
-/* ---- time ---- */
-
 static double now_us(void)
 {
     struct timespec now;
@@ -134,8 +130,6 @@ static void measure(const char *name, double (*step)(void))
     printf("%s %.1f %.1f %.1f\n", name, times[REPETITIONS / 2], times[0], times[REPETITIONS - 1]);
     fflush(stdout);
 }
-
-/* ---- steps ---- */
 
 static struct ocv_fleet *fleet_of(const struct ocv_buffer *text)
 {

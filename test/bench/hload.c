@@ -82,8 +82,6 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- the server's processes ------------------------------------------------------------------ */
-
 static int64_t cpu_ns(void)
 {
     int64_t sum = 0;
@@ -125,8 +123,6 @@ static long peaks_kib(void)
     }
     return sum;
 }
-
-/* ---- connections ----------------------------------------------------------------------------- */
 
 static void connect_one(struct connection *c, int epoll)
 {
@@ -252,8 +248,6 @@ static void serve(struct connection *c, int epoll)
     ask(c);
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
-
 /* Simulate a slow link: wait until so many bytes may have arrived. */
 static void keep_to_rate(int64_t start)
 {
@@ -299,8 +293,6 @@ static unsigned percentile(double part)
 {
     return result.n ? result.latencies[(size_t)((double)(result.n - 1) * part)] : 0;
 }
-
-/* ---- options --------------------------------------------------------------------------------- */
 
 static void add_url(const char *url)
 {

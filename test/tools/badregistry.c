@@ -8,9 +8,6 @@
 #include "test/tools/badregistry_auth.h"
 #include "test/tools/badregistry_modes.h"
 
-/* ---- requests
- * ------------------------------------------------------------------------------------- */
-
 static const struct {
     const char *name;
     bool (*answer)(const struct request *);

@@ -389,8 +389,6 @@ static bool mode_silent(const struct request *r)
     return count("silent") < 1 ? false : good(r);
 }
 
-/* ---- redirects ------------------------------------------------------------------------------- */
-
 static bool redirect(const struct request *r, const char *to)
 {
     return say(r->fd, "HTTP/1.1 307 Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", to);

@@ -42,8 +42,6 @@ static void need(int status, const char *what)
         die(1, what, err.message);
 }
 
-/* ---- JSON to a message's bytes, by the message's description --------------------------------- */
-
 static void put_varint(struct ocv_buffer *out, uint64_t value)
 {
     uint8_t bytes[10];
@@ -136,8 +134,6 @@ static void put_message(struct ocv_buffer *out, const ProtobufCMessageDescriptor
     }
 }
 
-/* ---- a message to JSON ----------------------------------------------------------------------- */
-
 static json_t *json_of(const ProtobufCMessage *message);
 
 static json_t *value_of(const ProtobufCFieldDescriptor *field, const void *at)
@@ -210,8 +206,6 @@ static json_t *json_of(const ProtobufCMessage *message)
     }
     return json;
 }
-
-/* ---- calls ----------------------------------------------------------------------------------- */
 
 static const ProtobufCMethodDescriptor *find_method(const char *name, const char **service)
 {
@@ -313,8 +307,6 @@ static void print_images(const char *ref)
     }
     json_decref(answer);
 }
-
-/* ---- run ------------------------------------------------------------------------------------- */
 
 struct run {
     char dir[64];

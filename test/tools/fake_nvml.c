@@ -233,8 +233,6 @@ API int nvmlDeviceGetVirtualizationMode(void *handle, unsigned *out)
     return handle_number("nvmlDeviceGetVirtualizationMode", "mode", handle, out, 4);
 }
 
-/* ---- libcuda --------------------------------------------------------------------------------- */
-
 API int cuDriverGetVersion(int *out);
 API int cuDriverGetVersion(int *out)
 {

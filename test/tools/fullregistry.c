@@ -112,8 +112,6 @@ static void set_data(struct object *o, const char *data, size_t len)
     o->len = len;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
 struct answer {
     int status;
     const char *data;
@@ -167,8 +165,6 @@ static const char *query(struct MHD_Connection *c, const char *key)
 {
     return MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, key);
 }
-
-/* ---- manifests and lists --------------------------------------------------------------------- */
 
 static struct object *manifest_of(const char *repository, const char *name)
 {
@@ -321,8 +317,6 @@ static void list_referrers(struct MHD_Connection *c, const char *repository, con
               OCV_MEDIA_TYPE_INDEX);
 }
 
-/* ---- uploads --------------------------------------------------------------------------------- */
-
 static void say_where(const char *repository, char *out, size_t size)
 {
     bool here = upload_at && !strncmp(upload_at, "here", 4);
@@ -367,8 +361,6 @@ static void end_upload(struct MHD_Connection *c, const char *repository, const s
     snprintf(a->text[0], sizeof(a->text[0]), "/v2/%s/blobs/%s", repository, digest);
     header(a, "Location", a->text[0]);
 }
-
-/* ---- routing --------------------------------------------------------------------------------- */
 
 static void take_blob(struct MHD_Connection *c, const char *method, const char *repository,
                       const char *name, const struct request *r, struct answer *a)
@@ -425,8 +417,6 @@ static void route(struct MHD_Connection *c, const char *method, const struct req
         list_tags(c, repository, a);
 }
 
-/* ---- rules of tests -------------------------------------------------------------------------- */
-
 static void add_rule(struct MHD_Connection *c, struct answer *a)
 {
     const char *request = query(c, "request"), *n = query(c, "n"), *status = query(c, "status");
@@ -468,8 +458,6 @@ static int check(const char *method, const char *url)
     }
     return status;
 }
-
-/* ---- the server ------------------------------------------------------------------------------ */
 
 static enum MHD_Result send_answer(struct MHD_Connection *c, const char *method,
                                    const struct answer *a)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/explain.h"
 #include "cmd/common/vocabulary_table.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/default.h"
 
 #include <string.h>
@@ -47,15 +48,12 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
 {
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
     size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && i < max && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n && i < max; i++) {
         struct ocv_property p = ocv_index_property(image->index, ids[i]);
-        status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns, p.feature,
-                                   p.value);
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns, p.feature,
+                                  p.value));
     }
-    if (status == OCV_OK && n > max)
-        status = ocv_buffer_printf(out, err, " and %zu more", n - max);
-    return status;
+    return n > max ? ocv_buffer_printf(out, err, " and %zu more", n - max) : OCV_OK;
 }
 
 /* The words of the vocabulary for it, or its own: its namespace `last` need not be told again. */
@@ -123,24 +121,21 @@ int explain_brief(const struct image *image, const struct ocv_decision *decision
 static int format_notes(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct ocv_tag_note note;
-    int status = OCV_OK;
-    for (size_t i = 0;
-         image->choice && status == OCV_OK && ocv_tag_choice_note(image->choice, i, &note); i++) {
+    for (size_t i = 0; image->choice && ocv_tag_choice_note(image->choice, i, &note); i++) {
         char clean[128];
         if (i == 0)
-            status = ocv_buffer_printf(out, err, "\nRead of their configurations\n");
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(
-                out, err, "      %s  %s%s%s\n", note.tag,
-                note.contradiction ? note.contradiction
-                : note.heard       ? cli_text(note.heard, clean, sizeof(clean))
-                : note.refused     ? note.refused
-                : *note.digest     ? "nothing"
-                                   : "not asked: another one fits better, or none, in any case",
-                note.refused && !note.contradiction ? ", nor does it say so" : "",
-                note.contradiction ? "; the configuration counts" : "");
+            OCV_TRY(ocv_buffer_printf(out, err, "\nRead of their configurations\n"));
+        OCV_TRY(ocv_buffer_printf(out, err, "      %s  %s%s%s\n", note.tag,
+                                  note.contradiction ? note.contradiction
+                                  : note.heard       ? cli_text(note.heard, clean, sizeof(clean))
+                                  : note.refused     ? note.refused
+                                  : *note.digest
+                                      ? "nothing"
+                                      : "not asked: another one fits better, or none, in any case",
+                                  note.refused && !note.contradiction ? ", nor does it say so" : "",
+                                  note.contradiction ? "; the configuration counts" : ""));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int format_head(const struct cli *cli, const struct image *image,
@@ -154,27 +149,23 @@ static int format_head(const struct cli *cli, const struct image *image,
     const char *glob =
         ocv_config_repository(ocv_config_for_reference(cli->config, image->reference), &origin);
     const struct ocv_entry *selected = ocv_decision_selected(decision);
-    int status = ocv_buffer_printf(out, err, "Image   %s\n", image->text);
-    if (status == OCV_OK && image->choice)
-        status = ocv_buffer_printf(out, err, "Rule    %s, for the tags that stand for %s\n",
-                                   ocv_tag_choice_family(image->choice),
-                                   ocv_tag_choice_group(image->choice));
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s  %s\n",
-                                   image->kind == OCV_DOCUMENT_INDEX ? "Index " : "Digest",
-                                   image->top.digest);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "Host    %s\n",
-                                   host.architecture
-                                       ? ocv_platform_format(&host, platform, sizeof(platform))
-                                       : "(no platform in the profile)");
-    if (status == OCV_OK && glob)
-        status = ocv_buffer_printf(out, err, "Config  repositories: %s (%s)\n", glob, origin);
-    if (status == OCV_OK && asked)
-        status = ocv_buffer_printf(out, err, "For     %s\n",
-                                   ocv_platform_format(asked, platform, sizeof(platform)));
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "Image   %s\n", image->text));
+    if (image->choice)
+        OCV_TRY(ocv_buffer_printf(out, err, "Rule    %s, for the tags that stand for %s\n",
+                                  ocv_tag_choice_family(image->choice),
+                                  ocv_tag_choice_group(image->choice)));
+    OCV_TRY(ocv_buffer_printf(out, err, "%s  %s\n",
+                              image->kind == OCV_DOCUMENT_INDEX ? "Index " : "Digest",
+                              image->top.digest));
+    OCV_TRY(ocv_buffer_printf(out, err, "Host    %s\n",
+                              host.architecture
+                                  ? ocv_platform_format(&host, platform, sizeof(platform))
+                                  : "(no platform in the profile)"));
+    if (glob)
+        OCV_TRY(ocv_buffer_printf(out, err, "Config  repositories: %s (%s)\n", glob, origin));
+    if (asked)
+        OCV_TRY(ocv_buffer_printf(out, err, "For     %s\n",
+                                  ocv_platform_format(asked, platform, sizeof(platform))));
     if (!selected)
         return ocv_buffer_printf(out, err, "Chosen  nothing, for the reasons below\n");
     const char *tag = image_tag(image, selected);
@@ -221,15 +212,14 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
 {
     char name[80], platform[128];
     const struct ocv_entry *entry = ocv_decision_order(decision, i);
-    int status =
-        ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
-                          explain_name(image->index, entry, name, sizeof(name)), width.platform,
-                          platform_text(entry, platform, sizeof(platform)));
-    if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
-        status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
-    else if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s", plain_text(image->index, entry));
-    return status < 0 ? status : format_note(decision, entry, width.name, out, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
+                              explain_name(image->index, entry, name, sizeof(name)), width.platform,
+                              platform_text(entry, platform, sizeof(platform))));
+    if (entry->kind == OCV_ENTRY_VARIANT)
+        OCV_TRY(explain_matched(image, decision, entry, MATCHED_SHOWN, out, err));
+    else
+        OCV_TRY(ocv_buffer_printf(out, err, "%s", plain_text(image->index, entry)));
+    return format_note(decision, entry, width.name, out, err);
 }
 
 static int format_rejected(const struct image *image, const struct ocv_decision *decision, size_t i,
@@ -298,18 +288,18 @@ int explain_format(const struct cli *cli, const struct image *image,
                    struct ocv_error *err)
 {
     struct columns width = measure_columns(image, decision);
-    int status = format_head(cli, image, decision, out, err);
+    OCV_TRY(format_head(cli, image, decision, out, err));
     size_t fitting = ocv_decision_order_count(decision);
     size_t rejected = ocv_decision_rejected_count(decision);
-    if (status == OCV_OK && fitting)
-        status = ocv_buffer_printf(out, err, "\nFits, best first\n");
-    for (size_t i = 0; i < fitting && status == OCV_OK; i++)
-        status = format_fitting(image, decision, i, width, out, err);
-    if (status == OCV_OK && fitting)
-        status = format_second(cli, image, decision, out, err);
-    if (status == OCV_OK && rejected)
-        status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
-    for (size_t i = 0; i < rejected && status == OCV_OK; i++)
-        status = format_rejected(image, decision, i, width.name, out, err);
-    return status < 0 ? status : format_notes(image, out, err);
+    if (fitting)
+        OCV_TRY(ocv_buffer_printf(out, err, "\nFits, best first\n"));
+    for (size_t i = 0; i < fitting; i++)
+        OCV_TRY(format_fitting(image, decision, i, width, out, err));
+    if (fitting)
+        OCV_TRY(format_second(cli, image, decision, out, err));
+    if (rejected)
+        OCV_TRY(ocv_buffer_printf(out, err, "\nDoes not fit\n"));
+    for (size_t i = 0; i < rejected; i++)
+        OCV_TRY(format_rejected(image, decision, i, width.name, out, err));
+    return format_notes(image, out, err);
 }

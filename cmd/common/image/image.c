@@ -7,6 +7,8 @@
 #include "cmd/common/image/rules.h"
 #include "cmd/common/names.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -379,8 +381,8 @@ int image_open_file(const char *path, struct image *out, struct ocv_error *err)
 {
     *out = (struct image){.text = path};
     ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
-    int status = cli_read_file(path, &out->body, err);
-    return status == OCV_OK ? parse_body(out, err) : status;
+    OCV_TRY(cli_read_file(path, &out->body, err));
+    return parse_body(out, err);
 }
 
 void image_close(struct image *image)
@@ -470,11 +472,10 @@ int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err)
 {
-    int status = cli_profile(cli, err);
-    if (status == OCV_OK && !cli->platform && !ocv_profile_platform(cli->profile).architecture)
-        status = own_platform(&cli->platform, err);
-    if (status == OCV_OK)
-        status = names_check(cli, ocv_config_for_reference(cli->config, image->reference),
-                             cli->plain, image->index, err);
-    return status < 0 ? status : image_resolve_for(cli, image, cli->profile, out, err);
+    OCV_TRY(cli_profile(cli, err));
+    if (!cli->platform && !ocv_profile_platform(cli->profile).architecture)
+        OCV_TRY(own_platform(&cli->platform, err));
+    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image->reference), cli->plain,
+                        image->index, err));
+    return image_resolve_for(cli, image, cli->profile, out, err);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/image_copy.h"
 
+#include "lib/base/cleanup.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +90,7 @@ int64_t child_bytes(const struct manifest_doc *child)
 static int copy_bytes(const struct cli *cli, int fd, struct ocv_blob_writer *writer, char *chunk,
                       size_t i, ocv_fetch_progress progress, void *data, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    while (status == OCV_OK) {
+    while (true) {
         ssize_t n = read(fd, chunk, COPY_CHUNK);
         if (n == 0)
             break;
@@ -98,11 +99,11 @@ static int copy_bytes(const struct cli *cli, int fd, struct ocv_blob_writer *wri
         if (cli_interrupted(cli))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
         if (n > 0)
-            status = ocv_blob_writer_write(writer, chunk, (size_t)n, err);
-        if (status == OCV_OK && progress)
+            OCV_TRY(ocv_blob_writer_write(writer, chunk, (size_t)n, err));
+        if (progress)
             progress(data, i, ocv_blob_writer_offset(writer), false, false);
     }
-    return status;
+    return OCV_OK;
 }
 
 static int copy_blob(const struct cli *cli, const struct ocv_layout *from, struct ocv_layout *to,
@@ -146,10 +147,9 @@ static int copy_layout(const struct cli *cli, const struct ocv_layout *from, str
                        const struct manifest_doc *child, ocv_fetch_progress progress, void *data,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i <= ocv_manifest_layer_count(child->manifest) && status == OCV_OK; i++)
-        status = copy_blob(cli, from, to, blob_at(child, i), i, progress, data, err);
-    return status;
+    for (size_t i = 0; i <= ocv_manifest_layer_count(child->manifest); i++)
+        OCV_TRY(copy_blob(cli, from, to, blob_at(child, i), i, progress, data, err));
+    return OCV_OK;
 }
 
 static int fetch_all(struct cli *cli, const struct image *image, const struct manifest_doc *child,

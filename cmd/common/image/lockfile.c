@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/lockfile.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <jansson.h>
@@ -124,15 +125,13 @@ int lock_read(const char *path, struct lock *out, struct ocv_error *err)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, LOCK_MAX);
     *out = (struct lock){0};
-    int status = cli_read_file(path, &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_read_file(path, &text, err));
     json_error_t where;
     out->root =
         ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, &where);
     if (!out->root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", path, where.line, where.text);
-    status = read_images(path, out, err);
+    int status = read_images(path, out, err);
     if (status < 0)
         lock_free(out);
     return status;

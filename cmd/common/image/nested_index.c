@@ -242,19 +242,18 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
 /* What is left out may have been the choice. */
 static int warn_left(const struct flattening *f, struct ocv_index *index, struct ocv_error *err)
 {
-    int status = OCV_OK;
     if (f->left_indexes)
-        status = ocv_index_warn(index, err, "indexes in the index: %u are read, %zu left out",
-                                NESTED_INDEXES_MAX, f->left_indexes);
-    if (status == OCV_OK && f->deep)
-        status = ocv_index_warn(index, err, "indexes in the index: more than %u levels, left out",
-                                NESTED_DEPTH_MAX);
-    if (status == OCV_OK && f->left_images)
-        status = ocv_index_warn(index, err,
-                                "images without a platform: the configurations of %u are read, "
-                                "%zu left out",
-                                NESTED_CONFIGS_MAX, f->left_images);
-    return status;
+        OCV_TRY(ocv_index_warn(index, err, "indexes in the index: %u are read, %zu left out",
+                               NESTED_INDEXES_MAX, f->left_indexes));
+    if (f->deep)
+        OCV_TRY(ocv_index_warn(index, err, "indexes in the index: more than %u levels, left out",
+                               NESTED_DEPTH_MAX));
+    if (f->left_images)
+        OCV_TRY(ocv_index_warn(index, err,
+                               "images without a platform: the configurations of %u are read, "
+                               "%zu left out",
+                               NESTED_CONFIGS_MAX, f->left_images));
+    return OCV_OK;
 }
 
 int nested_index_flatten(const struct ocv_index *index, const struct nested_source *source,
@@ -268,15 +267,12 @@ int nested_index_flatten(const struct ocv_index *index, const struct nested_sour
     ocv_buffer_init(&text, 2 * OCV_MANIFEST_MAX);
     if (!list || !annotations || !seen || !images || !root)
         return ocv_error_nomem(err);
-    int status = walk(&f, index, NULL, 0, err);
-    if (status == OCV_OK && (json_object_set(root, "manifests", list) < 0 ||
-                             json_object_set(root, "annotations", annotations) < 0))
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = ocv_json_append(root, JSON_COMPACT, &text, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(text.data, text.len, NULL, out, err);
-    if (status == OCV_OK)
-        memcpy((*out)->digest, index->digest, sizeof((*out)->digest));
-    return status == OCV_OK ? warn_left(&f, *out, err) : status;
+    OCV_TRY(walk(&f, index, NULL, 0, err));
+    if ((json_object_set(root, "manifests", list) < 0 ||
+         json_object_set(root, "annotations", annotations) < 0))
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
+    OCV_TRY(ocv_index_parse(text.data, text.len, NULL, out, err));
+    memcpy((*out)->digest, index->digest, sizeof((*out)->digest));
+    return warn_left(&f, *out, err);
 }

@@ -4,6 +4,8 @@
 #include "ocivariant/digest.h"
 #include "ocivariant/manifest.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,
@@ -29,11 +31,8 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     if (!place->layout && !place->reference)
         return OCV_ERR_NOT_FOUND; /* a file has no blobs */
-    int status = get_nested(data, image, &body, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(get_nested(data, image, &body, err));
+    OCV_TRY(ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err));
     const struct ocv_descriptor *blob = ocv_manifest_config(manifest);
     return place->layout
                ? ocv_layout_read_blob(place->layout, blob->digest, config, err)

@@ -26,13 +26,12 @@ static void shipped_dir(const char *datadir, char out[DIR_MAX])
 static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *config,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(config, &list);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (list[i].mirror_of)
-            status = ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err);
-    return status;
+            OCV_TRY(ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err));
+    return OCV_OK;
 }
 
 int rules_load_from(const char *datadir, const struct ocv_config *config,
@@ -42,15 +41,11 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
     ocv_auto(ocv_tag_rules) rules = NULL;
     char dir[DIR_MAX];
     shipped_dir(datadir, dir);
-    int status = ocv_tag_rules_new(&rules, err);
-    if (status == OCV_OK && config)
-        status = add_mirrors(rules, config, err);
-    if (status == OCV_OK)
-        status = ocv_tag_rules_load(rules, dir, only, err);
-    if (status == OCV_OK)
-        status = ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_tag_rules_new(&rules, err));
+    if (config)
+        OCV_TRY(add_mirrors(rules, config, err));
+    OCV_TRY(ocv_tag_rules_load(rules, dir, only, err));
+    OCV_TRY(ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err));
     *out = ocv_steal(&rules);
     return OCV_OK;
 }
@@ -58,20 +53,17 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
 int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
                struct ocv_error *err)
 {
-    int status = rules_load_from(cli_datadir(cli), cli->config, only, out, err);
-    if (status == OCV_OK)
-        cli_log(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
-    return status;
+    OCV_TRY(rules_load_from(cli_datadir(cli), cli->config, only, out, err));
+    cli_log(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
+    return OCV_OK;
 }
 
 static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, RULES_MAX);
-    int status = cli_read_file(path, &text, err);
-    return status < 0
-               ? status
-               : ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
+    OCV_TRY(cli_read_file(path, &text, err));
+    return ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
 }
 
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
@@ -198,8 +190,6 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
         qsort(out->list, out->n, sizeof(*out->list), by_bytes);
     return OCV_OK;
 }
-
-/* ---- a repository as a source ---------------------------------------------------------------- */
 
 static int source_tags(void *data, int (*visit)(void *visit_data, const char *tag),
                        void *visit_data, struct ocv_error *err)

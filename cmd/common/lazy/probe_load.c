@@ -4,6 +4,8 @@
  * usual, from one thread. */
 #include "ocivariant/probe.h"
 
+#include "lib/base/cleanup.h"
+
 #include <dlfcn.h>
 
 static struct {
@@ -28,13 +30,13 @@ static int load_probe(struct ocv_error *err)
 int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
               struct ocv_error *err)
 {
-    int status = load_probe(err);
-    return status < 0 ? status : calls.probe(options, json, err);
+    OCV_TRY(load_probe(err));
+    return calls.probe(options, json, err);
 }
 
 int ocv_probe_namespaces(const struct ocv_probe_options *options, struct ocv_buffer *names,
                          struct ocv_error *err)
 {
-    int status = load_probe(err);
-    return status < 0 ? status : calls.namespaces(options, names, err);
+    OCV_TRY(load_probe(err));
+    return calls.namespaces(options, names, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/lazy/registry_load.h"
 #include "gen/registry-libraries.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/system/processors.h"
 #include "ocivariant/registry.h"
 
@@ -120,15 +121,15 @@ int registry_load(bool one_thread, struct ocv_error *err)
 int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
                      struct ocv_error *err)
 {
-    int status = registry_load(false, err);
-    return status < 0 ? status : calls.ocv_registry_new(options, out, err);
+    OCV_TRY(registry_load(false, err));
+    return calls.ocv_registry_new(options, out, err);
 }
 
 int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
                                  struct ocv_credential_providers **out, struct ocv_error *err)
 {
-    int status = registry_load(false, err);
-    return status < 0 ? status : calls.ocv_credential_providers_new(options, out, err);
+    OCV_TRY(registry_load(false, err));
+    return calls.ocv_credential_providers_new(options, out, err);
 }
 
 void ocv_credential_providers_free(struct ocv_credential_providers *providers)
@@ -139,14 +140,14 @@ void ocv_credential_providers_free(struct ocv_credential_providers *providers)
 
 int ocv_engine_http(const struct ocv_engine_request *request, long *http, struct ocv_error *err)
 {
-    int status = registry_load(false, err);
-    return status < 0 ? status : calls.ocv_engine_http(request, http, err);
+    OCV_TRY(registry_load(false, err));
+    return calls.ocv_engine_http(request, http, err);
 }
 
 int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out, struct ocv_error *err)
 {
-    int status = registry_load(false, err);
-    return status < 0 ? status : calls.ocv_downloads_new(at_once, out, err);
+    OCV_TRY(registry_load(false, err));
+    return calls.ocv_downloads_new(at_once, out, err);
 }
 
 void ocv_downloads_free(struct ocv_downloads *downloads)
@@ -154,8 +155,6 @@ void ocv_downloads_free(struct ocv_downloads *downloads)
     if (downloads)
         calls.ocv_downloads_free(downloads);
 }
-
-/* ---- of a client, which the library made ---- */
 
 void ocv_registry_share(struct ocv_registry *registry, struct ocv_downloads *downloads)
 {

@@ -81,8 +81,6 @@ void progress_log(struct progress *progress, const char *program, const char *li
     progress_event(progress, "log", json_pack("{s:s}", "message", line));
 }
 
-/* ---- steps without layers -------------------------------------------------------------------- */
-
 /* Where several are pulled, the line names its image. */
 void progress_status(struct progress *progress, const char *event, const char *image,
                      const char *format, ...)

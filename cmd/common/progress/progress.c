@@ -156,8 +156,6 @@ struct layer_line progress_line(const struct layer *layer, int64_t now)
                                               : 0};
 }
 
-/* ---- layers ---------------------------------------------------------------------------------- */
-
 static void layer_event(struct progress *progress, const struct layer *layer)
 {
     json_t *object =

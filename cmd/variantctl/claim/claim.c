@@ -5,6 +5,7 @@
 #include "cmd/variantctl/claim/claim_verb.h"
 #include "cmd/variantctl/claim/matched.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <string.h>
@@ -106,8 +107,6 @@ static const struct cli_command command = {
            "  variantctl claim --index index.json --image registry.example/app:1.0\n"
            "  variantctl claim --replicas 2 --profiles fleet.packed registry.example/app:1.0\n"};
 
-/* ---- names ---- */
-
 /* 1 to 52 characters of a-z 0-9 -, not starting or ending with -: with a suffix it still fits a DNS
  * label. */
 static bool is_name(const char *text)
@@ -137,9 +136,7 @@ static int find_names(const struct claim_options *r, const struct image *image,
     if (!out->image)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "%s: --image is required: the name that the pods use", r->cli->verb);
-    int status = ocv_reference_parse(out->image, reference, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(out->image, reference, err));
     make_name((*reference)->repository, name);
     out->name = r->name ? r->name : name;
     if (!is_name(out->name))
@@ -148,8 +145,6 @@ static int find_names(const struct claim_options *r, const struct image *image,
                              out->name);
     return OCV_OK;
 }
-
-/* ---- the claim ---- */
 
 static int make_claim(const struct claim_options *r, const struct image *image,
                       const struct claim_matched *matched, struct ocv_claim **out,
@@ -186,25 +181,24 @@ static int print_claim(const struct claim_options *r, const struct claim_manifes
     ocv_auto_json *objects = claim_manifest_make(manifest);
     if (!objects)
         return ocv_error_nomem(err);
-    int status;
     if (r->json) {
         ocv_auto_json *list =
             json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
-        status = list ? ocv_json_append(list, JSON_INDENT(2), &text, err) : ocv_error_nomem(err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(&text, "\n", 1, err);
-    } else {
-        status = claim_yaml_format(objects, &text, err);
-    }
-    return status < 0 ? status : cli_print(text.data, text.len, err);
+        if (!list)
+            return ocv_error_nomem(err);
+        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
+        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
+    } else
+        OCV_TRY(claim_yaml_format(objects, &text, err));
+    return cli_print(text.data, text.len, err);
 }
 
 /* A misspelt name must not pass as a property that the image does not need. */
 static int check_names(struct cli *cli, const struct image *image, struct ocv_error *err)
 {
-    int status = names_check(cli, ocv_config_for_reference(cli->config, image->reference), NULL,
-                             image->index, err);
-    return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
+    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image->reference), NULL,
+                        image->index, err));
+    return names_check_label(image->text, image->index, cli->label, err);
 }
 
 /* The image that the members pull: by digest, since a node might otherwise choose another build. */

@@ -11,8 +11,6 @@
 #define LABEL_CLASS "dev.ocivariant/class"
 #define NAME_SIZE (CLAIM_NAME_MAX + 32u)
 
-/* ---- the claim ---- */
-
 /* {"cu128-sm90": ["cu128_sm90"], ...} */
 static json_t *subrequests_json(const struct ocv_claim *claim)
 {
@@ -60,8 +58,6 @@ static json_t *claim_template(const struct claim_manifest *m)
                      "firstAvailable", list);
 }
 
-/* ---- node affinity ---- */
-
 static json_t *expression_json(const char *key, json_t *values)
 {
     return json_pack("{s:s, s:s, s:o}", "key", key, "operator", "In", "values", values);
@@ -104,8 +100,6 @@ static json_t *class_terms(const struct claim_manifest *m)
         json_array_append_new(values, json_string(m->classes[i]));
     return json_pack("[{s:[o]}]", "matchExpressions", expression_json(LABEL_CLASS, values));
 }
-
-/* ---- pods ---- */
 
 static json_t *pod_template(const struct claim_manifest *m, const char *suffix, json_t *terms,
                             bool claims)

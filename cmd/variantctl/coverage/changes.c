@@ -2,6 +2,7 @@
 #include "cmd/variantctl/coverage/changes.h"
 
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdio.h>
@@ -44,8 +45,6 @@ void coverage_changes_free(struct coverage_changes *changes)
     free(changes->list);
 }
 
-/* ---- text ---- */
-
 static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
@@ -77,41 +76,31 @@ static int put_change(const struct coverage_changes *changes, size_t i, struct o
                       struct ocv_error *err)
 {
     const struct coverage_change *change = &changes->list[i];
-    int status = ocv_buffer_printf(out, err, "  %s", change->host);
-    for (size_t k = i + 1; k < changes->n && status == OCV_OK; k++)
+    OCV_TRY(ocv_buffer_printf(out, err, "  %s", change->host));
+    for (size_t k = i + 1; k < changes->n; k++)
         if (same_change(change, &changes->list[k]))
-            status = ocv_buffer_printf(out, err, ", %s", changes->list[k].host);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, ": ");
-    if (status == OCV_OK)
-        status = put_choice(&change->before, out, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, " -> ");
-    if (status == OCV_OK)
-        status = put_choice(&change->after, out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+            OCV_TRY(ocv_buffer_printf(out, err, ", %s", changes->list[k].host));
+    OCV_TRY(ocv_buffer_printf(out, err, ": "));
+    OCV_TRY(put_choice(&change->before, out, err));
+    OCV_TRY(ocv_buffer_printf(out, err, " -> "));
+    OCV_TRY(put_choice(&change->after, out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
                             struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < changes->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < changes->n; i++) {
         const char *image = changes->list[i].image;
         if (i == 0 || strcmp(image, changes->list[i - 1].image) != 0)
-            status = ocv_buffer_printf(out, err, "%s\n", image);
-        if (status == OCV_OK && is_first(changes, i))
-            status = put_change(changes, i, out, err);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s\n", image));
+        if (is_first(changes, i))
+            OCV_TRY(put_change(changes, i, out, err));
     }
-    if (status == OCV_OK)
-        status =
-            ocv_buffer_printf(out, err, "%s%zu of %zu choices change (images %zu, machines %zu)\n",
-                              changes->n ? "\n" : "", changes->n, changes->images * changes->hosts,
-                              changes->images, changes->hosts);
-    return status;
+    return ocv_buffer_printf(out, err, "%s%zu of %zu choices change (images %zu, machines %zu)\n",
+                             changes->n ? "\n" : "", changes->n, changes->images * changes->hosts,
+                             changes->images, changes->hosts);
 }
-
-/* ---- JSON ---- */
 
 static json_t *choice_json(const struct coverage_choice *c)
 {
@@ -140,6 +129,6 @@ int coverage_changes_format_json(const struct coverage_changes *changes, struct 
                                     "hosts", (json_int_t)changes->hosts, "changes", list);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }

@@ -5,6 +5,8 @@
 #include "cmd/variantctl/coverage/changes.h"
 #include "cmd/variantctl/coverage/coverage.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +88,7 @@ static int decide_side(struct cli *cli, const char *text, struct side *side, str
 static int compare_image(struct cli *cli, const char *text, struct side sides[SIDES],
                          struct coverage_changes *changes, struct ocv_error *err)
 {
-    int of[SIDES], status = OCV_OK;
+    int of[SIDES];
     for (size_t i = 0; i < SIDES; i++) {
         of[i] = decide_side(cli, text, &sides[i], err);
         if (of[i] < 0 && !is_answer(of[i]))
@@ -101,12 +103,12 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
         same = !strcmp(sides[0].fleet.hosts[i].path, sides[1].fleet.hosts[i].path);
     if (!same)
         return ocv_error_set(err, OCV_ERR_DATA, "the profiles changed while they were read");
-    for (size_t i = 0; i < sides[0].fleet.n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < sides[0].fleet.n; i++) {
         const char *const host[2] = {sides[0].fleet.hosts[i].name, sides[0].fleet.hosts[i].path};
         const struct coverage_choice choices[2] = {sides[0].choices[i], sides[1].choices[i]};
-        status = coverage_changes_add(changes, text, host, choices, err);
+        OCV_TRY(coverage_changes_add(changes, text, host, choices, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* All images are tried; returns the exit code of the first failure. */

@@ -2,6 +2,7 @@
 /* Coverage as a table and as JSON. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/coverage/coverage.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdio.h>
@@ -42,8 +43,6 @@ bool coverage_gets_nothing(const struct coverage_host *host)
     return !coverage_gets(host);
 }
 
-/* ---- table ---- */
-
 #define HOST_WIDTH 24
 
 /* Column header: the host's name, and how many more share the column. */
@@ -68,27 +67,25 @@ static int put_hosts(const struct coverage *c, const char *title,
                      struct ocv_error *err)
 {
     size_t n = 0;
-    int status = OCV_OK;
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+    for (size_t i = 0; i < c->n; i++)
         if (wanted(&c->hosts[i]))
-            status = ocv_buffer_printf(out, err, "%s%s", n++ ? ", " : title, c->hosts[i].name);
-    return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", n++ ? ", " : title, c->hosts[i].name));
+    return n ? ocv_buffer_append(out, "\n", 1, err) : OCV_OK;
 }
 
 static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t n = 0;
     char name[80];
-    int status = OCV_OK;
-    for (size_t i = 0; i < count_entries(c) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < count_entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         size_t fits = count_cells(c, entry, COVERAGE_FITS);
         if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
-            status = ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
-                                       explain_name(c->image->index, entry, name, sizeof(name)),
-                                       fits ? "others are better" : "fits no host");
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
+                                      explain_name(c->image->index, entry, name, sizeof(name)),
+                                      fits ? "others are better" : "fits no host"));
     }
-    return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
+    return n ? ocv_buffer_append(out, "\n", 1, err) : OCV_OK;
 }
 
 static bool any_undecided(const struct coverage *c)
@@ -102,8 +99,7 @@ static bool any_undecided(const struct coverage *c)
 /* Each reason once, with its hosts. */
 static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         const char *why = c->hosts[i].undecided;
         size_t first = 0;
         while (why && first < i &&
@@ -111,14 +107,13 @@ static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struc
             first++;
         if (!why || first < i)
             continue;
-        status = ocv_buffer_printf(out, err, "Not decided        %s", c->hosts[i].name);
-        for (size_t k = i + 1; k < c->n && status == OCV_OK; k++)
+        OCV_TRY(ocv_buffer_printf(out, err, "Not decided        %s", c->hosts[i].name));
+        for (size_t k = i + 1; k < c->n; k++)
             if (c->hosts[k].undecided && !strcmp(c->hosts[k].undecided, why))
-                status = ocv_buffer_printf(out, err, ", %s", c->hosts[k].name);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, ": %s\n", why);
+                OCV_TRY(ocv_buffer_printf(out, err, ", %s", c->hosts[k].name));
+        OCV_TRY(ocv_buffer_printf(out, err, ": %s\n", why));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Widths of the first two columns. */
@@ -159,8 +154,6 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry,
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 
-/* ---- columns ---- */
-
 #define TABLE_WIDTH 160 /* a wider table cannot be read */
 
 static int make_columns(struct coverage *c, struct coverage_widths w, struct ocv_error *err)
@@ -177,29 +170,25 @@ static int make_columns(struct coverage *c, struct coverage_widths w, struct ocv
 /* The hosts of a shared column. */
 static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         char head[48];
         if (c->hosts[i].alike < 2)
             continue;
-        status =
-            ocv_buffer_printf(out, err, "%-17s  %s", head_of(&c->hosts[i], head), c->hosts[i].name);
-        for (size_t k = i + 1; k < c->n && status == OCV_OK; k++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%-17s  %s", head_of(&c->hosts[i], head),
+                                  c->hosts[i].name));
+        for (size_t k = i + 1; k < c->n; k++)
             if (c->hosts[k].of == i)
-                status = ocv_buffer_printf(out, err, ", %s", c->hosts[k].name);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, "\n", 1, err);
+                OCV_TRY(ocv_buffer_printf(out, err, ", %s", c->hosts[k].name));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct coverage_widths w = measure_widths(c);
-    int status = make_columns(c, w, err);
-    if (status < 0)
-        return status;
-    status =
+    OCV_TRY(make_columns(c, w, err));
+    int status =
         ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
                           ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform, "");
     for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
@@ -227,8 +216,6 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
         status = put_unused(c, out, err);
     return status == OCV_OK ? put_alike(c, out, err) : status;
 }
-
-/* ---- JSON ---- */
 
 static const char *kind_of(const struct ocv_entry *entry)
 {
@@ -318,9 +305,7 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
     for (size_t i = 0; i < c->n; i++)
         if (json_array_append_new(hosts, host_json(&c->hosts[i])) < 0)
             return ocv_error_nomem(err);
-    int status = variants_json(c, variants, unused, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(variants_json(c, variants, unused, err));
     ocv_auto_json *root =
         json_pack("{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1",
                   "index", ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants,
@@ -328,6 +313,6 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
                   names_of(c, coverage_gets_nothing), "nobodyGets", unused);
     if (!root)
         return ocv_error_nomem(err);
-    status = ocv_json_append(root, JSON_INDENT(2), out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }

@@ -4,6 +4,7 @@
 #include "cmd/variantctl/coverage/coverage.h"
 #include "cmd/variantctl/fleet/fleet_source.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "ocivariant-probe.h"
 
 #include <dirent.h>
@@ -86,8 +87,8 @@ static int add_source(struct coverage *c, const char *path, struct ocv_error *er
     char file[PATH_MAX];
     if (is_directory(path))
         return is_machine(path) ? add_host(c, path, err) : add_directory(c, path, err);
-    int status = cli_profile_path(path, file, err);
-    return status < 0 ? status : add_host(c, file, err);
+    OCV_TRY(cli_profile_path(path, file, err));
+    return add_host(c, file, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -138,10 +139,8 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     ocv_auto_buffer text;
     ocv_auto(ocv_profile) profile = NULL;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = read_json(cli, host->path, &text, err);
-    if (status < 0)
-        return status;
-    status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
+    OCV_TRY(read_json(cli, host->path, &text, err));
+    int status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
     if (status == OCV_OK)
         status = ocv_config_override_profile(cli->config, profile, &host->profile, err);
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
@@ -219,8 +218,6 @@ static int check_names(struct cli *cli, const struct coverage *c, const struct i
     }
     return status;
 }
-
-/* ---- one image ---- */
 
 static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
                         struct ocv_error *err)

@@ -118,9 +118,8 @@ static int derive_child(struct derive *d, const struct image *image,
 static int derive_entries(struct derive *d, const struct image *image, struct ocv_error *err)
 {
     const char *wanted = d->request.label;
-    int status = OCV_OK;
     size_t found = 0;
-    for (size_t i = 0; i < ocv_index_count(image->index) && status >= 0; i++) {
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(image->index, i);
         const char *label = entry->label;
         struct ocv_descriptor descriptor;
@@ -129,15 +128,14 @@ static int derive_entries(struct derive *d, const struct image *image, struct oc
             entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE)
             continue;
         found++;
-        status = child_descriptor(entry, &descriptor, err);
-        if (status >= 0)
-            status = derive_child(d, image, &descriptor, label, err);
+        OCV_TRY(child_descriptor(entry, &descriptor, err));
+        OCV_TRY(derive_child(d, image, &descriptor, label, err));
     }
-    if (status >= 0 && !found)
+    if (!found)
         return wanted ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no variant '%s'", image->text,
                                       wanted)
                       : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no image in it", image->text);
-    return status;
+    return OCV_OK;
 }
 
 static int derive_path(struct derive *d, const char *path, struct ocv_error *err)
@@ -200,8 +198,8 @@ static int write_page(const struct derive *d, struct ocv_error *err)
 {
     ocv_auto_buffer page;
     ocv_buffer_init(&page, OUTPUT_MAX);
-    int status = derive_format_page(d->results, d->n, &page, err);
-    return status < 0 ? status : ocv_file_write(d->request.page, page.data, page.len, err);
+    OCV_TRY(derive_format_page(d->results, d->n, &page, err));
+    return ocv_file_write(d->request.page, page.data, page.len, err);
 }
 
 /* An existing path takes precedence over a short name; a path that does not exist is not an image.

@@ -3,6 +3,8 @@
 
 #include "cmd/common/image/digest_cache.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 #define KIND "documents"
@@ -41,10 +43,10 @@ int derive_manifest(struct cli *cli, const struct image *image,
                            NULL) >= 0)
         return OCV_OK;
     child_free(out);
-    int status = child_read(cli, image, descriptor, out, err);
-    if (status >= 0 && !top)
+    OCV_TRY(child_read(cli, image, descriptor, out, err));
+    if (!top)
         remember(image, descriptor, &out->body);
-    return status;
+    return OCV_OK;
 }
 
 int derive_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
@@ -53,8 +55,7 @@ int derive_config(struct cli *cli, const struct image *image, const struct manif
     const struct ocv_descriptor *descriptor = ocv_manifest_config(child->manifest);
     if (recall(image, descriptor, config))
         return OCV_OK;
-    int status = child_config(cli, image, child, config, err);
-    if (status >= 0)
-        remember(image, descriptor, config);
-    return status;
+    OCV_TRY(child_config(cli, image, child, config, err));
+    remember(image, descriptor, config);
+    return OCV_OK;
 }

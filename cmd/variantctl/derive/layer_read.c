@@ -37,10 +37,9 @@ static int stream_layer(struct layer_reader *reader, const struct ocv_descriptor
                                 .buffer = (long)CHUNK,
                                 .body = feed_bytes,
                                 .data = feed};
-    int status = OCV_OK;
     if (!reader->registry)
-        status = cli_registry_new(reader->cli, reader->stop, &reader->registry, err);
-    return status < 0 ? status : ocv_registry_stream(reader->registry, &stream, err);
+        OCV_TRY(cli_registry_new(reader->cli, reader->stop, &reader->registry, err));
+    return ocv_registry_stream(reader->registry, &stream, err);
 }
 
 /* A layout's bytes are verified here, because the cached report is stored under the digest. */

@@ -5,6 +5,8 @@
 #include "gen/toolkits.h"
 #include "ocivariant/vocabulary.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 /* True if a property of the same feature was given by hand. */
@@ -48,11 +50,9 @@ static int parse_list(char *const *from, size_t n, struct ocv_properties **out,
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&list, err, "%s%s", i ? ", " : "", from[i]);
-    return status < 0 ? status
-                      : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(&list, err, "%s%s", i ? ", " : "", from[i]));
+    return ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
 bool derive_has_two_makers(const struct ocv_content_derived *derived)
@@ -70,16 +70,14 @@ static int merge_lists(const struct ocv_properties *derived, const struct ocv_pr
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && given && i < ocv_properties_count(given); i++)
+    for (size_t i = 0; given && i < ocv_properties_count(given); i++)
         if (!narrowed || !is_given(derived, ocv_properties_get(given, i)))
-            status = add_property(&list, ocv_properties_get(given, i), err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(derived); i++)
+            OCV_TRY(add_property(&list, ocv_properties_get(given, i), err));
+    for (size_t i = 0; i < ocv_properties_count(derived); i++)
         if ((narrowed || !is_given(given, ocv_properties_get(derived, i))) &&
             !is_of_others(given, ocv_properties_get(derived, i)))
-            status = add_property(&list, ocv_properties_get(derived, i), err);
-    return status < 0 ? status
-                      : ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
+            OCV_TRY(add_property(&list, ocv_properties_get(derived, i), err));
+    return ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
 int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,

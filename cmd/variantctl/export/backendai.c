@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export backendai: this machine's part of an agent's heartbeat. */
 #include "cmd/variantctl/export/export_verbs.h"
+#include "lib/base/cleanup.h"
 
 #define ESSENCE_MAX (64u * 1024 * 1024)
 #define PLUGIN "ocivariant" /* key of the compute plug-in: contrib/backendai */
@@ -22,27 +23,23 @@ static const struct cli_command command = {
 static int make_attributes(struct cli *cli, struct ocv_buffer *out, struct ocv_error *err)
 {
     char class[OCV_CLASS_MAX];
-    int status = cli_profile(cli, err);
-    if (status == OCV_OK)
-        status = ocv_profile_class(cli->profile, class, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err,
-                                   "{\"" PLUGIN "\":{\"version\":\"" OCV_VERSION
-                                   "\",\"schema\":\"" SCHEMA "\",\"class\":\"%s\",\"profile\":",
-                                   class);
-    if (status == OCV_OK)
-        status = ocv_profile_essence(cli->profile, out, err);
-    return status < 0 ? status : ocv_buffer_printf(out, err, "}}\n");
+    OCV_TRY(cli_profile(cli, err));
+    OCV_TRY(ocv_profile_class(cli->profile, class, err));
+    OCV_TRY(ocv_buffer_printf(out, err,
+                              "{\"" PLUGIN "\":{\"version\":\"" OCV_VERSION
+                              "\",\"schema\":\"" SCHEMA "\",\"class\":\"%s\",\"profile\":",
+                              class));
+    OCV_TRY(ocv_profile_essence(cli->profile, out, err));
+    return ocv_buffer_printf(out, err, "}}\n");
 }
 
 static int export_backendai(struct cli *cli, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, ESSENCE_MAX);
-    int status = cli_load(cli, err);
-    if (status == OCV_OK)
-        status = make_attributes(cli, &out, err);
-    return status < 0 ? status : cli_print(out.data, out.len, err);
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(make_attributes(cli, &out, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int cmd_export_backendai(struct cli *cli, int argc, char **argv)

@@ -100,11 +100,8 @@ static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, FILE_MAX_BYTES);
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = make_features(r, &out, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(make_features(r, &out, err));
     return r->output ? ocv_file_write(r->output, out.data, out.len, err)
                      : cli_print(out.data, out.len, err);
 }

@@ -3,6 +3,7 @@
 #include "lib/internal/slurm/slurm.h"
 #include "cmd/variantctl/export/export_verbs.h"
 #include "cmd/variantctl/fleet/fleet_source.h"
+#include "lib/base/cleanup.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -63,13 +64,10 @@ static int put_node(const struct slurm_options *r, const char *name,
 {
     ocv_auto_buffer features;
     ocv_buffer_init(&features, OCV_SLURM_TEXT_MAX);
-    int status = ocv_slurm_features(profile, r->with_short, &features, err);
+    OCV_TRY(ocv_slurm_features(profile, r->with_short, &features, err));
     const char *text = features.data ? features.data : "";
-    if (status == OCV_OK && name && !r->features && !name_valid(name))
-        status =
-            ocv_error_set(err, OCV_ERR_DATA, "'%.253s' is not a valid node name in Slurm", name);
-    if (status < 0)
-        return status;
+    if (name && !r->features && !name_valid(name))
+        return ocv_error_set(err, OCV_ERR_DATA, "'%.253s' is not a valid node name in Slurm", name);
     if (r->features)
         return ocv_buffer_printf(out, err, "%s\n", *text ? text : "(null)");
     if (r->scontrol)
@@ -96,9 +94,7 @@ static int put_fleet(const struct slurm_options *r, struct ocv_buffer *out, stru
 
 static int put_this(const struct slurm_options *r, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = cli_profile(r->cli, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_profile(r->cli, err));
     const char *name = r->node;
     char own[256] = "";
     if (!name && !r->cli->profile_file && gethostname(own, sizeof(own) - 1) == 0) {

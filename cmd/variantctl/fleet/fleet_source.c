@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/fleet/fleet_source.h"
 
+#include "lib/base/cleanup.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,20 +57,16 @@ static int read_file(struct fleet_source *s, const char *path, const char *name,
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_FLEET_MAX);
-    int status = cli_read_file(path, &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_read_file(path, &text, err));
     s->how.source = strcmp(path, "-") != 0 ? path : "standard input";
     s->how.name = name;
-    status = ocv_fleet_read(s->fleet, text.data ? text.data : "", text.len, &s->how, err);
+    int status = ocv_fleet_read(s->fleet, text.data ? text.data : "", text.len, &s->how, err);
     char why[OCV_ERROR_MESSAGE_MAX];
     snprintf(why, sizeof(why), "%.200s: %.800s", s->how.source, s->how.first.message);
     fleet_skip(&s->skipped, s->how.skipped, why, s->how.first.hint);
     s->bare += s->how.without_profile;
     return status;
 }
-
-/* ---- directories ---- */
 
 static int is_profile(const struct dirent *entry)
 {

@@ -78,8 +78,6 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* ---- one class ---- */
-
 static json_t *feature_of(const json_t *features, const char *name)
 {
     size_t i;
@@ -138,17 +136,13 @@ static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
     return root;
 }
 
-/* ---- the fleet ---- */
-
 static int read_base(const char *path, json_t **out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_auto(ocv_profile) profile = NULL;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = cli_read_file(path, &text, err);
-    if (status < 0)
-        return status;
-    status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
+    OCV_TRY(cli_read_file(path, &text, err));
+    int status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
     if (status == OCV_OK)
         status = ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, out, err);
     return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
@@ -161,22 +155,20 @@ static int print_node(json_t *class, unsigned number, struct ocv_error *err)
     json_t *name = json_sprintf("node-%06u", number);
     if (!name || json_object_set_new(class, "hostname", name) != 0)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(class, JSON_COMPACT, &line, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&line, "\n", 1, err);
-    return status < 0 ? status : cli_print(line.data, line.len, err);
+    OCV_TRY(ocv_json_append(class, JSON_COMPACT, &line, err));
+    OCV_TRY(ocv_buffer_append(&line, "\n", 1, err));
+    return cli_print(line.data, line.len, err);
 }
 
 static int print_nodes(const struct generate_options *r, json_t *classes, uint64_t *state,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (unsigned i = 0; i < r->nodes && status == OCV_OK; i++) {
+    for (unsigned i = 0; i < r->nodes; i++) {
         /* every class has a node */
         size_t at = i < r->classes ? i : next_random(state) % (r->classes ? r->classes : 1);
-        status = print_node(json_array_get(classes, at), i, err);
+        OCV_TRY(print_node(json_array_get(classes, at), i, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int generate_fleet(const struct generate_options *r, char **paths, size_t n,
@@ -185,18 +177,19 @@ static int generate_fleet(const struct generate_options *r, char **paths, size_t
     uint64_t state = r->seed;
     ocv_auto_json *classes = json_array();
     ocv_auto_json *bases = json_array();
-    int status = classes && bases ? OCV_OK : ocv_error_nomem(err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    if (!classes || !bases)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
         json_t *base = NULL;
-        status = read_base(paths[i], &base, err);
-        if (status == OCV_OK && json_array_append_new(bases, base) != 0)
-            status = ocv_error_nomem(err);
+        OCV_TRY(read_base(paths[i], &base, err));
+        if (json_array_append_new(bases, base) != 0)
+            return ocv_error_nomem(err);
     }
-    for (unsigned i = 0; i < r->classes && status == OCV_OK; i++)
+    for (unsigned i = 0; i < r->classes; i++)
         if (json_array_append_new(classes, make_class(json_array_get(bases, i % n), i, &state)) !=
             0)
-            status = ocv_error_nomem(err);
-    return status < 0 ? status : print_nodes(r, classes, &state, err);
+            return ocv_error_nomem(err);
+    return print_nodes(r, classes, &state, err);
 }
 
 int cmd_fleet_generate(struct cli *cli, int argc, char **argv)

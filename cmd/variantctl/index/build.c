@@ -11,8 +11,6 @@
 
 #define ARGUMENT_MAX (4096u + OCV_ENTRY_PROPERTIES_BYTES_MAX)
 
-/* ---- begin and free -------------------------------------------------------------------------- */
-
 static int add_image(struct build *b, const char *text, size_t *out, struct ocv_error *err)
 {
     for (size_t i = 0; i < b->n_images; i++)
@@ -66,11 +64,8 @@ static int begin_edit(struct build *b, const char *target, struct ocv_error *err
 
 int build_begin(struct build *b, const char *target, bool edit, struct ocv_error *err)
 {
-    int status = place_open(b->cli, target, &b->to, err);
-    if (status == OCV_OK)
-        status = publication_begin(&b->publication, &b->to, &b->options, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(place_open(b->cli, target, &b->to, err));
+    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
     return edit ? begin_edit(b, target, err) : ocv_edit_new(b->options.layout, &b->document, err);
 }
 
@@ -105,8 +100,6 @@ void build_free(struct build *b)
     ocv_edit_free(b->document);
     place_close(&b->to);
 }
-
-/* ---- items ----------------------------------------------------------------------------------- */
 
 int build_item(struct build *b, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where, struct ocv_error *err)
@@ -169,8 +162,6 @@ int build_argument(struct build *b, const char *text, struct ocv_error *err)
     return status;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static int has_variants(const struct item *item, struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
@@ -225,9 +216,7 @@ static void hint_near(struct build *b, const struct item *item, struct ocv_error
 static int read_item(struct build *b, const struct item *item, bool own, struct ocv_error *err)
 {
     size_t image;
-    int status = add_image(b, item->reference, &image, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(add_image(b, item->reference, &image, err));
     if (is_own_default(b, item, &b->images[image]) != own)
         return OCV_OK;
     if (ocv_index_has_variants(b->images[image].index) && !own && !item_picks(item))
@@ -280,12 +269,9 @@ static int read_items(struct build *b, bool own, struct ocv_error *err)
 
 int build_read(struct build *b, struct ocv_error *err)
 {
-    int status = build_check_order(b, err);
-    if (status == OCV_OK)
-        status = read_items(b, false, err);
-    if (status == OCV_OK)
-        status = read_items(b, true, err);
-    if (status == OCV_OK)
-        build_warn_left_out(b);
-    return status;
+    OCV_TRY(build_check_order(b, err));
+    OCV_TRY(read_items(b, false, err));
+    OCV_TRY(read_items(b, true, err));
+    build_warn_left_out(b);
+    return OCV_OK;
 }

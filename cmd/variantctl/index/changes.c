@@ -201,8 +201,6 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
                      is_reordered(old->index, new->index));
 }
 
-/* ---- as text --------------------------------------------------------------------------------- */
-
 static void print_texts(const json_t *list, char sign, FILE *out)
 {
     size_t i;

@@ -3,6 +3,8 @@
 
 #include "cmd/common/progress/attach.h"
 
+#include "lib/base/cleanup.h"
+
 #include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,10 +17,10 @@ int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, stru
                 struct ocv_error *err)
 {
     *out = (struct copier){.cli = cli, .to = to};
-    int status = progress_new(mode, stderr, NULL, &out->progress, err);
-    if (status == OCV_OK && mode != PROGRESS_QUIET)
+    OCV_TRY(progress_new(mode, stderr, NULL, &out->progress, err));
+    if (mode != PROGRESS_QUIET)
         progress_attach(out->progress, cli);
-    return status;
+    return OCV_OK;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -51,8 +53,6 @@ const char *copier_summary(const struct copier *copier, char *out, size_t size)
              format_bytes(copier->bytes_present, present));
     return out;
 }
-
-/* ---- one blob to a registry ------------------------------------------------------------------ */
 
 struct progress_row {
     struct copier *copier;
@@ -205,15 +205,10 @@ static int push_blobs(struct copier *c, const struct image *from, const struct m
                       const struct ocv_buffer *config, struct ocv_error *err)
 {
     size_t n = ocv_manifest_layer_count(child->manifest);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err);
-    if (status == OCV_OK)
-        status = push_blob(c, from, ocv_manifest_config(child->manifest), config, err);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err));
+    return push_blob(c, from, ocv_manifest_config(child->manifest), config, err);
 }
-
-/* ---- documents ------------------------------------------------------------------------------- */
 
 /* A registry only accepts a manifest when everything it names is there. */
 static bool is_there(struct copier *c, const struct ocv_descriptor *d)
@@ -230,19 +225,15 @@ static int to_layout(struct copier *c, const struct image *from, const struct ma
         .i = progress_add(c->progress, child->descriptor.digest, child_bytes(child)),
         .size = child_bytes(child)};
     char digest[OCV_DIGEST_MAX];
-    int status = OCV_OK;
     if (config) {
         memcpy(digest, ocv_manifest_config(child->manifest)->digest, sizeof(digest));
-        status = ocv_layout_write_blob(c->to->layout, config->data, config->len, digest, err);
+        OCV_TRY(ocv_layout_write_blob(c->to->layout, config->data, config->len, digest, err));
     }
-    if (status == OCV_OK)
-        status = child_transfer(c->cli, from, child, c->to->layout, 0, NULL, NULL, err);
-    if (status == OCV_OK) {
-        c->manifests++;
-        c->bytes_sent += row.size;
-        progress_set(c->progress, row.i, LAYER_DONE, row.size, row.size);
-    }
-    return status;
+    OCV_TRY(child_transfer(c->cli, from, child, c->to->layout, 0, NULL, NULL, err));
+    c->manifests++;
+    c->bytes_sent += row.size;
+    progress_set(c->progress, row.i, LAYER_DONE, row.size, row.size);
+    return OCV_OK;
 }
 
 int copier_child(struct copier *c, const struct image *from, const struct manifest_doc *child,
@@ -255,12 +246,10 @@ int copier_child(struct copier *c, const struct image *from, const struct manife
         return OCV_OK;
     }
     cli_log(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
-    int status = push_blobs(c, from, child, config, err);
-    if (status == OCV_OK)
-        status = place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err);
-    if (status == OCV_OK)
-        c->manifests++;
-    return status;
+    OCV_TRY(push_blobs(c, from, child, config, err));
+    OCV_TRY(place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err));
+    c->manifests++;
+    return OCV_OK;
 }
 
 static int read_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,

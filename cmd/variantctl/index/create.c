@@ -3,6 +3,7 @@
  * same input gives the same bytes. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>
@@ -57,12 +58,11 @@ static const struct cli_command command = {
 static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
 {
     struct build *b = &e->build;
-    int status = OCV_OK;
-    for (size_t i = 0; i < e->defaults.n && status == OCV_OK; i++)
-        status = build_item(b, NULL, e->defaults.texts[i], NULL, NULL, err);
-    for (size_t i = 0; arguments[i] && status == OCV_OK; i++)
-        status = build_argument(b, arguments[i], err);
-    return status;
+    for (size_t i = 0; i < e->defaults.n; i++)
+        OCV_TRY(build_item(b, NULL, e->defaults.texts[i], NULL, NULL, err));
+    for (size_t i = 0; arguments[i]; i++)
+        OCV_TRY(build_argument(b, arguments[i], err));
+    return OCV_OK;
 }
 
 /* True if the file describes the whole index: options and arguments may add what it lacks. */
@@ -100,9 +100,8 @@ static int create_index(struct edit *e, const char *target, char **arguments,
 static int create_from_arguments(struct edit *e, struct ocv_error *err)
 {
     ocv_auto(ocv_edit_source) source = NULL;
-    int status = e->from ? build_from_file(e->from, &source, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (e->from)
+        OCV_TRY(build_from_file(e->from, &source, err));
     const char *target = source ? ocv_edit_source_target(source) : NULL;
     char **arguments = e->build.cli->arguments;
     bool given = *arguments && (!target || !strchr(*arguments, '='));

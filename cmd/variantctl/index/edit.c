@@ -3,6 +3,7 @@
  * bytes, whichever tool wrote them. */
 #include "lib/internal/edit/edit.h"
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,44 +96,40 @@ static const struct cli_command annotate_command = {
 
 static int begin_edit(struct edit *e, const char *target, struct ocv_error *err)
 {
-    int status = cli_load(e->build.cli, err);
-    return status == OCV_OK ? build_begin(&e->build, target, true, err) : status;
+    OCV_TRY(cli_load(e->build.cli, err));
+    return build_begin(&e->build, target, true, err);
 }
 
 static int finish_edit(struct edit *e, struct ocv_error *err)
 {
-    int status = edit_annotations(e, err);
-    if (status == OCV_OK && e->relayout)
-        status = ocv_edit_relayout(e->build.document, err);
-    return status == OCV_OK ? build_finish(&e->build, err) : status;
+    OCV_TRY(edit_annotations(e, err));
+    if (e->relayout)
+        OCV_TRY(ocv_edit_relayout(e->build.document, err));
+    return build_finish(&e->build, err);
 }
 
 /* A rebuilt image keeps the properties of the entry it replaces, unless others are given. */
 static int lend_properties(struct build *b, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < b->n_items && status == OCV_OK; i++) {
+    for (size_t i = 0; i < b->n_items; i++) {
         struct item *item = &b->items[i];
         if (item->label && strcmp(item->label, "null") != 0 && !item->properties)
-            status = ocv_edit_properties(b->document, item->label, &item->properties, err);
+            OCV_TRY(ocv_edit_properties(b->document, item->label, &item->properties, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < e->defaults.n && status == OCV_OK; i++)
-        status = build_item(&e->build, NULL, e->defaults.texts[i], NULL, NULL, err);
-    for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
-        status = build_argument(&e->build, arguments[i], err);
-    if (status == OCV_OK)
-        status = begin_edit(e, arguments[0], err);
-    if (status == OCV_OK && e->build.replace)
-        status = lend_properties(&e->build, err);
-    if (status == OCV_OK)
-        status = build_read(&e->build, err);
-    return status == OCV_OK ? finish_edit(e, err) : status;
+    for (size_t i = 0; i < e->defaults.n; i++)
+        OCV_TRY(build_item(&e->build, NULL, e->defaults.texts[i], NULL, NULL, err));
+    for (size_t i = 1; arguments[i]; i++)
+        OCV_TRY(build_argument(&e->build, arguments[i], err));
+    OCV_TRY(begin_edit(e, arguments[0], err));
+    if (e->build.replace)
+        OCV_TRY(lend_properties(&e->build, err));
+    OCV_TRY(build_read(&e->build, err));
+    return finish_edit(e, err);
 }
 
 static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
@@ -177,14 +174,13 @@ static bool has_property(const struct ocv_properties *set, struct ocv_property p
 static int append_without(const struct ocv_properties *a, const struct ocv_properties *b,
                           struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_properties_count(a) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_properties_count(a); i++) {
         struct ocv_property p = ocv_properties_get(a, i);
         if (!has_property(b, p))
-            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
-                                       p.feature, p.value);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                      p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* LABEL+=PROPERTY and LABEL-=PROPERTY: `*set` becomes what the entry has with or without it. */

@@ -133,12 +133,10 @@ static int list_job(struct build *b, const struct item *item, struct index_image
                     const struct ocv_entry *listed, const struct ocv_buffer *config,
                     struct ocv_error *err)
 {
-    int status = OCV_OK;
     if (b->relabel && job->label)
-        status = relabel_item(job, item, config, err);
-    if (status == OCV_OK)
-        parse_for_lint(job, job->config.len ? &job->config : config);
-    return status == OCV_OK ? add_entry(b, item, job, listed, config, err) : status;
+        OCV_TRY(relabel_item(job, item, config, err));
+    parse_for_lint(job, job->config.len ? &job->config : config);
+    return add_entry(b, item, job, listed, config, err);
 }
 
 static bool has_item(const struct build *b, const char *label)
@@ -174,8 +172,8 @@ static int add_base(struct build *b, const struct item *item, size_t first,
     job->content = b->jobs[first].content;
     job->shares_content = true;
     job->properties = ocv_steal(&properties);
-    int status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
-    return status < 0 ? status : list_job(b, item, job, listed, config, err);
+    OCV_TRY(child_read(b->cli, &b->images[image], descriptor, &job->child, err));
+    return list_job(b, item, job, listed, config, err);
 }
 
 int build_add_image(struct build *b, const struct item *item, size_t image,
@@ -187,18 +185,16 @@ int build_add_image(struct build *b, const struct item *item, size_t image,
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
     size_t first = b->n_jobs;
     struct index_image *job = new_job(b, image, item->label, err);
-    int status = job ? OCV_OK : OCV_ERR_NOMEM;
-    if (status == OCV_OK)
-        status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
-    if (status == OCV_OK)
-        status = child_config(b->cli, &b->images[image], &job->child, &config, err);
-    if (status == OCV_OK && b->derive)
-        status = derive_child(b, item, job, &config, &base, err);
-    if (status == OCV_OK)
-        status = list_job(b, item, job, listed, &config, err);
-    if (status == OCV_OK && base)
-        status = add_base(b, item, first, descriptor, listed, ocv_steal(&base), &config, err);
-    return status;
+    if (!job)
+        return OCV_ERR_NOMEM;
+    OCV_TRY(child_read(b->cli, &b->images[image], descriptor, &job->child, err));
+    OCV_TRY(child_config(b->cli, &b->images[image], &job->child, &config, err));
+    if (b->derive)
+        OCV_TRY(derive_child(b, item, job, &config, &base, err));
+    OCV_TRY(list_job(b, item, job, listed, &config, err));
+    if (base)
+        OCV_TRY(add_base(b, item, first, descriptor, listed, ocv_steal(&base), &config, err));
+    return OCV_OK;
 }
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
@@ -217,9 +213,8 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
                             const struct ocv_edit *from, const struct ocv_descriptor *descriptor,
                             struct ocv_error *err)
 {
-    int status = OCV_OK;
     const struct ocv_index *index = b->images[image].index;
-    for (size_t i = 0; from && i < ocv_edit_count(from) && status == OCV_OK; i++) {
+    for (size_t i = 0; from && i < ocv_edit_count(from); i++) {
         const char *text = ocv_edit_entry(from, i);
         struct ocv_descriptor d;
         if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION ||
@@ -233,13 +228,11 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
             continue;
         }
         struct index_image *job = new_job(b, image, NULL, err);
-        status = job ? child_descriptor(ocv_index_entry(index, i), &d, err) : OCV_ERR_NOMEM;
-        if (status == OCV_OK)
-            status = child_read(b->cli, &b->images[image], &d, &job->child, err);
-        if (status == OCV_OK)
-            status = ocv_edit_add_raw(b->document, text, strlen(text), err);
+        OCV_TRY(job ? child_descriptor(ocv_index_entry(index, i), &d, err) : OCV_ERR_NOMEM);
+        OCV_TRY(child_read(b->cli, &b->images[image], &d, &job->child, err));
+        OCV_TRY(ocv_edit_add_raw(b->document, text, strlen(text), err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int build_add_index(struct build *b, const struct item *item, size_t image, bool own,

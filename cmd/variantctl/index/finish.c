@@ -4,12 +4,11 @@
 #include "cmd/common/image/explain.h"
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/default.h"
 #include "lib/internal/edit/edit.h"
 
 #include <string.h>
-
-/* ---- finishing ------------------------------------------------------------------------------- */
 
 /* An image may be the build of several labels. */
 const struct index_image *build_job_of(const struct build *b, const struct ocv_entry *e)
@@ -40,8 +39,6 @@ static bool is_again(const struct build *b, size_t job)
             return true;
     return false;
 }
-
-/* ---- what nobody wrote down ------------------------------------------------------------------ */
 
 static bool has_property(const struct ocv_properties *set, struct ocv_property p)
 {
@@ -232,8 +229,8 @@ static int format_index(struct build *b, struct ocv_buffer *bytes, struct ocv_in
 {
     ocv_index_free(*index);
     *index = NULL;
-    int status = ocv_edit_format(b->document, bytes, err);
-    return status == OCV_OK ? ocv_index_parse(bytes->data, bytes->len, NULL, index, err) : status;
+    OCV_TRY(ocv_edit_format(b->document, bytes, err));
+    return ocv_index_parse(bytes->data, bytes->len, NULL, index, err);
 }
 
 int build_finish(struct build *b, struct ocv_error *err)
@@ -252,9 +249,7 @@ int build_finish(struct build *b, struct ocv_error *err)
                                b->to.tag);
     if (status < 0)
         return b->from ? ocv_error_prefix(err, "%s", b->from) : status;
-    status = build_review(b, index, &bytes, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(build_review(b, index, &bytes, err));
     if (b->options.dry_run && !b->options.quiet && !b->options.json)
         print_plan(b, index);
     struct copier copier;

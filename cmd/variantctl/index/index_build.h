@@ -79,8 +79,6 @@ int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The image read for an entry, or NULL. */
 const struct index_image *build_job_of(const struct build *build, const struct ocv_entry *entry);
 
-/* ---- entries.c ------------------------------------------------------------------------------- */
-
 /** Read the image's manifest and configuration, with --derive its files, too, and add its entry;
  *  `image`: index of the opened image. `listed`: its entry in a multi-platform index, or NULL. */
 int build_add_image(struct build *build, const struct item *item, size_t image,
@@ -90,8 +88,6 @@ int build_add_image(struct build *build, const struct item *item, size_t image,
  *  `own` as for build_wants. */
 int build_add_index(struct build *build, const struct item *item, size_t image, bool own,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- pick.c ---------------------------------------------------------------------------------- */
 
 /** True for an item without requirements: label null, or no label. */
 bool item_is_default(const struct item *item);
@@ -106,8 +102,6 @@ int item_missing(const struct item *item, const struct image *image, struct ocv_
 /** Warn of entries that belong to one build and that no item uses. */
 void build_warn_left_out(const struct build *build);
 
-/* ---- review.c -------------------------------------------------------------------------------- */
-
 /** Print what `lint` finds in the file of --from. OCV_ERR_DATA for errors, unless --no-lint. */
 int build_review_source(struct build *build, const struct ocv_edit_source *source,
                         struct ocv_error *err) OCV_WARN_UNUSED;
@@ -119,8 +113,6 @@ int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN
 int build_review(const struct build *build, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- rank.c ---------------------------------------------------------------------------------- */
-
 /** With --derive: give builds that only their labels rank (OCV119, OCV120) the order of their
  * toolkits, as
  *  --from-tags does, in a namespace `priority` of the index. `index` is the document now; `*ranked`
@@ -128,16 +120,12 @@ int build_review(const struct build *build, const struct ocv_index *index,
 int build_rank(struct build *build, const struct ocv_index *index, const struct ocv_buffer *bytes,
                bool *ranked, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- source.c -------------------------------------------------------------------------------- */
-
 /** Read the file of --from. */
 int build_from_file(const char *path, struct ocv_edit_source **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add its items, annotations and layout; `path` names it in messages. */
 int build_from_source(struct build *build, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- tags.c ---------------------------------------------------------------------------------- */
 
 /** Make items from tags, [REPO:]GLOB, by the rules of the data directories and of `rules` (a file
  *  or directory, or NULL). */
@@ -148,16 +136,12 @@ int build_from_tags(struct build *build, const char *glob, const char *rules,
 /** Append it to the namespaces that are listed, unless it is one of them. */
 int build_append_priority(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- relabel.c ------------------------------------------------------------------------------- */
-
 /** Write label and properties into the image's config, and the label into its top layer's
  *  annotations. This changes the child's manifest and digest; `config` receives the new config's
  *  bytes. */
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
                   const char *label, const struct ocv_properties *properties,
                   struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- referrers.c ----------------------------------------------------------------------------- */
 
 /** Copy the referrers of a manifest in the image's repository: by the referrers API or its fallback
  *  tag, and by cosign's older tags. */

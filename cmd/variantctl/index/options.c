@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>
@@ -101,17 +102,16 @@ static int set_pair(struct edit *e, const char *prefix, const char *text, const 
 
 int edit_annotations(struct edit *e, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < e->annotations.n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < e->annotations.n; i++) {
         const char *text = e->annotations.list[i].text;
         if (e->annotations.list[i].kind == EDIT_NAMESPACES)
-            status = ocv_edit_set(e->build.document, OCV_ANNOTATION_NAMESPACES, text, err);
+            OCV_TRY(ocv_edit_set(e->build.document, OCV_ANNOTATION_NAMESPACES, text, err));
         else if (e->annotations.list[i].kind == EDIT_STATIC)
-            status = set_pair(e, OCV_ANNOTATION_STATIC, text, "NS='FEATURE :: VALUE, ...'", err);
+            OCV_TRY(set_pair(e, OCV_ANNOTATION_STATIC, text, "NS='FEATURE :: VALUE, ...'", err));
         else
-            status = set_pair(e, "", text, "KEY=VALUE", err);
+            OCV_TRY(set_pair(e, "", text, "KEY=VALUE", err));
     }
-    return status;
+    return OCV_OK;
 }
 
 void edit_free(struct edit *e)

@@ -180,8 +180,6 @@ int publication_write(struct publication *p, const char *media_type, const struc
     return status == OCV_OK ? read_back(p, err) : status;
 }
 
-/* ---- result ---------------------------------------------------------------------------------- */
-
 /* "4 entries", or "one image" for a bare manifest. */
 static const char *describe_target(const struct publication *p, char *out, size_t size)
 {

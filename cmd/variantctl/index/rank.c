@@ -3,6 +3,7 @@
  * toolkit asks least of a driver, so it comes first, as in an index made of tags. */
 #include "cmd/variantctl/index/index_build.h"
 #include "gen/toolkits.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/requirement.h"
 #include "lib/internal/edit/edit.h"
 #include "ocivariant/vocabulary.h"
@@ -95,12 +96,10 @@ static int rank_label(struct build *b, size_t job, const char *toolkit, struct o
     for (size_t i = 0; i < job; i++)
         if (b->jobs[i].label && !strcmp(b->jobs[i].label, label))
             return OCV_OK;
-    int status = ocv_properties_format(b->jobs[job].properties, &text, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&text, err, ", " BUILD_PRIORITY " :: order :: %s", toolkit);
-    if (status == OCV_OK)
-        status = ocv_properties_parse(text.data, text.len, &set, err);
-    return status == OCV_OK ? ocv_edit_annotate(b->document, label, NULL, NULL, set, err) : status;
+    OCV_TRY(ocv_properties_format(b->jobs[job].properties, &text, err));
+    OCV_TRY(ocv_buffer_printf(&text, err, ", " BUILD_PRIORITY " :: order :: %s", toolkit));
+    OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
+    return ocv_edit_annotate(b->document, label, NULL, NULL, set, err);
 }
 
 /* Accelerators without an order are refused later: a list would seem to be one. */

@@ -3,12 +3,11 @@
  * do not prevent it. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint_settings.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/default.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the default ----------------------------------------------------------------------------- */
 
 static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
 {
@@ -77,8 +76,6 @@ static int check_defaults(const struct build *b, const struct ocv_index *index,
     }
     return OCV_OK;
 }
-
-/* ---- the order of accelerators --------------------------------------------------------------- */
 
 #define ACCELERATORS_MAX 64u
 
@@ -153,11 +150,8 @@ static int refuse_order(const struct build *b, const struct accelerator_list *na
     char count[24], meant[OCV_WORD_MAX + 24];
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&right, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = join_names(names, false, &list, err);
-    if (status == OCV_OK)
-        status = join_names(names, true, &right, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(join_names(names, false, &list, err));
+    OCV_TRY(join_names(names, true, &right, err));
     snprintf(count, sizeof(count), "%zu", names->n);
     ocv_error_set(err, OCV_ERR_DATA, "%s accelerators without an order: %s",
                   names->n == 2 ? "two" : count, list.data);
@@ -193,8 +187,6 @@ static int check_order(const struct build *b, const struct ocv_index *index, str
         return OCV_OK;
     return refuse_order(b, &names, err);
 }
-
-/* ---- lint ------------------------------------------------------------------------------------ */
 
 static bool is_rule(const struct ocv_lint_finding *f, const char *id)
 {
@@ -410,10 +402,8 @@ int build_check_order(const struct build *b, struct ocv_error *err)
 int build_review(const struct build *b, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err)
 {
-    int status = b->options.no_lint ? OCV_OK : check_order(b, index, err);
-    if (status == OCV_OK)
-        status = check_defaults(b, index, err);
-    if (status < 0)
-        return status;
+    if (!b->options.no_lint)
+        OCV_TRY(check_order(b, index, err));
+    OCV_TRY(check_defaults(b, index, err));
     return lint_index(b, index, bytes, err);
 }

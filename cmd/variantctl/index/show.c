@@ -2,6 +2,7 @@
 /* variantctl index show: lists an index without choosing. */
 #include "cmd/common/image/explain.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/core/resolve/default.h"
 
@@ -34,12 +35,11 @@ static const struct cli_command command = {
 static int format_properties(const struct image *image, const struct ocv_entry *entry,
                              struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < entry->n_properties && status == OCV_OK; i++) {
+    for (size_t i = 0; i < entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(image->index, entry->properties[i]);
-        status = ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value);
+        OCV_TRY(ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* What its name does not say; NULL: nothing. */
@@ -58,12 +58,12 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
     const struct ocv_entry *e = ocv_index_entry(image->index, i);
     char name[80], platform[128];
     const char *kind = kind_of(image->index, e);
-    int status = ocv_buffer_printf(
+    OCV_TRY(ocv_buffer_printf(
         out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
         explain_name(image->index, e, name, sizeof(name)),
         e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
-        e->digest, kind ? "  " : "", kind ? kind : "");
-    return status < 0 ? status : format_properties(image, e, out, err);
+        e->digest, kind ? "  " : "", kind ? kind : ""));
+    return format_properties(image, e, out, err);
 }
 
 /* The index's annotations, except the namespaces. */

@@ -2,6 +2,8 @@
 /* --from FILE: an index described in a file that is kept beside the Dockerfiles. */
 #include "cmd/variantctl/index/index_build.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 #define SOURCE_MAX (1024u * 1024)
@@ -10,9 +12,7 @@ int build_from_file(const char *path, struct ocv_edit_source **out, struct ocv_e
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SOURCE_MAX);
-    int status = cli_read_file(path, &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(cli_read_file(path, &text, err));
     return ocv_edit_source_parse(path, text.data ? text.data : "", text.len, out, err);
 }
 
@@ -25,31 +25,26 @@ static int copy_properties(const struct ocv_properties *from, struct ocv_propert
     *out = NULL;
     if (!from)
         return OCV_OK;
-    int status = ocv_properties_format(from, &text, err);
-    return status < 0 ? status
-                      : ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+    OCV_TRY(ocv_properties_format(from, &text, err));
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 static int add_images(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_edit_source_count(source) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_edit_source_count(source); i++) {
         struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
         struct ocv_properties *properties;
         char where[4200];
         snprintf(where, sizeof(where), "%s:%zu", path, image.line);
-        status = copy_properties(image.properties, &properties, err);
-        if (status == OCV_OK)
-            status = build_item(b, image.label, image.reference, properties, where, err);
-        if (status == OCV_OK) {
-            b->items[b->n_items - 1].source = source;
-            b->items[b->n_items - 1].source_image = i;
-        }
-        if (status == OCV_OK && (image.platform || image.shared))
-            status = build_item_platform(b, image.platform, err);
+        OCV_TRY(copy_properties(image.properties, &properties, err));
+        OCV_TRY(build_item(b, image.label, image.reference, properties, where, err));
+        b->items[b->n_items - 1].source = source;
+        b->items[b->n_items - 1].source_image = i;
+        if ((image.platform || image.shared))
+            OCV_TRY(build_item_platform(b, image.platform, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,

@@ -3,6 +3,7 @@
  * reported, never guessed. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_plan.h"
 
 #include <fnmatch.h>
@@ -53,8 +54,6 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
     return OCV_ERR_DATA;
 }
-
-/* ---- skipped tags ---------------------------------------------------------------------------- */
 
 #define TOLD_MAX 10u /* tags listed by name; of others only the number */
 
@@ -148,8 +147,6 @@ static int check_doubts(const struct ocv_tag_plan *plan, size_t set, struct ocv_
     return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
 }
 
-/* ---- added tags ------------------------------------------------------------------------------ */
-
 /* Note assumed properties of the last item, the tag's build. */
 static int note_assumed(struct build *b, const struct ocv_tag *tag, struct ocv_error *err)
 {
@@ -208,9 +205,8 @@ int build_append_priority(struct build *b, struct ocv_error *err)
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     if (!given || strstr(given, BUILD_PRIORITY))
         return OCV_OK;
-    int status = ocv_buffer_printf(&list, err, "%s, " BUILD_PRIORITY, given);
-    return status < 0 ? status
-                      : ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);
+    OCV_TRY(ocv_buffer_printf(&list, err, "%s, " BUILD_PRIORITY, given));
+    return ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);
 }
 
 static int add_members(struct build *b, const struct ocv_reference *reference,
@@ -236,11 +232,10 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
 static int narrow_to_glob(const struct rules_tags *all, const char *glob, struct rules_tags *out,
                           struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < all->n && status == OCV_OK; i++)
+    for (size_t i = 0; i < all->n; i++)
         if (fnmatch(glob, all->list[i], 0) == 0)
-            status = rules_tags_add(out, all->list[i], err);
-    return status;
+            OCV_TRY(rules_tags_add(out, all->list[i], err));
+    return OCV_OK;
 }
 
 /* Where a tag leaves a requirement open, read the image's config. */

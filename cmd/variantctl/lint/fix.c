@@ -76,11 +76,8 @@ static int take_fixed(struct lint_source *s, struct ocv_error *err)
 {
     ocv_auto(ocv_index) before = NULL;
     ocv_auto(ocv_index) after = NULL;
-    int status = ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err));
+    OCV_TRY(ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err));
     size_t n = ocv_index_count(after);
     s->fixed_children = calloc(n + 1, sizeof(*s->fixed_children));
     if (!s->fixed_children)
@@ -128,11 +125,8 @@ static int report_changes(const struct lint_source *s, struct ocv_error *err)
     ocv_auto(ocv_index) before = NULL;
     ocv_auto(ocv_index) after = NULL;
     const struct ocv_buffer body = {.data = (char *)(uintptr_t)s->input.bytes, .len = s->input.len};
-    int status = ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err));
+    OCV_TRY(ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err));
     const struct changes_side old = {before, &body, ocv_index_digest(before)},
                               new = {after, &s->fixed, ocv_index_digest(after)};
     ocv_auto_json *changes = changes_between(&old, &new);

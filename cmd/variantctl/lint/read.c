@@ -4,6 +4,7 @@
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -46,8 +47,6 @@ void lint_source_close(struct lint_source *s)
         image_close(&s->image);
     *s = (struct lint_source){0};
 }
-
-/* ---- files ---- */
 
 int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, const char *digest,
                     size_t line, struct ocv_error *err)
@@ -134,8 +133,6 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     s->input.n_tags = s->n_tags;
     return status;
 }
-
-/* ---- children ---- */
 
 static bool is_config(const char *type)
 {
@@ -249,16 +246,12 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
     return status;
 }
 
-/* ---- images ---- */
-
 /* Make an index for a bare manifest, with the platform from its configuration. */
 static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
     const struct ocv_descriptor *top = &s->image.top;
     bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-    int status = read_children(cli, s, deep, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_children(cli, s, deep, err));
     const json_t *config = s->children[0].config;
     const char *os = json_string_value(json_object_get(config, "os"));
     const char *architecture = json_string_value(json_object_get(config, "architecture"));
@@ -269,7 +262,7 @@ static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct oc
         os ? os : "linux", "architecture", architecture ? architecture : "amd64");
     if (!root)
         return ocv_error_nomem(err);
-    status = ocv_json_append(root, JSON_COMPACT, &s->text, err);
+    int status = ocv_json_append(root, JSON_COMPACT, &s->text, err);
     s->input.bytes = s->text.data;
     s->input.len = s->text.len;
     return status;

@@ -18,8 +18,6 @@
 #define INPUTS_MAX 4096u /* tags of a layout */
 #define OUTPUT_MAX (256u * 1024 * 1024)
 
-/* ---- inputs ---- */
-
 static int remember_failure(struct lint_request *r, const char *name, const struct ocv_error *err)
 {
     if (r->exit_code == 0)
@@ -172,8 +170,6 @@ static int lint_argument(struct lint_request *r, const char *text)
     free(tag);
     return status;
 }
-
-/* ---- output ---- */
 
 /* URI of the installed rules page; false: not installed. */
 static bool find_page(const struct cli *cli, struct ocv_buffer *uri)

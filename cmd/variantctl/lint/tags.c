@@ -4,6 +4,7 @@
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_plan.h"
 
 #include <stdlib.h>
@@ -21,8 +22,6 @@ static struct ocv_reference *tag_reference(const char *repository, const char *t
         return NULL;
     return reference;
 }
-
-/* ---- signatures ---- */
 
 static int add_signature(struct lint_source *s, const char *digest, struct ocv_error *err)
 {
@@ -93,8 +92,6 @@ static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_er
     return status;
 }
 
-/* ---- tags of a layout ---- */
-
 struct layout_walk {
     const struct lint_options *options;
     struct lint_source *source;
@@ -116,8 +113,6 @@ static int on_layout_tag(void *data, const char *tag, const char *image_name,
     return reference ? lint_source_tag(w->source, reference, descriptor->digest, 0, w->err)
                      : OCV_OK;
 }
-
-/* ---- tags of a registry ---- */
 
 static int add_head(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                     const char *tag, bool head, struct ocv_error *err)
@@ -150,12 +145,11 @@ static bool is_beside(const char *tag, const char *own)
 static int add_beside(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                       const struct rules_tags *tags, const char *own, struct ocv_error *err)
 {
-    int status = OCV_OK;
     size_t heads = 0;
-    for (size_t i = 0; status == OCV_OK && i < tags->n; i++)
+    for (size_t i = 0; i < tags->n; i++)
         if (is_beside(tags->list[i], own))
-            status = add_head(cli, options, s, tags->list[i], heads++ < HEADS_MAX, err);
-    return status;
+            OCV_TRY(add_head(cli, options, s, tags->list[i], heads++ < HEADS_MAX, err));
+    return OCV_OK;
 }
 
 static bool is_known(const struct lint_options *options, const struct ocv_reference *named)

@@ -87,8 +87,6 @@ static const struct cli_command command = {
            "  variantctl lock --check app.lock\n"
            "  variantctl lock --profile h100 --require nvidia oci:images:app\n"};
 
-/* ---- choosing -------------------------------------------------------------------------------- */
-
 static json_t *matched_json(const struct image *image, const struct ocv_decision *decision,
                             const struct ocv_entry *entry)
 {
@@ -201,8 +199,6 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
     return status;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
 {
     json_t *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
@@ -290,8 +286,8 @@ static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *e
         r->output = r->update;
     if (!r->check)
         return lock_images(cli, r, cli->arguments, err);
-    int status = cli_load(cli, err);
-    return status < 0 ? status : lock_check(cli, r->check, err);
+    OCV_TRY(cli_load(cli, err));
+    return lock_check(cli, r->check, err);
 }
 
 int cmd_lock(struct cli *cli, int argc, char **argv)

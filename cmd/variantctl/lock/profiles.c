@@ -33,10 +33,8 @@ static int read_profile(const char *path, struct ocv_profile **out, struct ocv_e
 {
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    int status = cli_read_profile(path, &json, err);
-    if (status < 0)
-        return status;
-    status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);
+    OCV_TRY(cli_read_profile(path, &json, err));
+    int status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);
     return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
 }
 
@@ -65,8 +63,8 @@ int named_profiles_take_common(struct named_profiles *p, const char *name, const
     char path[PATH_MAX];
     if (!cli_profile_installed(common, path))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "no profile '%.100s' is installed", common);
-    int status = read_profile(path, &profile, err);
-    return status < 0 ? status : named_profiles_add(p, name, strlen(name), profile, common, err);
+    OCV_TRY(read_profile(path, &profile, err));
+    return named_profiles_add(p, name, strlen(name), profile, common, err);
 }
 
 static int is_json(const struct dirent *entry)
@@ -91,10 +89,8 @@ static int take_file(struct named_profiles *p, const char *dir, const char *name
     char path[4096];
     struct ocv_profile *profile = NULL;
     snprintf(path, sizeof(path), "%s/%s", dir, name);
-    int status = read_profile(path, &profile, err);
-    return status < 0
-               ? status
-               : named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, NULL, err);
+    OCV_TRY(read_profile(path, &profile, err));
+    return named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, NULL, err);
 }
 
 int named_profiles_take_directory(struct named_profiles *p, const struct cli *cli, const char *dir,

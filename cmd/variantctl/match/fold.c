@@ -2,6 +2,8 @@
 /* Folds node names the way Slurm writes them. */
 #include "cmd/variantctl/match/match_verb.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,26 +68,25 @@ static int put_series(const char *const *names, size_t n, struct ocv_buffer *out
 {
     struct numbered_name first = split_number(names[0]), last = first;
     bool begin = true;
-    int status = ocv_buffer_printf(out, err, "%.*s[", (int)first.prefix, first.name);
-    for (size_t i = 1; i <= n && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "%.*s[", (int)first.prefix, first.name));
+    for (size_t i = 1; i <= n; i++) {
         struct numbered_name now = split_number(names[i < n ? i : 0]);
         bool goes_on = i < n && now.number == last.number + 1;
         if (!goes_on) {
-            status = put_range(&first, &last, begin, out, err);
+            OCV_TRY(put_range(&first, &last, begin, out, err));
             begin = false;
             first = now;
         }
         last = now;
     }
-    return status < 0 ? status : ocv_buffer_append(out, "]", 1, err);
+    return ocv_buffer_append(out, "]", 1, err);
 }
 
 int match_fold_names(const char **names, size_t n, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
     if (n)
         qsort(names, n, sizeof(*names), by_number);
-    for (size_t i = 0, end; i < n && status == OCV_OK; i = end) {
+    for (size_t i = 0, end; i < n; i = end) {
         struct numbered_name first = split_number(names[i]);
         for (end = i + 1; end < n; end++) {
             struct numbered_name next = split_number(names[end]);
@@ -93,10 +94,9 @@ int match_fold_names(const char **names, size_t n, struct ocv_buffer *out, struc
                 break;
         }
         if (i)
-            status = ocv_buffer_append(out, ",", 1, err);
-        if (status == OCV_OK)
-            status = end - i > 1 ? put_series(names + i, end - i, out, err)
-                                 : ocv_buffer_printf(out, err, "%s", names[i]);
+            OCV_TRY(ocv_buffer_append(out, ",", 1, err));
+        OCV_TRY(end - i > 1 ? put_series(names + i, end - i, out, err)
+                            : ocv_buffer_printf(out, err, "%s", names[i]));
     }
-    return status;
+    return OCV_OK;
 }

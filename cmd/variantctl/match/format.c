@@ -8,24 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- text ---- */
-
 /* "ns :: feature :: value or value" of the entry. */
 int match_lack_what(const struct match_result *m, const struct ocv_lack *lack,
                     struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t n = 0;
-    int status = OCV_OK;
     if (!lack->ns)
         return ocv_buffer_printf(out, err, "%s", ocv_reject_name(lack->code));
-    for (size_t i = 0; i < lack->entry->n_properties && status == OCV_OK; i++) {
+    for (size_t i = 0; i < lack->entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(m->image.index, lack->entry->properties[i]);
         if (strcmp(p.ns, lack->ns) != 0 || strcmp(p.feature, lack->feature) != 0)
             continue;
-        status = n++ ? ocv_buffer_printf(out, err, " or %s", p.value)
-                     : ocv_buffer_printf(out, err, "%s :: %s :: %s", p.ns, p.feature, p.value);
+        OCV_TRY(n++ ? ocv_buffer_printf(out, err, " or %s", p.value)
+                    : ocv_buffer_printf(out, err, "%s :: %s :: %s", p.ns, p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Names of the nodes of a role's members, each once (equal names are adjacent). Returns their
@@ -124,23 +121,22 @@ int match_format_text(const struct match_request *r, const struct match_result *
 {
     const struct ocv_placement *p = m->placement;
     size_t roles = r->n_roles ? r->n_roles : 1, lacks = ocv_placement_lack_count(p);
-    int status = ocv_buffer_printf(out, err,
-                                   "Image   %s\nIndex   %s\nFleet   %zu nodes, %zu "
-                                   "classes",
-                                   m->image.text ? m->image.text : r->index_file,
-                                   ocv_index_digest(m->image.index), ocv_fleet_count(m->fleet),
-                                   ocv_fleet_class_count(m->fleet));
-    if (status == OCV_OK && m->skipped)
-        status = ocv_buffer_printf(out, err, ", %zu bad ones left out", m->skipped);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "\nPolicy  %s\n", match_policy_name(r->policy));
-    for (size_t i = 0; i < roles && status == OCV_OK; i++)
-        status = put_role(r, m, i, out, err);
-    for (size_t i = 0; i < lacks && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err,
+                              "Image   %s\nIndex   %s\nFleet   %zu nodes, %zu "
+                              "classes",
+                              m->image.text ? m->image.text : r->index_file,
+                              ocv_index_digest(m->image.index), ocv_fleet_count(m->fleet),
+                              ocv_fleet_class_count(m->fleet)));
+    if (m->skipped)
+        OCV_TRY(ocv_buffer_printf(out, err, ", %zu bad ones left out", m->skipped));
+    OCV_TRY(ocv_buffer_printf(out, err, "\nPolicy  %s\n", match_policy_name(r->policy)));
+    for (size_t i = 0; i < roles; i++)
+        OCV_TRY(put_role(r, m, i, out, err));
+    for (size_t i = 0; i < lacks; i++) {
         struct ocv_lack lack = ocv_placement_lack(p, i);
-        status = put_lack(r, m, &lack, out, err);
+        OCV_TRY(put_lack(r, m, &lack, out, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int match_format_reference(const struct match_request *r, const struct match_result *m,
@@ -149,8 +145,7 @@ int match_format_reference(const struct match_request *r, const struct match_res
     char reference[MATCH_REFERENCE_MAX];
     bool best = r->policy == OCV_MATCH_BEST;
     size_t last = SIZE_MAX;
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_placement_count(m->placement) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_placement_count(m->placement); i++) {
         struct ocv_member member = ocv_placement_member(m->placement, i);
         size_t what = best ? member.node : member.role;
         if (what == last)
@@ -158,18 +153,16 @@ int match_format_reference(const struct match_request *r, const struct match_res
         last = what;
         match_reference(m, member.entry, reference, sizeof(reference));
         if (best)
-            status = ocv_buffer_printf(out, err, "%s %s\n",
-                                       ocv_fleet_node(m->fleet, member.node, NULL).name, reference);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s %s\n",
+                                      ocv_fleet_node(m->fleet, member.node, NULL).name, reference));
         else if (r->n_roles > 1)
-            status =
-                ocv_buffer_printf(out, err, "%s %s\n", match_role_name(r, member.role), reference);
+            OCV_TRY(
+                ocv_buffer_printf(out, err, "%s %s\n", match_role_name(r, member.role), reference));
         else
-            status = ocv_buffer_printf(out, err, "%s\n", reference);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s\n", reference));
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---- JSON ---- */
 
 static json_t *entry_json(const struct match_result *m, const struct ocv_entry *entry)
 {
@@ -251,6 +244,6 @@ int match_format_json(const struct match_request *r, const struct match_result *
         list, "nearest", lacks);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }

@@ -13,8 +13,6 @@
 
 #define NAMES_MAX ((size_t)256 * 1024 * 1024)
 
-/* ---- the fleet ---- */
-
 static int unknown_node(const struct ocv_fleet *fleet, const char *option, const char *name,
                         struct ocv_error *err)
 {
@@ -67,14 +65,14 @@ static int exclude_nodes(const struct match_request *r, struct match_result *m,
                          struct ocv_error *err)
 {
     size_t n;
-    int status = read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err);
+    OCV_TRY(read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err));
     const char *at = m->excluded.data;
-    for (size_t i = 0; status == OCV_OK && i < n; i++, at += strlen(at) + 1) {
+    for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
         struct ocv_node node = ocv_fleet_node(m->fleet, ocv_fleet_find(m->fleet, at), NULL);
         node.excluded = true;
-        status = ocv_fleet_change(m->fleet, &node, NULL, err);
+        OCV_TRY(ocv_fleet_change(m->fleet, &node, NULL, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_fleet(const struct match_request *r, struct match_result *m, struct ocv_error *err)
@@ -86,8 +84,6 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
         status = take_nodes(r, m, err);
     return status == OCV_OK && r->exclude ? exclude_nodes(r, m, err) : status;
 }
-
-/* ---- result ---- */
 
 /* A name is correct if any of the classes knows it. */
 static int check_names(struct cli *cli, const struct match_result *m, struct ocv_error *err)
@@ -223,9 +219,7 @@ static int no_placement(const struct match_request *r, const struct match_result
     if (strange)
         return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no placement for %s: no node is %.40s",
                              image, match_role_name(r, lack.role), strange);
-    int status = match_lack_what(m, &lack, &what, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(match_lack_what(m, &lack, &what, err));
     ocv_error_set(err, OCV_ERR_NO_MATCH,
                   "%s: no placement for %s: the nearest entry, %s, has room for %zu, %zu too few",
                   image, match_role_name(r, lack.role),

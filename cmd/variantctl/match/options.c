@@ -3,6 +3,8 @@
 #include "cmd/variantctl/match/match_verb.h"
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +32,6 @@ const char *match_reference(const struct match_result *result, const struct ocv_
         snprintf(out, size, "%s", entry->digest);
     return out;
 }
-
-/* ---- values ---- */
 
 static bool read_count(const char *text, size_t len, size_t *out)
 {
@@ -98,10 +98,9 @@ static int take_replicas(const struct ocv_option_given *given, struct ocv_error 
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "--replicas: '%.20s' is not a number from 1 to %u", given->value,
                              OCV_FLEET_NODES_MAX);
-    int status = one_more_role(r, NULL, err);
-    if (status == OCV_OK)
-        r->roles[r->n_roles++].count = count;
-    return status;
+    OCV_TRY(one_more_role(r, NULL, err));
+    r->roles[r->n_roles++].count = count;
+    return OCV_OK;
 }
 
 static int check_request(struct match_request *r, size_t images, struct ocv_error *err)
@@ -127,8 +126,6 @@ static int check_request(struct match_request *r, size_t images, struct ocv_erro
     r->pin = at ? at + 1 : r->pin;
     return OCV_OK;
 }
-
-/* ---- tables ---- */
 
 static const struct ocv_option options[] = {
     {.name = "profiles",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/place/place.h"
 
+#include "lib/base/cleanup.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +28,12 @@ static int open_registry(struct place *place, const char *text, struct ocv_error
         ocv_error_hint(err, "an OCI layout in that directory is oci:%.200s", text);
         return OCV_ERR_INVALID;
     }
-    int status = ocv_reference_parse(text, &place->reference, err);
-    if (status == OCV_OK && place->reference->digest)
-        status =
-            ocv_error_set(err, OCV_ERR_INVALID, "%s: give a tag and no digest to write to", text);
-    if (status == OCV_OK)
-        status = image_bind_credentials(place->cli, place->reference, err);
-    if (status == OCV_OK)
-        status = cli_registry(place->cli, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(text, &place->reference, err));
+    if (place->reference->digest)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give a tag and no digest to write to",
+                             text);
+    OCV_TRY(image_bind_credentials(place->cli, place->reference, err));
+    OCV_TRY(cli_registry(place->cli, err));
     place->tag = strdup(place->reference->tag);
     place->name = strdup(place->reference->name);
     if (!place->tag || !place->name)
@@ -160,10 +158,8 @@ int place_put(struct place *place, const char *tag, const struct ocv_descriptor 
     if (place->reference)
         return put_in_registry(place, tag ? tag : descriptor->digest, NULL, descriptor, bytes, len,
                                err);
-    int status = put_in_layout(place, descriptor, bytes, len, err);
-    if (status == OCV_OK && tag)
-        status = ocv_layout_tag(place->layout, tag, NULL, descriptor, NULL, err);
-    return status;
+    OCV_TRY(put_in_layout(place, descriptor, bytes, len, err));
+    return tag ? ocv_layout_tag(place->layout, tag, NULL, descriptor, NULL, err) : OCV_OK;
 }
 
 int place_move(struct place *place, const char *before, const struct ocv_descriptor *descriptor,

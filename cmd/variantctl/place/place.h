@@ -39,8 +39,6 @@ int place_put(struct place *place, const char *tag, const struct ocv_descriptor 
 int place_move(struct place *place, const char *before, const struct ocv_descriptor *descriptor,
                const void *bytes, size_t len, bool *moved, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- referrers.c ----------------------------------------------------------------------------- */
-
 /** Append the descriptors of a digest's referrers (distribution-spec, "Listing Referrers"). `*api`:
  *  the place has the API; else the fallback tag was read. */
 int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,

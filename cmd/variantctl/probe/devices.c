@@ -10,8 +10,6 @@
 #define VALUES_FULL 8  /* longest list printed in full */
 #define VALUES_SHOWN 4 /* shown of a longer list, plus the last one */
 
-/* ---- features -------------------------------------------------------------------------------- */
-
 const char *table_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -79,8 +77,6 @@ bool table_has_values(const json_t *features)
             return true;
     return false;
 }
-
-/* ---- devices --------------------------------------------------------------------------------- */
 
 /* "KEY TEXT" after a semicolon. */
 static void add_detail(struct probe_table *table, bool *first, const char *key, const char *text)

@@ -107,10 +107,8 @@ static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error
 static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
-    int status = cli_read_profile(file, json, err);
-    if (status < 0)
-        return status; /* names the file itself */
-    status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, err);
+    OCV_TRY(cli_read_profile(file, json, err)); /* names the file itself */
+    int status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, err);
     return status < 0 ? ocv_error_prefix(err, "%s", file) : OCV_OK;
 }
 
@@ -121,19 +119,17 @@ static int probe_and_print(const struct cli *cli, const char *profile,
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_buffer_init(&table, TABLE_MAX);
     probe->describe = !as_json;
-    int status = profile ? read_profile(profile, &json, err) : check_sysroot(probe, err);
-    if (status == OCV_OK && !profile)
-        status = ocv_probe(probe, &json, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(profile ? read_profile(profile, &json, err) : check_sysroot(probe, err));
+    if (!profile)
+        OCV_TRY(ocv_probe(probe, &json, err));
     if (as_json)
         return cli_print(json.data, json.len, err);
     const struct probe_table_options view = {.sysroot = probe->sysroot,
                                              .drivers = !probe->pci_dump && !profile,
                                              .all = cli->verbose,
                                              .width = terminal_width()};
-    status = probe_table(&json, &view, &table, err);
-    return status < 0 ? status : cli_print(table.data, table.len, err);
+    OCV_TRY(probe_table(&json, &view, &table, err));
+    return cli_print(table.data, table.len, err);
 }
 
 int cmd_probe(struct cli *cli, int argc, char **argv)

@@ -28,8 +28,6 @@ void table_words(struct probe_table *table, const char *text);
 /** Add a whole line. */
 void table_line(struct probe_table *table, const char *head, const char *text);
 
-/* ---- devices.c ------------------------------------------------------------------------------- */
-
 /** Text of a member; empty if it is missing. */
 const char *table_text(const json_t *object, const char *key);
 /** True if a list of features has values. */

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- namespaces ------------------------------------------------------------------------------ */
-
 static bool is_cpu(const char *ns)
 {
     for (size_t i = 0; i < OCV_VOCABULARY_CPU_NAMESPACES; i++)
@@ -57,8 +55,6 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     table_features(table, features, TABLE_INDENT);
     table_devices(table, devices, ns);
 }
-
-/* ---- table ----------------------------------------------------------------------------------- */
 
 static void put_head(struct probe_table *table, const json_t *profile)
 {

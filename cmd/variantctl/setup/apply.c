@@ -3,6 +3,8 @@
  * restored, which the old state still describes; the new state; files that become ours. */
 #include "cmd/variantctl/setup/tree.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,6 @@ static void sweep_temporaries(const struct setup *setup)
     for (size_t i = 0; i < setup->n_files; i++)
         setup_unlink_temporary(setup, setup->files[i]->path, !setup->files[i]->torn);
 }
-
-/* ---- the plan -------------------------------------------------------------------------------- */
 
 bool setup_changes(const struct setup_file *file)
 {
@@ -33,9 +33,7 @@ bool setup_is_ours(const struct setup_file *file)
 static int remember_written(struct setup_file *file, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX] = "";
-    int status = ocv_digest_bytes(file->want.text.data, file->want.text.len, digest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_digest_bytes(file->want.text.data, file->want.text.len, digest, err));
     size_t at = 0;
     while (at < file->n_written && strcmp(file->written[at], digest) != 0)
         at++;
@@ -101,11 +99,10 @@ static void report_written(const struct setup *setup, const struct setup_file *f
 static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     bool back = !setup_is_ours(file);
-    int status = file->want.there ? setup_write_file(setup, file->path, &file->want, back, err)
-                                  : setup_remove_file(setup, file->path, err);
-    if (status == OCV_OK)
-        report_written(setup, file);
-    return status;
+    OCV_TRY(file->want.there ? setup_write_file(setup, file->path, &file->want, back, err)
+                             : setup_remove_file(setup, file->path, err));
+    report_written(setup, file);
+    return OCV_OK;
 }
 
 void setup_remove_directories(struct setup *setup)
@@ -122,11 +119,10 @@ void setup_remove_directories(struct setup *setup)
 
 static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
+    for (size_t i = 0; i < setup->n_files; i++)
         if (setup_is_ours(setup->files[i]) == ours && setup_changes(setup->files[i]))
-            status = write_one(setup, setup->files[i], err);
-    return status;
+            OCV_TRY(write_one(setup, setup->files[i], err));
+    return OCV_OK;
 }
 
 int setup_apply(struct setup *setup, struct ocv_error *err)

@@ -3,6 +3,8 @@
  * the same brackets and separators. */
 #include "cmd/variantctl/setup/arrays.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 static bool is_blank(char c)
@@ -24,16 +26,16 @@ int array_insert_first(struct ocv_buffer *text, size_t open, const struct array_
     ocv_buffer_init(&add, SETUP_FILE_MAX);
     size_t first = spans->n ? spans->list[0].from : open + 1;
     bool lines = memchr(text->data + open, '\n', first - open) != NULL;
-    int status = ocv_buffer_printf(&add, err, "%s%s", quoted, spans->n ? "," : "");
-    if (status == OCV_OK && spans->n && !lines)
-        status = ocv_buffer_append(&add, " ", 1, err);
-    if (status == OCV_OK && spans->n && lines) {
+    OCV_TRY(ocv_buffer_printf(&add, err, "%s%s", quoted, spans->n ? "," : ""));
+    if (spans->n && !lines)
+        OCV_TRY(ocv_buffer_append(&add, " ", 1, err));
+    if (spans->n && lines) {
         size_t line = first; /* line end and indentation before the first element */
         while (is_blank(text->data[line - 1]))
             line--;
-        status = ocv_buffer_append(&add, text->data + line, first - line, err);
+        OCV_TRY(ocv_buffer_append(&add, text->data + line, first - line, err));
     }
-    return status < 0 ? status : text_splice(text, first, first, add.data, add.len, err);
+    return text_splice(text, first, first, add.data, add.len, err);
 }
 
 int array_remove(struct ocv_buffer *text, size_t open, const struct array_spans *spans, size_t i,

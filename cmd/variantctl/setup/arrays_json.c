@@ -3,6 +3,7 @@
  * it. */
 #include "cmd/variantctl/setup/arrays.h"
 #include "cmd/variantctl/setup/document.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -74,9 +75,7 @@ static int json_find(const char *source, const struct ocv_buffer *text, const ch
                      struct ocv_error *err)
 {
     json_t *root = NULL;
-    int status = setup_json_load(source, text->data, text->len, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(setup_json_load(source, text->data, text->len, &root, err));
     const json_t *array = json_object_get(root, key);
     bool bad = array && !json_is_array(array);
     for (size_t i = 0; i < json_array_size(array); i++)
@@ -86,18 +85,18 @@ static int json_find(const char *source, const struct ocv_buffer *text, const ch
     if (bad)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: '%s' is not a list of strings", source, key);
     *member = ARRAY_SPANS_MAX;
-    status = json_spans(source, text->data, array_skip_blank(text->data, 0), members, err);
-    for (size_t i = 0; there && i < members->n && status == OCV_OK; i++) {
+    OCV_TRY(json_spans(source, text->data, array_skip_blank(text->data, 0), members, err));
+    for (size_t i = 0; there && i < members->n; i++) {
         size_t from = members->list[i].from, end = skip_json_string(text->data, from);
         if (end - from != strlen(key) + 2 || memcmp(text->data + from + 1, key, strlen(key)) != 0)
             continue;
         *member = i;
         *value = array_skip_blank(text->data, array_skip_blank(text->data, end) + 1);
     }
-    if (status == OCV_OK && there && *member == ARRAY_SPANS_MAX)
+    if (there && *member == ARRAY_SPANS_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: '%s' is written with escapes", source,
                              key);
-    return status;
+    return OCV_OK;
 }
 
 /* The element equal to `value`, or ARRAY_SPANS_MAX. */
@@ -124,21 +123,19 @@ static int add_member(struct ocv_buffer *text, const struct array_spans *members
     ocv_auto_buffer add;
     ocv_buffer_init(&add, SETUP_FILE_MAX);
     size_t open = array_skip_blank(text->data, 0), at, to;
-    int status;
-    if (members->n) { /* after the last member, spaced as the first one is after the brace */
+    if (members->n) {
+        /* after the last member, spaced as the first one is after the brace */
         size_t first = members->list[0].from;
         at = to = members->list[members->n - 1].to;
-        status = ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(&add, text->data + open + 1, first - open - 1, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(&add, err, "\"%s\": [%s]", key, quoted);
+        OCV_TRY(ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err));
+        OCV_TRY(ocv_buffer_append(&add, text->data + open + 1, first - open - 1, err));
+        OCV_TRY(ocv_buffer_printf(&add, err, "\"%s\": [%s]", key, quoted));
     } else {
         at = open + 1;
         to = array_skip_blank(text->data, at);
-        status = ocv_buffer_printf(&add, err, "%s  \"%s\": [%s]%s", nl, key, quoted, nl);
+        OCV_TRY(ocv_buffer_printf(&add, err, "%s  \"%s\": [%s]%s", nl, key, quoted, nl));
     }
-    return status < 0 ? status : text_splice(text, at, to, add.data, add.len, err);
+    return text_splice(text, at, to, add.data, add.len, err);
 }
 
 /* dockerd accepts an empty file. */

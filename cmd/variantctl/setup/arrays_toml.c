@@ -37,16 +37,16 @@ static int toml_array(const char *source, const struct toml *toml, const char *p
                              "%s: not a list of strings where one was "
                              "expected",
                              source);
-    int status = toml_spans(source, toml, *item, spans, err);
+    OCV_TRY(toml_spans(source, toml, *item, spans, err));
     size_t at = 0, i = 0;
     char *one;
-    while (status == OCV_OK && (one = toml_next_string(toml, *item, &at, NULL, NULL)) != NULL) {
+    while ((one = toml_next_string(toml, *item, &at, NULL, NULL)) != NULL) {
         if (strcmp(one, value) == 0 && *found == ARRAY_SPANS_MAX)
             *found = i;
         free(one);
         i++;
     }
-    return status;
+    return OCV_OK;
 }
 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,

@@ -2,6 +2,7 @@
 /* A file's change as a unified diff for patch and git apply, made by diff(1). If diff cannot run,
  * all old lines are removed and all new lines added. */
 #include "cmd/variantctl/setup/setup.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/system/spawn.h"
 
 #include <errno.h>
@@ -63,19 +64,17 @@ static int append_lines(struct ocv_buffer *out, char sign, const struct setup_co
 {
     const char *at = content->text.data;
     size_t left = length_of(content);
-    int status = OCV_OK;
-    while (left && status == OCV_OK) {
+    while (left) {
         const char *end = memchr(at, '\n', left);
         size_t len = end ? (size_t)(end - at) + 1 : left;
-        status = ocv_buffer_append(out, &sign, 1, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, at, len, err);
-        if (status == OCV_OK && !end)
-            status = ocv_buffer_printf(out, err, "\n\\ No newline at end of file\n");
+        OCV_TRY(ocv_buffer_append(out, &sign, 1, err));
+        OCV_TRY(ocv_buffer_append(out, at, len, err));
+        if (!end)
+            OCV_TRY(ocv_buffer_printf(out, err, "\n\\ No newline at end of file\n"));
         at += len;
         left -= len;
     }
-    return status;
+    return OCV_OK;
 }
 
 static size_t count_lines(const struct setup_content *content)
@@ -94,15 +93,15 @@ static int print_whole(const char *old_label, const char *new_label,
     ocv_auto_buffer out;
     ocv_buffer_init(&out, 4 * (size_t)SETUP_FILE_MAX + 4 * LABEL_MAX);
     bool lines = n_old + n_new > 0 && !setup_content_equal(from, to); /* else the mode */
-    int status = ocv_buffer_printf(&out, err, "--- %s\n+++ %s\n", old_label, new_label);
-    if (status == OCV_OK && lines)
-        status = ocv_buffer_printf(&out, err, "@@ -%d,%zu +%d,%zu @@\n", n_old > 0, n_old,
-                                   n_new > 0, n_new);
-    if (status == OCV_OK && lines)
-        status = append_lines(&out, '-', from, err);
-    if (status == OCV_OK && lines)
-        status = append_lines(&out, '+', to, err);
-    return status < 0 ? status : cli_print(out.data, out.len, err);
+    OCV_TRY(ocv_buffer_printf(&out, err, "--- %s\n+++ %s\n", old_label, new_label));
+    if (lines)
+        OCV_TRY(ocv_buffer_printf(&out, err, "@@ -%d,%zu +%d,%zu @@\n", n_old > 0, n_old, n_new > 0,
+                                  n_new));
+    if (lines)
+        OCV_TRY(append_lines(&out, '-', from, err));
+    if (lines)
+        OCV_TRY(append_lines(&out, '+', to, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int setup_print_diff(const char *path, const struct setup_content *from,

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static int read_content(const struct setup *setup, struct setup_file *file, int fd,
                         struct ocv_error *err)
 {
@@ -110,8 +108,6 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
     return OCV_OK;
 }
 
-/* ---- contents -------------------------------------------------------------------------------- */
-
 bool setup_content_equal(const struct setup_content *a, const struct setup_content *b)
 {
     if (a->there != b->there)
@@ -134,9 +130,7 @@ int setup_want(struct setup_file *file, const char *text, size_t len, struct ocv
 {
     struct ocv_buffer copy;
     ocv_buffer_init(&copy, SETUP_FILE_MAX);
-    int status = ocv_buffer_append(&copy, text, len, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_append(&copy, text, len, err));
     ocv_buffer_free(&file->want.text);
     file->want.text = copy;
     if (!file->want.there)

@@ -4,6 +4,7 @@
  * and the kernel reports the owner of a TCP socket, so a program that took the port can forge
  * neither. */
 #include "cmd/variantctl/setup/mirror_registries.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/records/daemon.h"
 
 #include "cmd/common/listener.h"
@@ -26,8 +27,6 @@ struct setup_daemon {
     char choose[16];    /* empty: an older daemon, which does not report it */
     json_t *registries; /* NULL: an older daemon, which does not report it */
 };
-
-/* ---- the daemon ------------------------------------------------------------------------------ */
 
 /* NULL: not a daemon's report, or no memory. */
 static struct setup_daemon *read_health(const json_t *root)
@@ -84,8 +83,6 @@ json_t *setup_daemon_registries(const struct setup *setup)
 {
     return setup->daemon ? setup->daemon->registries : NULL;
 }
-
-/* ---- registries ------------------------------------------------------------------------------ */
 
 static bool is_among(const json_t *registries, const char *host)
 {
@@ -160,24 +157,21 @@ static int warn_of_registries(struct setup *setup, struct ocv_error *err)
 {
     setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
     bool bad = false;
-    int status = setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err);
-    return status < 0 ? status
-                      : setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad,
-                                          &setup->notes, err);
+    OCV_TRY(setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err));
+    return setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad, &setup->notes, err);
 }
 
 int setup_check_registries(struct setup *setup, struct ocv_error *err)
 {
-    int status = setup->n_registries ? OCV_OK : check_registry(setup, NULL, err);
-    for (size_t i = 0; status == OCV_OK && i < setup->n_registries; i++)
-        status = check_registry(setup, setup->registries[i], err);
-    if (status == OCV_OK && !*setup->root && !setup->daemon)
-        status = setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
-                            setup->fail_closed ? "pulls fail" : "engines take the default");
-    return status < 0 ? status : warn_of_registries(setup, err);
+    if (!setup->n_registries)
+        OCV_TRY(check_registry(setup, NULL, err));
+    for (size_t i = 0; i < setup->n_registries; i++)
+        OCV_TRY(check_registry(setup, setup->registries[i], err));
+    if (!*setup->root && !setup->daemon)
+        OCV_TRY(setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
+                           setup->fail_closed ? "pulls fail" : "engines take the default"));
+    return warn_of_registries(setup, err);
 }
-
-/* ---- the mirror ------------------------------------------------------------------------------ */
 
 enum setup_mirror setup_check_mirror(const struct setup *setup, const char *listen,
                                      char detail[SETUP_ADDRESS_MAX])

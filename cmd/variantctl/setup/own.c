@@ -3,6 +3,8 @@
  * changed it, and stays. */
 #include "cmd/variantctl/setup/setup.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,8 +98,8 @@ int setup_registry_remove(const char *source, struct ocv_buffer *text, const cha
                           const char *mirror, const char *copied, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    int status = toml_scan(source, text->data, text->len, &toml, err);
-    for (size_t i = 0; status == OCV_OK && i < toml.count; i++) {
+    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
+    for (size_t i = 0; i < toml.count; i++) {
         if (toml.items[i].kind != TOML_ARRAY_TABLE || strcmp(toml.items[i].path, "registry") != 0)
             continue;
         char *name = toml_string(&toml, toml_find_under(&toml, i, "prefix"));
@@ -111,15 +113,15 @@ int setup_registry_remove(const char *source, struct ocv_buffer *text, const cha
         return text_splice(text, toml.items[from].line, block_with_children(&toml, from), NULL, 0,
                            err);
     }
-    return status;
+    return OCV_OK;
 }
 
 int setup_hosts_remove(const char *source, struct ocv_buffer *text, const char *url,
                        struct ocv_error *err)
 {
     toml_auto toml = {0};
-    int status = toml_scan(source, text->data, text->len, &toml, err);
-    for (size_t i = 0; status == OCV_OK && i < toml.count; i++) {
+    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
+    for (size_t i = 0; i < toml.count; i++) {
         const struct toml_item *item = &toml.items[i];
         if (item->kind != TOML_TABLE || strncmp(item->path, HOST_TABLE, strlen(HOST_TABLE)) != 0 ||
             strcmp(item->path + strlen(HOST_TABLE), url) != 0)
@@ -130,7 +132,7 @@ int setup_hosts_remove(const char *source, struct ocv_buffer *text, const char *
             from -= n + nl;
         return text_splice(text, from, block_with_children(&toml, i), NULL, 0, err);
     }
-    return status;
+    return OCV_OK;
 }
 
 int setup_own_remove(const struct setup_own *own, const char *source, struct ocv_buffer *text,

@@ -35,8 +35,6 @@ static char *system_path(const struct setup *setup, const char *path, struct ocv
     return NULL;
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
-
 /* Open a path below the root with these flags; -1 with errno. */
 static int open_in_root(const struct setup *setup, const char *path, int flags)
 {
@@ -177,10 +175,6 @@ bool setup_exists(const struct setup *setup, const char *path, bool directory)
         close(fd);
     return there;
 }
-
-/* ---- directories
- * ----------------------------------------------------------------------------------
- */
 
 static int by_name(const void *a, const void *b)
 {

@@ -26,8 +26,6 @@
 /** First words of a file that is ours alone. */
 #define SETUP_FILE_COMMENT "# Written by `variantctl setup "
 
-/* ---- our part of a file ---------------------------------------------------------------------- */
-
 /** How to find our part in a file that others have changed. The numbers are stored in state
  *  files. */
 enum setup_own_kind {
@@ -50,8 +48,6 @@ struct setup_own {
 /** Remove our part from a changed file's text. */
 int setup_own_remove(const struct setup_own *own, const char *source, struct ocv_buffer *text,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- files ----------------------------------------------------------------------------------- */
 
 struct setup_meta {
     mode_t mode;
@@ -147,8 +143,6 @@ void setup_reset_plan(struct setup *setup);
 int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
     OCV_PRINTF(3, 4);
 
-/* ---- state, undoing, writing ----------------------------------------------------------------- */
-
 /** The state's entry for one file. */
 struct setup_record {
     char *path;
@@ -209,8 +203,6 @@ bool setup_changes(const struct setup_file *file);
 /** Print one file's change as a unified diff, made by diff(1) if installed. */
 int setup_print_diff(const char *path, const struct setup_content *from,
                      const struct setup_content *to, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- engines --------------------------------------------------------------------------------- */
 
 struct setup_version {
     unsigned major, minor;

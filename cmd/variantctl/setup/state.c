@@ -38,8 +38,6 @@ void setup_state_free(struct setup_state *state)
     *state = (struct setup_state){0};
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static int fail_broken(struct ocv_error *err)
 {
     return ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
@@ -176,8 +174,6 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
     return status;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 /* Also false for a NULL item: its text was not UTF-8, or memory ran out. */
 static bool append_item(json_t *array, json_t *item)
 {
@@ -287,8 +283,6 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     free(path);
     return status;
 }
-
-/* ---- backups --------------------------------------------------------------------------------- */
 
 /* STATE/ENGINE.d/HEX; the digest is our own sha256, or was checked. */
 char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)

@@ -33,10 +33,6 @@ static void close_quietly(int fd)
     errno = saved;
 }
 
-/* ---- directories
- * ----------------------------------------------------------------------------------
- */
-
 int setup_open_root(struct setup *setup)
 {
     setup->root_fd = open(*setup->root ? setup->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -129,8 +125,6 @@ bool setup_remove_directory(const struct setup *setup, const char *path)
     return gone;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 int setup_open_file(const struct setup *setup, const char *path)
 {
     const char *name;
@@ -144,8 +138,8 @@ int setup_open_file(const struct setup *setup, const char *path)
 
 int setup_read_fd(int fd, const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = ocv_buffer_append(out, "", 0, err);
-    return status < 0 ? status : ocv_fd_read(fd, path, out, err);
+    OCV_TRY(ocv_buffer_append(out, "", 0, err));
+    return ocv_fd_read(fd, path, out, err);
 }
 
 int setup_read_file(const struct setup *setup, const char *path, struct ocv_buffer *out,
@@ -160,8 +154,6 @@ int setup_read_file(const struct setup *setup, const char *path, struct ocv_buff
     close(fd);
     return status;
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 #define ATTRIBUTES_MAX 65536u /* bytes of all names, and of one value: kernel limits */
 

@@ -2,6 +2,8 @@
 /* variantctl tags parse, variantctl tags check */
 #include "cmd/variantctl/tags/tags_verbs.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,30 +56,27 @@ static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struc
 {
     static const char *const names[] = {"ignored", "unknown", "ambiguous"};
     const char *family = ocv_tag_family(tag), *key, *value;
-    int status =
-        ocv_buffer_printf(out, err, "%s\n  family: %s\n  properties: ", ocv_tag_reference(tag),
-                          family ? family : "none");
-    if (status == OCV_OK)
-        status = tags_format_properties(tag, out, err);
-    if (status == OCV_OK && ocv_tag_platform(tag))
-        status = ocv_buffer_printf(out, err, "\n  platform: %s", ocv_tag_platform(tag));
-    for (size_t i = 0; status == OCV_OK && ocv_tag_group(tag, i, &key, &value); i++)
-        status = ocv_buffer_printf(out, err, "%s %s=%s", i ? "" : "\n  group:", key, value);
-    for (int which = OCV_TAG_IGNORED; which <= OCV_TAG_AMBIGUOUS && status == OCV_OK; which++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "%s\n  family: %s\n  properties: ", ocv_tag_reference(tag),
+                              family ? family : "none"));
+    OCV_TRY(tags_format_properties(tag, out, err));
+    if (ocv_tag_platform(tag))
+        OCV_TRY(ocv_buffer_printf(out, err, "\n  platform: %s", ocv_tag_platform(tag)));
+    for (size_t i = 0; ocv_tag_group(tag, i, &key, &value); i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s %s=%s", i ? "" : "\n  group:", key, value));
+    for (int which = OCV_TAG_IGNORED; which <= OCV_TAG_AMBIGUOUS; which++) {
         if (!ocv_tag_list(tag, (enum ocv_tag_list)which, NULL))
             continue;
-        status = ocv_buffer_append(out, "\n", 1, err);
-        if (status == OCV_OK)
-            status = tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err);
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+        OCV_TRY(tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err));
     }
-    for (size_t i = 0; status == OCV_OK && ocv_tag_asks(tag, i); i++)
-        status =
-            ocv_buffer_printf(out, err, "\n  asks its configuration: %s", ocv_tag_asks(tag, i));
-    if (status == OCV_OK && ocv_tag_refused(tag))
-        status = ocv_buffer_printf(out, err, "\n  %s: %s",
-                                   ocv_tag_asks(tag, 0) ? "no variant else" : "no variant",
-                                   ocv_tag_refused(tag));
-    return status;
+    for (size_t i = 0; ocv_tag_asks(tag, i); i++)
+        OCV_TRY(
+            ocv_buffer_printf(out, err, "\n  asks its configuration: %s", ocv_tag_asks(tag, i)));
+    if (ocv_tag_refused(tag))
+        OCV_TRY(ocv_buffer_printf(out, err, "\n  %s: %s",
+                                  ocv_tag_asks(tag, 0) ? "no variant else" : "no variant",
+                                  ocv_tag_refused(tag)));
+    return OCV_OK;
 }
 
 static int parse_one(struct parse *p, const char *text)

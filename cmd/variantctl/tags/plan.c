@@ -2,6 +2,7 @@
 /* variantctl tags plan: the variant sets that a repository's tags form, and the tags left out. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_plan.h"
 
 #include <jansson.h>
@@ -42,8 +43,6 @@ static const struct cli_command command = {
            "  variantctl tags plan --rules rules.yaml registry.example/app\n"
            "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
            "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n"};
-
-/* ---- text ------------------------------------------------------------------------------------ */
 
 static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *out,
                       struct ocv_error *err)
@@ -90,8 +89,6 @@ static int format_table(const struct plan_options *r, const char *family,
     }
     return status;
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *member_json(const struct ocv_tag *tag, const char *label)
 {
@@ -142,8 +139,6 @@ static int format_json(const struct plan_options *r, const char *family,
     return status;
 }
 
-/* ---- the verb -------------------------------------------------------------------------------- */
-
 static int add_tag(void *data, size_t line, const char *text)
 {
     struct plan_options *r = data;
@@ -157,10 +152,9 @@ static int read_tags(struct cli *cli, struct plan_options *r, struct ocv_error *
 {
     if (r->tags_file)
         return tags_each_line(r->tags_file, add_tag, r, err);
-    int status = image_bind_credentials(cli, r->reference, err);
-    if (status == OCV_OK)
-        status = cli_registry(cli, err);
-    return status < 0 ? status : rules_list_tags(cli, r->reference, &r->tags, err);
+    OCV_TRY(image_bind_credentials(cli, r->reference, err));
+    OCV_TRY(cli_registry(cli, err));
+    return rules_list_tags(cli, r->reference, &r->tags, err);
 }
 
 static int check_doubts(const struct plan_options *r, const struct ocv_tag_plan *plan,

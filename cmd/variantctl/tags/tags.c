@@ -2,6 +2,8 @@
 /* variantctl tags VERB: what published tags mean by the rules of this machine. */
 #include "cmd/variantctl/tags/tags_verbs.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,8 +66,9 @@ int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const c
 {
     const char *const *list;
     size_t n = ocv_tag_list(tag, which, &list);
-    int status = n ? ocv_buffer_printf(out, err, "  %s:", name) : OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s %s", i ? "," : "", list[i]);
-    return status;
+    if (n)
+        OCV_TRY(ocv_buffer_printf(out, err, "  %s:", name));
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s %s", i ? "," : "", list[i]));
+    return OCV_OK;
 }

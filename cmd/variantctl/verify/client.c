@@ -100,8 +100,8 @@ int client_each_line(const char *const argv[], client_visit visit, void *data,
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    int status = client_capture(argv, &text, err);
-    return status < 0 ? status : visit_lines(&text, visit, data, err);
+    OCV_TRY(client_capture(argv, &text, err));
+    return visit_lines(&text, visit, data, err);
 }
 
 /* ctr waits ten seconds for a socket that does not exist. */
@@ -121,6 +121,6 @@ int client_each_namespace(client_visit visit, void *data, struct ocv_error *err)
         return OCV_ERR_NOT_FOUND;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    int status = client_capture_first(argv, &text, err);
-    return status < 0 ? status : visit_lines(&text, visit, data, err);
+    OCV_TRY(client_capture_first(argv, &text, err));
+    return visit_lines(&text, visit, data, err);
 }

@@ -29,8 +29,6 @@ static json_t *capture_json(const char *const argv[])
     return ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
 }
 
-/* ---- one container ---- */
-
 struct container_walk {
     local_image_visit visit;
     void *data;
@@ -63,8 +61,6 @@ static int visit_spec(const struct container_walk *walk, const json_t *spec, con
     return status;
 }
 
-/* ---- podman ---- */
-
 static json_t *read_spec(const char *path)
 {
     ocv_auto_buffer text;
@@ -73,8 +69,6 @@ static json_t *read_spec(const char *path)
         return NULL;
     return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
-
-/* ---- docker ---- */
 
 static void add_text(json_t *list, const char *before, const char *text)
 {
@@ -136,8 +130,6 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
                      env);
 }
 
-/* ---- both ---- */
-
 static int visit_inspected(const char *engine, const json_t *container, local_image_visit visit,
                            void *data, struct ocv_error *err)
 {
@@ -177,8 +169,6 @@ static int engine_containers(struct place_walk *w, struct ocv_error *err)
     const char *const argv[] = {w->place, "ps", "-q", "--no-trunc", NULL};
     return client_each_line(argv, inspect_container, w, err);
 }
-
-/* ---- containerd ---- */
 
 static int visit_task(void *data, char *id, struct ocv_error *err)
 {

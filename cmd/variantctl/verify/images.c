@@ -2,6 +2,7 @@
 /* variantctl images: the local images that have variants, and what to do about them. */
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/image_check.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/base/text.h"
 
@@ -44,8 +45,6 @@ static const struct cli_command command = {
            "  variantctl images\n"
            "  variantctl images --from oci:images\n"
            "  variantctl images --json --profile h100.json --from oci:images\n"};
-
-/* ---- looking ---- */
 
 static const char *why_of(const struct image_result *checked)
 {
@@ -120,8 +119,6 @@ static int scan_source(struct image_report *l, const char *where, struct ocv_err
     return status;
 }
 
-/* ---- showing ---- */
-
 static const char *text_of(const json_t *image, const char *key, const char *otherwise)
 {
     const char *text = json_string_value(json_object_get(image, key));
@@ -189,8 +186,8 @@ static int format_json(const struct image_report *l, struct ocv_buffer *out, str
                                     "images", l->images, "notLookedAt", l->missed);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 /* Names and labels are untrusted; only our own newlines may end a line. */

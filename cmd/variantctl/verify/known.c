@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node knows about an image: its records, its kept indexes, and variantd. */
 #include "cmd/variantctl/verify/verify_known.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/records/daemon_verdict.h"
 #include "lib/internal/records/records.h"
 
@@ -47,10 +48,10 @@ static int hear_index(void *data, struct ocv_record_index *kept)
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
         return OCV_OK;
-    int status = ocv_entry_describe(kept->index, entry, &said, NULL);
+    OCV_TRY(ocv_entry_describe(kept->index, entry, &said, NULL));
     said.repository = kept->repository;
     said.reference = *kept->reference ? kept->reference : NULL;
-    return status < 0 ? status : add_record(data, &said);
+    return add_record(data, &said);
 }
 
 void known_forget(struct known_image *k)
@@ -117,8 +118,6 @@ void known_free(struct known_image *k)
     ocv_record_free(&k->said);
     free(k->repository);
 }
-
-/* ---- better entries -------------------------------------------------------------------------- */
 
 bool known_lesser(const char *records, const struct known_image *k,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,

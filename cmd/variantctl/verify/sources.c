@@ -20,8 +20,6 @@
 #define IDS_AT_ONCE 200u
 #define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
-/* ---- docker and podman: ids, then everything about them -------------------------------------- */
-
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -207,8 +205,8 @@ static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_erro
     const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
     const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
                                     "--filter", "dangling=true", NULL};
-    int status = client_capture_first(argv, text, err);
-    return status < 0 ? status : client_capture_first(nameless, text, err);
+    OCV_TRY(client_capture_first(argv, text, err));
+    return client_capture_first(nameless, text, err);
 }
 
 static int engine_images(const char *engine, local_image_visit visit, void *data,
@@ -219,26 +217,24 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
     ocv_auto_buffer text;
     size_t n = 0;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    int status = list_ids(engine, &text, err);
+    OCV_TRY(list_ids(engine, &text, err));
     char *rest = text.len ? text.data : NULL, *line;
-    while (status == OCV_OK && (line = client_next_line(&rest))) {
+    while ((line = client_next_line(&rest))) {
         if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
             continue; /* another name of an image listed before */
         ids[n++] = line;
         if (n == IDS_AT_ONCE) {
-            status = inspect_images(&w, ids, n, err);
+            OCV_TRY(inspect_images(&w, ids, n, err));
             n = 0;
         }
     }
-    if (status == OCV_OK && n)
-        status = inspect_images(&w, ids, n, err);
-    if (status == OCV_OK && w.unread)
-        status = ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s",
-                               w.unread, w.why.message);
-    return status;
+    if (n)
+        OCV_TRY(inspect_images(&w, ids, n, err));
+    if (w.unread)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s", w.unread,
+                             w.why.message);
+    return OCV_OK;
 }
-
-/* ---- containerd ------------------------------------------------------------------------------ */
 
 /* The images of one namespace, or of all. */
 struct namespace_walk {
@@ -294,8 +290,6 @@ static int containerd_images(local_image_visit visit, void *data, struct ocv_err
     struct namespace_walk w = {.visit = visit, .data = data};
     return client_each_namespace(namespace_images, &w, err);
 }
-
-/* ---- layouts --------------------------------------------------------------------------------- */
 
 struct layout_walk {
     const char *where;
@@ -380,9 +374,9 @@ static int layout_images(const char *where, const struct ocv_profile *profile,
                          local_image_visit visit, void *data, struct ocv_error *err)
 {
     ocv_auto(ocv_layout) layout = NULL;
-    int status = ocv_layout_open(where + 4, 0, &layout, err);
+    OCV_TRY(ocv_layout_open(where + 4, 0, &layout, err));
     struct layout_walk walk = {where, layout, profile, visit, data};
-    return status < 0 ? status : ocv_layout_list(layout, visit_layout, &walk, err);
+    return ocv_layout_list(layout, visit_layout, &walk, err);
 }
 
 static const char *const places[] = {"docker", "podman", "containerd"};

@@ -3,6 +3,7 @@
  */
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/image_check.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
 #include "lib/internal/config/pod_devices.h"
@@ -59,8 +60,6 @@ static const struct cli_command command = {
            "  variantctl verify --all --from oci:images --json\n"
            "  variantctl verify --strict --profile h100.json --from oci:images\n"};
 
-/* ---- checking -------------------------------------------------------------------------------- */
-
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -110,10 +109,10 @@ static int check_container(void *data, const struct local_image *image)
 
 static int check_place(struct verify *v, const char *where, struct ocv_error *err)
 {
-    int status = local_images(where, v->cli->profile, check_image, v, err);
-    if (status == OCV_OK && ocv_workload_anywhere(v->cli->config))
-        status = local_containers(where, check_container, v, err);
-    return status;
+    OCV_TRY(local_images(where, v->cli->profile, check_image, v, err));
+    if (ocv_workload_anywhere(v->cli->config))
+        OCV_TRY(local_containers(where, check_container, v, err));
+    return OCV_OK;
 }
 
 /* Images that it does report have been checked. */
@@ -156,8 +155,6 @@ static int scan_source(struct verify *v, const char *where, struct ocv_error *er
         *err = why;
     return status;
 }
-
-/* ---- showing --------------------------------------------------------------------------------- */
 
 static int print_row(const json_t *r, struct ocv_error *err)
 {

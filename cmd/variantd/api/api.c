@@ -9,6 +9,7 @@
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/http/foreign.h"
 #include "cmd/variantd/node/local_images.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <jansson.h>
@@ -35,8 +36,6 @@ struct call {
     unsigned status;
     struct ocv_buffer body;
 };
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum MHD_Result queue_answer(struct MHD_Connection *connection, unsigned status,
                                     const char *type, struct MHD_Response *response)
@@ -80,8 +79,6 @@ static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned 
     error_json(message, NULL, &body);
     return answer_copy(connection, status, "application/json", body.data, body.len);
 }
-
-/* ---- /v1/resolve ----------------------------------------------------------------------------- */
 
 static unsigned http_status(int status)
 {
@@ -251,8 +248,6 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     return start_resolve(call);
 }
 
-/* ---- the other paths ------------------------------------------------------------------------- */
-
 static void put_snapshot(void *data)
 {
     node_put(data);
@@ -274,11 +269,11 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
 /* Metrics that are open to the network do not name the registries. */
 static int format_registries(const struct settings *settings, struct ocv_buffer *out)
 {
-    int status = ocv_buffer_printf(out, NULL, ",\"registries\":[");
-    for (size_t i = 0; status == OCV_OK && i < settings->n_upstreams; i++)
-        status = ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
-                                   settings->upstreams[i].name); /* needs no escaping */
-    return status < 0 ? status : ocv_buffer_append(out, "]", 1, NULL);
+    OCV_TRY(ocv_buffer_printf(out, NULL, ",\"registries\":["));
+    for (size_t i = 0; i < settings->n_upstreams; i++)
+        OCV_TRY(ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
+                                  settings->upstreams[i].name)); /* needs no escaping */
+    return ocv_buffer_append(out, "]", 1, NULL);
 }
 
 static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection,

@@ -33,8 +33,6 @@ struct cache {
     struct shard shards[SHARDS];
 };
 
-/* ---- shared values --------------------------------------------------------------------------- */
-
 void refcounted_init(struct refcounted *item, void (*free)(struct refcounted *item))
 {
     atomic_init(&item->references, 1);
@@ -55,8 +53,6 @@ void refcounted_unref(void *value)
     if (item && atomic_fetch_sub_explicit(&item->references, 1, memory_order_acq_rel) == 1)
         item->free(item);
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 void key_begin(struct key *key)
 {
@@ -87,8 +83,6 @@ bool key_add_number(struct key *key, uint64_t number)
 {
     return key->len <= sizeof(key->bytes) && add_to_key(key, &number, sizeof(number));
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static uint64_t mix_bits(uint64_t h)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/common/settings_make.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 
 #define DEFAULT_PROBE_INTERVAL "10m"
-
-/* ---- names ----------------------------------------------------------------------------------- */
 
 const struct upstream *settings_upstream(const struct settings *settings, const char *name)
 {
@@ -134,8 +133,6 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
     return added->name && added->segment ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 static int copy_text(char **out, const char *text, struct ocv_error *err)
 {
     if (!text)
@@ -157,8 +154,6 @@ static int duration_setting(const struct settings *s, const char *key, const cha
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_CONFIG, "%s: not " OCV_DURATION_FORM, key);
 }
-
-/* ---- registries and layouts ------------------------------------------------------------------ */
 
 /* "HOST[=URL]": the URL goes into the configuration, where the registry client finds it. */
 static int add_registry(struct settings *s, const char *text, struct ocv_error *err)
@@ -222,19 +217,16 @@ static int add_layout(struct settings *s, const char *dir, const char *const *re
 static int add_upstreams(struct settings *s, const struct settings_flags *flags,
                          struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < flags->n_registries; i++)
-        status = add_registry(s, flags->registries[i], err);
-    for (size_t i = 0; status == OCV_OK && i < flags->n_layouts; i++)
-        status = add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err);
+    for (size_t i = 0; i < flags->n_registries; i++)
+        OCV_TRY(add_registry(s, flags->registries[i], err));
+    for (size_t i = 0; i < flags->n_layouts; i++)
+        OCV_TRY(add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err));
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = add_upstream(s, list[i].host, NULL, err);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(add_upstream(s, list[i].host, NULL, err));
+    return OCV_OK;
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static enum mode mode_of(const char *text)
 {

@@ -13,8 +13,6 @@
 
 #define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
 
-/* ---- credentials ----------------------------------------------------------------------------- */
-
 static int check_credentials(const struct settings *s, struct ocv_error *err)
 {
     struct stat st;
@@ -47,15 +45,11 @@ static int check_providers(const struct settings *s, struct ocv_error *err)
     return status;
 }
 
-/* ---- certificates ---------------------------------------------------------------------------- */
-
 static int check_pem(const char *path, const char *word, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, PEM_MAX);
-    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_file_read(path, OCV_FILE_ANY, &text, err));
     bool found = text.len && memmem(text.data, text.len, word, strlen(word));
     if (text.data)
         explicit_bzero(text.data, text.len);
@@ -86,17 +80,14 @@ static int check_registry(const struct settings *s, const struct ocv_registry_co
 
 int settings_check_files(const struct settings *s, struct ocv_error *err)
 {
-    int status = check_credentials(s, err);
-    if (status == OCV_OK)
-        status = check_providers(s, err);
+    OCV_TRY(check_credentials(s, err));
+    OCV_TRY(check_providers(s, err));
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = check_registry(s, &list[i], err);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(check_registry(s, &list[i], err));
+    return OCV_OK;
 }
-
-/* ---- the directory of records ---------------------------------------------------------------- */
 
 /* Missing directories are made when the first choice is recorded, so the nearest existing one is
  * checked. */

@@ -48,8 +48,6 @@ struct httpd {
 
 static _Thread_local struct httpd_loop *own_loop;
 
-/* ---- suspended connections ------------------------------------------------------------------- */
-
 void httpd_suspend(struct MHD_Connection *connection, struct httpd_suspended *suspended)
 {
     *suspended = (struct httpd_suspended){.connection = connection, .loop = own_loop};
@@ -80,8 +78,6 @@ static void resume_all(struct httpd_loop *loop)
         MHD_resume_connection(suspended->connection);
     }
 }
-
-/* ---- a thread -------------------------------------------------------------------------------- */
 
 /* Time until something must be done without an event, in poll()'s format. */
 static int poll_timeout(struct MHD_Daemon *daemon)
@@ -160,8 +156,6 @@ static void give_order(struct httpd_loop *loop, enum order order)
     atomic_store(&loop->order, (int)order);
     (void)eventfd_write(loop->wake, 1);
 }
-
-/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void OCV_PRINTF(2, 0) ignore_log(void *cls, const char *format, va_list args)
 {

@@ -34,8 +34,6 @@ static int fail_and_close(int fd, const char *what, struct ocv_error *err)
     return OCV_ERR_IO;
 }
 
-/* ---- TCP ------------------------------------------------------------------------------------- */
-
 static unsigned port_of(const struct sockaddr_storage *address)
 {
     return address->ss_family == AF_INET ? ntohs(((const struct sockaddr_in *)address)->sin_port)
@@ -163,8 +161,6 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
                  out->port);
     return status;
 }
-
-/* ---- unix ------------------------------------------------------------------------------------ */
 
 /* A user who may write to the directory can replace the socket. */
 static void warn_of_directory(const char *path)

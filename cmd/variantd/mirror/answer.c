@@ -14,8 +14,6 @@
 
 #define WARNING_MAX 1024 /* the distribution specification allows 4,096 */
 
-/* ---- parts ----------------------------------------------------------------------------------- */
-
 static bool add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     return MHD_add_response_header(response, name, value) == MHD_YES;
@@ -74,8 +72,6 @@ bool accepts(struct MHD_Connection *connection, const char *media_type)
     return w.found || !w.any;
 }
 
-/* ---- log ------------------------------------------------------------------------------------- */
-
 void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *method,
                 const char *url, const struct log_request *what)
 {
@@ -101,8 +97,6 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
     line.label = what->label && *what->label ? what->label : NULL;
     log_request(&line);
 }
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum MHD_Result queue_response(struct mirror_request *r, struct MHD_Response *response,
                                       unsigned status, enum outcome outcome, int64_t bytes)
@@ -177,8 +171,6 @@ enum MHD_Result answer_base(struct mirror_request *r)
     return MHD_NO;
 }
 
-/* ---- cached responses ------------------------------------------------------------------------ */
-
 static void free_cached(struct refcounted *item)
 {
     struct cached_response *cached = (struct cached_response *)item;
@@ -252,8 +244,6 @@ static void keep_cached(struct mirror_request *r, struct MHD_Response *response,
     cache_keep(m->responses, &key, cached, sizeof(*cached) + 2048 + (size_t)cached->bytes);
     refcounted_unref(cached);
 }
-
-/* ---- tags ------------------------------------------------------------------------------------ */
 
 static void put_document(void *cls)
 {

@@ -18,8 +18,6 @@ bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *r
     return rules_name(mirror, reference);
 }
 
-/* ---- indexes in the index -------------------------------------------------------------------- */
-
 struct nested_upstream {
     const struct source *from;
     const struct ocv_reference *reference;
@@ -50,13 +48,10 @@ static int get_config(void *data, const struct ocv_descriptor *image, struct ocv
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     config->max = CONFIG_BYTES_MAX;
-    int status = get_nested(data, image, &body, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err);
-    if (status == OCV_OK && !n->from->client)
-        status = ocv_layout_open(n->from->upstream->layout, OCV_LAYOUT_READ, &layout, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(get_nested(data, image, &body, err));
+    OCV_TRY(ocv_manifest_parse(body.data, body.len, image->media_type, &manifest, err));
+    if (!n->from->client)
+        OCV_TRY(ocv_layout_open(n->from->upstream->layout, OCV_LAYOUT_READ, &layout, err));
     const struct ocv_descriptor *blob = ocv_manifest_config(manifest);
     return layout ? ocv_layout_read_blob(layout, blob->digest, config, err)
                   : ocv_registry_get_blob(client_registry(n->from->client), n->reference, blob,
@@ -70,9 +65,7 @@ static int flatten_with(const struct nested_source *source, const struct ocv_ref
     const char *const *warnings;
     if (!nested_index_is(*index, source->lone))
         return OCV_OK;
-    int status = nested_index_flatten(*index, source, &flat, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(nested_index_flatten(*index, source, &flat, err));
     size_t known = ocv_index_warnings(*index, &warnings);
     for (size_t i = known, n = ocv_index_warnings(flat, &warnings); i < n; i++)
         log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, warnings[i]);
@@ -90,15 +83,12 @@ static int flatten(const struct source *from, const struct ocv_reference *refere
     struct nested_upstream data = {from, reference};
     const struct nested_source indexes = {.data = &data, .get = get_nested};
     bool nested = nested_index_is(*index, false);
-    int status = flatten_with(&indexes, reference, index, err);
+    OCV_TRY(flatten_with(&indexes, reference, index, err));
     bool variants = ocv_index_has_variants(*index);
     const struct nested_source platforms = {
         .data = &data, .config = get_config, .lone = variants || nested};
-    return status == OCV_OK && (variants || all) ? flatten_with(&platforms, reference, index, err)
-                                                 : status;
+    return (variants || all) ? flatten_with(&platforms, reference, index, err) : OCV_OK;
 }
-
-/* ---- finding --------------------------------------------------------------------------------- */
 
 int index_walk(const struct source *from, const struct ocv_reference *reference,
                const struct document *document, bool all, struct ocv_index **index,
@@ -123,11 +113,10 @@ static int find_in(const struct source *from, const struct ocv_reference *refere
                    struct ocv_index **index, struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
-    int status = index_walk(from, reference, document, false, &found, err);
-    if (status == OCV_OK && found &&
-        (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found)))
+    OCV_TRY(index_walk(from, reference, document, false, &found, err));
+    if (found && (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found)))
         *index = ocv_steal(&found);
-    return status;
+    return OCV_OK;
 }
 
 int variants_find(const struct mirror *mirror, const struct source *from,
@@ -146,8 +135,6 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     }
     return status;
 }
-
-/* ---- deciding -------------------------------------------------------------------------------- */
 
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
 {
@@ -175,11 +162,11 @@ static int log_note(const struct ocv_reference *reference, const struct ocv_deci
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, NOTE_MAX);
-    int status = ocv_decision_note(decision, entry, &text, err);
-    if (status == OCV_OK && text.len)
+    OCV_TRY(ocv_decision_note(decision, entry, &text, err));
+    if (text.len)
         log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name, reference->tag, entry->label,
                  text.data);
-    return status;
+    return OCV_OK;
 }
 
 /* What the configuration never takes: for the log, and for a client that gets nothing. Once for
@@ -214,9 +201,7 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
     struct ocv_resolve_options options = {.preferences =
                                               settings_preferences(mirror->settings, reference)};
     ocv_auto(ocv_decision) decision = NULL;
-    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
     const struct ocv_entry *entry = ocv_decision_selected(decision);
     count_denied(choice, mirror, reference, decision);
     /* only served choices are on the node, so only they are recorded */

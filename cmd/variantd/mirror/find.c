@@ -3,6 +3,7 @@
  * own configuration. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/records/records.h"
 
@@ -66,8 +67,6 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
     return status;
 }
 
-/* ---- an image that stands alone -------------------------------------------------------------- */
-
 #define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times that */
 
 /* The two labels of an image configuration. */
@@ -116,10 +115,8 @@ static int read_labels(const struct source *from, const struct ocv_reference *re
     struct ocv_descriptor which = {0};
     ocv_auto_buffer config;
     ocv_buffer_init(&config, CONFIG_BYTES);
-    int status = upstream_get(from, reference, NULL, &document, err);
-    if (status < 0)
-        return status;
-    status = find_config(document, &which, err);
+    OCV_TRY(upstream_get(from, reference, NULL, &document, err));
+    int status = find_config(document, &which, err);
     refcounted_unref(document);
     if (status < 0 || !*which.digest)
         return status;
@@ -136,9 +133,7 @@ int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirro
     int status = name_parse(m, text, &reference, &upstream, err);
     if (status < 0 || upstream->layout) /* a layout has its indexes, and needs no labels */
         return status;
-    status = source_open(m, upstream, trusted, &from, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(source_open(m, upstream, trusted, &from, err));
     metrics_upstream(m->metrics, "get");
     status = read_labels(&from, reference, out, err);
     source_close(m, &from, trusted, status);

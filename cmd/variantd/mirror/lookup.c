@@ -3,6 +3,7 @@
  * index, and check that the chosen child exists before announcing it. Each step's result is cached
  * under the identity that obtained it. */
 #include "cmd/variantd/mirror/lookup.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>
@@ -16,8 +17,6 @@ struct lookup_result *lookup_failed(struct lookup *l, const struct ocv_error *er
     l->status = err->status;
     return lookup_result_of_error(l->mirror, l->q->upstream, l->q->identity, l->q->reference, err);
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 void lookup_key(const struct lookup *l, struct key *key)
 {
@@ -40,8 +39,6 @@ static void choice_key(const struct lookup *l, const char *digest, struct key *k
     key_add(key, l->q->reference->name);
     key_add(key, digest);
 }
-
-/* ---- what the tag points to ------------------------------------------------------------------ */
 
 int lookup_need_client(struct lookup *l, struct ocv_error *err)
 {
@@ -82,14 +79,10 @@ static bool is_fresh(const struct mirror *mirror, struct tag *tag)
 static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
 {
     struct head head = {0};
-    int status = lookup_need_client(l, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(lookup_need_client(l, err));
     metrics_upstream(l->mirror->metrics, "head");
-    status = upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL, &head, err);
-    if (status < 0)
-        return status;
-    if (status == OCV_OK && head.unchanged && known) {
+    OCV_TRY(upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL, &head, err));
+    if (head.unchanged && known) {
         atomic_store(&known->validated_ms, ocv_clock_ms());
         *out = refcounted_ref(known);
         return OCV_OK;
@@ -116,8 +109,6 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
     return status;
 }
 
-/* ---- what it means here ---------------------------------------------------------------------- */
-
 static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
 {
     struct key key;
@@ -133,13 +124,9 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct m
 {
     struct document *document = NULL;
     struct key key;
-    int status = lookup_need_client(l, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(lookup_need_client(l, err));
     metrics_upstream(l->mirror->metrics, "get");
-    status = upstream_get(&l->from, l->q->reference, NULL, &document, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(upstream_get(&l->from, l->q->reference, NULL, &document, err));
     sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
     if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
         struct head head = {.descriptor = document->descriptor};
@@ -185,15 +172,13 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
         return OCV_OK;
     if (top && !(*top->digest && media_type_is_manifest(top->media_type)))
         return fetch_choice(l, ruled, tag, out, err);
-    int status = ruled ? lookup_need_client(l, err) : OCV_OK;
-    if (status == OCV_OK) {
-        *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
-        status = *out ? OCV_OK : ocv_error_nomem(err);
-    }
-    return status;
+    if (ruled)
+        OCV_TRY(lookup_need_client(l, err));
+    *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
+    if (!(*out))
+        return ocv_error_nomem(err);
+    return OCV_OK;
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,
                                               bool body)

@@ -3,6 +3,7 @@
  * body would be, and after each resumption. */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>
@@ -24,8 +25,6 @@
 
 static int marker; /* its address marks a request that has no state yet */
 
-/* ---- the object ------------------------------------------------------------------------------ */
-
 static void on_quiet(void *data)
 {
     clients_trim(data);
@@ -33,24 +32,15 @@ static void on_quiet(void *data)
 
 static int make_parts(struct mirror *m, struct ocv_error *err)
 {
-    int status = waiting_start(m, err);
-    if (status == OCV_OK)
-        status = clients_new(m->settings, m->metrics, &m->clients, err);
-    if (status == OCV_OK)
-        status = workers_new(on_quiet, m->clients, &m->workers, err);
-    if (status == OCV_OK)
-        status = cache_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err);
-    if (status == OCV_OK)
-        status = cache_new(TAGS_MAX, TAGS_BYTES, &m->tags, err);
-    if (status == OCV_OK)
-        status = cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
-    if (status == OCV_OK)
-        status = cache_new(RESPONSES_MAX, RESPONSES_BYTES, &m->responses, err);
-    if (status == OCV_OK)
-        status = cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
-    if (status == OCV_OK)
-        status = cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err);
-    return status;
+    OCV_TRY(waiting_start(m, err));
+    OCV_TRY(clients_new(m->settings, m->metrics, &m->clients, err));
+    OCV_TRY(workers_new(on_quiet, m->clients, &m->workers, err));
+    OCV_TRY(cache_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err));
+    OCV_TRY(cache_new(TAGS_MAX, TAGS_BYTES, &m->tags, err));
+    OCV_TRY(cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err));
+    OCV_TRY(cache_new(RESPONSES_MAX, RESPONSES_BYTES, &m->responses, err));
+    OCV_TRY(cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err));
+    return cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err);
 }
 
 int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
@@ -112,8 +102,6 @@ bool mirror_idle(const struct mirror *m)
 {
     return workers_busy(m->workers) == 0;
 }
-
-/* ---- a request ------------------------------------------------------------------------------- */
 
 static struct mirror_request *request_new(struct mirror *m, struct MHD_Connection *connection,
                                           const char *url, const char *method, const char *version,

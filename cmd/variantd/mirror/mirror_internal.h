@@ -62,8 +62,6 @@ struct mirror {
     } asks[2]; /* per registry: running questions by name, of untrusted and of trusted peers */
 };
 
-/* ---- caches ---------------------------------------------------------------------------------- */
-
 /** What an index gives this node. */
 struct mirror_choice {
     struct refcounted item;
@@ -103,8 +101,6 @@ struct cached_response {
     char label[LABEL_BYTES];
     char media_type[256]; /* media type of a child, which the client must accept; else empty */
 };
-
-/* ---- tags ------------------------------------------------------------------------------------ */
 
 /** The question: a tag, or the bytes of a chosen child. */
 struct lookup_target {
@@ -220,8 +216,6 @@ void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *re
 bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
                 const char *digest, struct bounds *out);
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
 struct mirror_request {
     struct mirror *mirror;
     struct MHD_Connection *connection;
@@ -277,8 +271,6 @@ void shadow_log(const struct mirror *mirror, const struct ocv_reference *referen
  *  and only being recorded. Call with the lock held. */
 bool flight_leave(struct mirror_request *request);
 
-/* ---- passing through ------------------------------------------------------------------------- */
-
 /** Pass the request through. It is suspended, and has `pass` when resumed. False: refused. */
 bool passthrough_start(struct mirror_request *request);
 /** Answer with upstream's response: its head has arrived, or the request is late. */
@@ -290,8 +282,6 @@ void passthrough_leave(struct mirror_request *request);
 void passthrough_make_way(struct mirror *mirror);
 /** Disconnect all of them. Call with the lock held. */
 void passthrough_stop_all(struct mirror *mirror);
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
 /** 502: it exists, but there is no memory for it. NULL: no memory. */

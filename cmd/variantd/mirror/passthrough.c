@@ -30,8 +30,6 @@ static void free_pass(struct refcounted *item)
     free(p);
 }
 
-/* ---- the request's side ---------------------------------------------------------------------- */
-
 struct header_list {
     char *text;
     size_t len, max;
@@ -209,8 +207,6 @@ void passthrough_stop_all(struct mirror *m)
         if (p->arrived && p->stream)
             stream_cut(p->stream);
 }
-
-/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* The next page is asked for here: same path, upstream's query, our `ns`. */
 static bool add_link(struct MHD_Response *response, const struct mirror_request *r,

@@ -4,6 +4,7 @@
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <stdio.h>
@@ -181,26 +182,18 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
 {
     struct client *client = NULL;
     enum patience patience = passthrough_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
-    int status = client_take(p->mirror->clients, p->upstream, p->identity, patience,
-                             p->until_ms - ocv_clock_ms(), &client, err);
-    if (status < 0)
-        return status;
-    status = ask_upstream(p, client, err);
+    OCV_TRY(client_take(p->mirror->clients, p->upstream, p->identity, patience,
+                        p->until_ms - ocv_clock_ms(), &client, err));
+    int status = ask_upstream(p, client, err);
     if (!passthrough_streams(p))
         p->held = client_reserved(client, p->body.len);
     client_give(client, status);
     return status;
 }
 
-/* ---- from a layout
- * -------------------------------------------------------------------------------
- */
-
 static int open_blob(struct passthrough *p, struct ocv_error *err)
 {
-    int status = layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err));
     p->head.status = 200;
     p->head.size = p->head.range_total = p->size;
     snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);
@@ -230,16 +223,14 @@ static int push_file(struct passthrough *p, struct ocv_hasher *hasher, char *byt
                                  p->reference->digest);
         if (on_body(p, bytes, (size_t)n) != 0)
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
-        int status = ocv_hasher_update(hasher, bytes, (size_t)n, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_hasher_update(hasher, bytes, (size_t)n, err));
     }
     char digest[OCV_DIGEST_MAX];
-    int status = ocv_hasher_final(hasher, digest, err);
-    if (status == OCV_OK && strcmp(digest, p->reference->digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: the bytes have digest %s",
-                               p->reference->name, p->reference->digest, digest);
-    return status;
+    OCV_TRY(ocv_hasher_final(hasher, digest, err));
+    if (strcmp(digest, p->reference->digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: the bytes have digest %s",
+                             p->reference->name, p->reference->digest, digest);
+    return OCV_OK;
 }
 
 static int stream_file(struct passthrough *p, struct ocv_error *err)
@@ -291,8 +282,6 @@ static int read_layout(struct passthrough *p, struct ocv_error *err)
     p->head.size = (int64_t)p->body.len;
     return status;
 }
-
-/* ---- the job --------------------------------------------------------------------------------- */
 
 static void finish_stream(struct passthrough *p, int status, const struct ocv_error *err)
 {

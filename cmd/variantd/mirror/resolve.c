@@ -3,6 +3,8 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +13,8 @@ static int plain_index(const struct source *from, const struct ocv_reference *re
                        const struct document *document, struct ocv_index **out,
                        struct ocv_error *err)
 {
-    int status = index_walk(from, reference, document, true, out, err);
-    return status == OCV_OK && !*out ? ocv_index_of_manifest(&document->descriptor, out, err)
-                                     : status;
+    OCV_TRY(index_walk(from, reference, document, true, out, err));
+    return !*out ? ocv_index_of_manifest(&document->descriptor, out, err) : OCV_OK;
 }
 
 void index_done(struct ocv_index **index, size_t reading)
@@ -112,9 +113,7 @@ static int decide_index(const struct mirror *m, const char *text, const struct o
 int name_parse(const struct mirror *m, const char *text, struct ocv_reference **reference,
                const struct upstream **upstream, struct ocv_error *err)
 {
-    int status = ocv_reference_parse(text, reference, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(text, reference, err));
     *upstream = settings_upstream(m->settings, (*reference)->host);
     return *upstream ? OCV_OK
                      : ocv_error_set(err, OCV_ERR_NOT_FOUND,

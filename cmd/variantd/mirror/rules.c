@@ -5,6 +5,7 @@
 
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>
@@ -43,11 +44,9 @@ static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
 {
     const struct tag_question *a = data;
     struct document *document = NULL;
-    int status = upstream_get(a->from, a->reference, digest, &document, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(upstream_get(a->from, a->reference, digest, &document, err));
     *out = document->descriptor;
-    status = ocv_buffer_append(body, document->body.data, document->body.len, err);
+    int status = ocv_buffer_append(body, document->body.data, document->body.len, err);
     refcounted_unref(document);
     return status;
 }
@@ -101,8 +100,6 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     body->max = ESSENCE_MAX;
     return status < 0 ? status : take_essence(&config, body, err);
 }
-
-/* ---- cached configurations ------------------------------------------------------------------- */
 
 /* The key has the identity: details of a private image are only for clients that may read it. */
 static void config_key(const struct tag_question *a, const char *digest, struct key *key)

@@ -41,8 +41,6 @@ char *announce_patch(const char *class, const char *essence)
     return text;
 }
 
-/* ---- requests ---- */
-
 static int send_patch(struct announcer *a, const char *patch, struct ocv_error *err)
 {
     const struct kube_request request = {.account = a->account,
@@ -125,8 +123,6 @@ static void *announce_all(void *data)
     return NULL;
 }
 
-/* ---- sending ---- */
-
 void announcer_update(struct announcer *a, const struct ocv_profile *profile)
 {
     struct ocv_error err = {0};
@@ -158,8 +154,6 @@ void announcer_update(struct announcer *a, const struct ocv_profile *profile)
     pthread_mutex_unlock(&a->lock);
     free(patch);
 }
-
-/* ---- start and stop ---- */
 
 /* True if the name is valid for a Kubernetes node, so that it is a single part of a URL. */
 static bool is_node_name(const char *name)

@@ -46,8 +46,6 @@ struct node {
     bool due; /* it starts with another node's snapshot: probe first */
 };
 
-/* ---- snapshots ------------------------------------------------------------------------------- */
-
 void node_put(const struct snapshot *snapshot)
 {
     struct shared_snapshot *held = (struct shared_snapshot *)(uintptr_t)snapshot;
@@ -123,8 +121,6 @@ static int take_snapshot(const struct node *node, struct node *last, struct shar
     *out = held;
     return OCV_OK;
 }
-
-/* ---- probing again --------------------------------------------------------------------------- */
 
 static void report_change(const char *why, struct ocv_buffer *changes)
 {
@@ -230,8 +226,6 @@ static void *watch_node(void *data)
     }
     return NULL;
 }
-
-/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int start_watching(struct node *node, struct ocv_error *err)
 {

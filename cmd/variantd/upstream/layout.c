@@ -3,6 +3,7 @@
 
 #include "cmd/variantd/common/budget.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <jansson.h>
@@ -11,8 +12,6 @@
 #include <unistd.h>
 
 #define TAGS_MAX 10000u /* of a repository, in one list */
-
-/* ---- names ----------------------------------------------------------------------------------- */
 
 struct layout_search {
     const struct ocv_reference *reference;
@@ -78,25 +77,19 @@ static int resolve_reference(const struct ocv_layout *layout, const struct ocv_r
                              struct ocv_descriptor *out, struct ocv_error *err)
 {
     struct layout_search search = {.reference = reference};
-    int status = ocv_layout_list(layout, visit_tag, &search, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_list(layout, visit_tag, &search, err));
     if (!search.found_full && !search.found_bare)
         return not_found(reference, reference->tag, err);
     *out = search.found_full ? search.full : search.bare;
     return OCV_OK;
 }
 
-/* ---- documents ------------------------------------------------------------------------------- */
-
 /* The type in a name's entry may be wrong; the document's own type takes precedence. */
 static int type_of(const struct ocv_buffer *body, const char *hint, char *out, size_t size,
                    struct ocv_error *err)
 {
     enum ocv_document_kind kind;
-    int status = ocv_document_kind(body->data, body->len, NULL, &kind, err);
-    if (status < 0) /* a document over the limit is not parsed */
-        return status;
+    OCV_TRY(ocv_document_kind(body->data, body->len, NULL, &kind, err));
     json_t *root =
         ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
     const char *said = json_string_value(json_object_get(root, "mediaType"));
@@ -122,12 +115,10 @@ static int read_blob(const struct ocv_layout *layout, const struct ocv_descripto
 {
     int fd;
     int64_t size;
-    int status = ocv_layout_open_blob(layout, descriptor->digest, &fd, &size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_open_blob(layout, descriptor->digest, &fd, &size, err));
     close(fd);
     budget_read_begin((size_t)size);
-    status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
+    int status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
     if (status == OCV_OK)
         status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
                          sizeof(document->descriptor.media_type), err);
@@ -157,9 +148,7 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
 {
     ocv_auto(ocv_layout) layout = NULL;
     struct ocv_descriptor descriptor = {.size = -1};
-    int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err));
     if (!digest)
         digest = reference->digest;
     if (digest && !ocv_digest_known(digest))
@@ -167,8 +156,8 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
     if (digest)
         memcpy(descriptor.digest, digest, strlen(digest) + 1);
     else
-        status = resolve_reference(layout, reference, &descriptor, err);
-    return status < 0 ? status : read_document(layout, reference, &descriptor, document, err);
+        OCV_TRY(resolve_reference(layout, reference, &descriptor, err));
+    return read_document(layout, reference, &descriptor, document, err);
 }
 
 int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,
@@ -187,11 +176,9 @@ int layout_blob(const struct upstream *upstream, const char *digest, int *fd, in
                 struct ocv_error *err)
 {
     ocv_auto(ocv_layout) layout = NULL;
-    int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
-    return status < 0 ? status : ocv_layout_open_blob(layout, digest, fd, size, err);
+    OCV_TRY(ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err));
+    return ocv_layout_open_blob(layout, digest, fd, size, err);
 }
-
-/* ---- tags/list ------------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {

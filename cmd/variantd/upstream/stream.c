@@ -82,8 +82,6 @@ static void wake_reader(struct stream *s)
     httpd_resume(&s->suspended);
 }
 
-/* ---- the writer's side ----------------------------------------------------------------------- */
-
 /* False: the reader has gone. */
 static bool begin_sending(struct stream *s)
 {
@@ -231,8 +229,6 @@ void stream_end(struct stream *s, bool good)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- other threads --------------------------------------------------------------------------- */
-
 /* While the writer waits, the client is slow, not the registry. The kernel's buffer drains in large
  * pieces, so speed is measured over a long time. */
 bool stream_slow(struct stream *s)
@@ -273,8 +269,6 @@ int64_t stream_sent(struct stream *s)
     pthread_mutex_unlock(&s->lock);
     return sent;
 }
-
-/* ---- libmicrohttpd's side -------------------------------------------------------------------- */
 
 /* Called after the head was sent, and whenever the connection is resumed. */
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t max)

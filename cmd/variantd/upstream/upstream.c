@@ -4,6 +4,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <glob.h>
@@ -288,11 +289,8 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
         clients->idle[kind] = client->next;
     pthread_mutex_unlock(&clients->lock);
     drop_client(old);
-    if (!client) {
-        int status = make_client(clients, kind, &client, err);
-        if (status < 0)
-            return status;
-    }
+    if (!client)
+        OCV_TRY(make_client(clients, kind, &client, err));
     client->next = NULL;
     client->uses++;
     client->upstream = (size_t)(upstream - clients->settings->upstreams);
@@ -337,8 +335,6 @@ struct ocv_registry *client_registry(struct client *client)
 {
     return client->registry;
 }
-
-/* ---- requests -------------------------------------------------------------------------------- */
 
 bool media_type_is_manifest(const char *media_type)
 {

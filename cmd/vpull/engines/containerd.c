@@ -4,6 +4,8 @@
  * read. The archive keeps the manifest's digest. */
 #include "cmd/vpull/engines/engine.h"
 
+#include "lib/base/cleanup.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +75,8 @@ static int import_archive(struct pull *pull, const char *const *argv, struct ocv
         ocv_error_hint(err, "is containerd running? CONTAINERD_ADDRESS names its socket");
         return OCV_ERR_ENGINE;
     }
-    int status = ensure_name(pull, err);
-    return status < 0 ? status : engine_feed(pull, "containerd", argv, show_line, err);
+    OCV_TRY(ensure_name(pull, err));
+    return engine_feed(pull, "containerd", argv, show_line, err);
 }
 
 struct content_check {

@@ -4,6 +4,7 @@
 #include "cmd/vpull/engines/docker_host.h"
 #include "cmd/vpull/engines/engine_stream.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/url.h"
 
 #include <stdlib.h>
@@ -17,8 +18,8 @@
 static int ping_daemon(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
 {
     struct engine_call call = {.method = "GET", .path = "/_ping", .timeout_ms = PING_MS};
-    int status = cli_registry(cli, err);
-    return status < 0 ? status : engine_call(cli, endpoint, &call, err);
+    OCV_TRY(cli_registry(cli, err));
+    return engine_call(cli, endpoint, &call, err);
 }
 
 /* Prefix the following paths with a version. It is asked for first, since a half-sent request
@@ -41,8 +42,6 @@ static bool is_available(struct cli *cli, const struct pull_options *options)
            (!endpoint.socket[0] || access(endpoint.socket, R_OK | W_OK) == 0) &&
            ping_daemon(cli, &endpoint, &err) == OCV_OK;
 }
-
-/* ---- the engine's stream ---- */
 
 struct docker_stream {
     struct pull *pull;

@@ -4,6 +4,7 @@
  * docker's files, so no docker client need be installed. */
 #include "cmd/vpull/engines/docker_host.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -72,9 +73,7 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
                         struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX], path[DOCKER_PATH_MAX], tls[DOCKER_PATH_MAX];
-    int status = ocv_digest_bytes(name, strlen(name), digest, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_digest_bytes(name, strlen(name), digest, err));
     const char *id = strchr(digest, ':') + 1;
     snprintf(path, sizeof(path), "%s/contexts/meta/%s/meta.json", dir, id);
     ocv_auto_json *meta = load_json(path);
@@ -87,7 +86,7 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
     }
     snprintf(tls, sizeof(tls), "%s/contexts/tls/%s/docker", dir, id);
     bool has_tls = access(tls, X_OK) == 0;
-    status = endpoint_parse(host, has_tls, out, err);
+    int status = endpoint_parse(host, has_tls, out, err);
     if (status == OCV_OK && has_tls)
         use_tls(out, tls);
     return status < 0 ? ocv_error_prefix(err, "docker context '%.100s'", name) : OCV_OK;

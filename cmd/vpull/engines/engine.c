@@ -55,8 +55,6 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
     return OCV_ERR_UNSUPPORTED;
 }
 
-/* ---- one call ---- */
-
 struct receiver {
     const struct engine_call *call;
     struct engine_lines lines;
@@ -135,8 +133,6 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
     return status;
 }
 
-/* ---- encodings ---- */
-
 /* As the Engine API wants it in headers (RFC 4648 section 5). */
 char *engine_base64_url(const void *data, size_t len)
 {
@@ -167,8 +163,6 @@ int engine_archive(struct pull *pull, int *fd, struct ocv_error *err)
     }
     return status;
 }
-
-/* ---- an archive on its way into a client ---- */
 
 struct feeder {
     const struct pull *pull;

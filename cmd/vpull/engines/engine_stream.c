@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
 int engine_lines_end(struct engine_lines *lines)
 {
     lines->text[lines->len] = '\0';
@@ -27,8 +25,6 @@ int engine_lines_take(struct engine_lines *lines, const char *bytes, size_t len)
     }
     return status;
 }
-
-/* ---- docker's progress ----------------------------------------------------------------------- */
 
 static enum layer_state state_of(const char *status)
 {

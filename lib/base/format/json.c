@@ -74,9 +74,8 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     json_t *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
     if (nomem)
         return ocv_error_nomem(err);
-    int status = json ? OCV_OK : load_any(what, text, bytes ? len : 0, &json, err);
-    if (status < 0)
-        return status;
+    if (!json)
+        OCV_TRY(load_any(what, text, bytes ? len : 0, &json, err));
     if (memmem(text, len, "null", 4))
         ocv_json_drop_null(json);
     *out = json;

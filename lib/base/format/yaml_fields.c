@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/format/yaml_fields.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 
 #include <stdarg.h>
@@ -10,8 +11,6 @@
 #define MESSAGE_MAX 512
 
 const char *const ocv_yaml_flag_words[] = {"true", "false", NULL};
-
-/* ---- messages -------------------------------------------------------------------------------- */
 
 OCV_PRINTF(4, 0)
 static int format_error(const struct ocv_yaml_reader *r, size_t line, const char *subject,
@@ -157,8 +156,6 @@ static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_tab
                          ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
-
 static bool is_word(const char *const *words, const char *text)
 {
     for (; *words; words++)
@@ -199,10 +196,9 @@ static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *li
 static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                       const struct ocv_yaml *list)
 {
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK && rule->item; m = m->next)
-        status = ocv_yaml_check(r, rule->item, m);
-    return status == OCV_OK && rule->once ? check_once(r, list) : status;
+    for (const struct ocv_yaml *m = list->first; m && rule->item; m = m->next)
+        OCV_TRY(ocv_yaml_check(r, rule->item, m));
+    return rule->once ? check_once(r, list) : OCV_OK;
 }
 
 /* Keys first: one that is missing may be there under another name. */
@@ -218,26 +214,24 @@ static int check_keys(const struct ocv_yaml_reader *r, const struct ocv_yaml_rul
     for (size_t i = 0; i < table->n; i++)
         if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
             return error_about(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
-        status = ocv_yaml_check(r, key_of(table, m->key)->rule, m);
-    return status;
+    for (const struct ocv_yaml *m = map->first; m; m = m->next)
+        OCV_TRY(ocv_yaml_check(r, key_of(table, m->key)->rule, m));
+    return OCV_OK;
 }
 
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                      const struct ocv_yaml *map)
 {
-    int status = OCV_OK;
     if (rule->table)
         return check_keys(r, rule, map);
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         const struct ocv_yaml name = {.type = OCV_YAML_SCALAR, .line = m->line, .text = m->key};
         if (rule->name)
-            status = ocv_yaml_check(r, rule->name, &name);
-        if (status == OCV_OK && rule->each)
-            status = ocv_yaml_check(r, rule->each, m);
+            OCV_TRY(ocv_yaml_check(r, rule->name, &name));
+        if (rule->each)
+            OCV_TRY(ocv_yaml_check(r, rule->each, m));
     }
-    return status;
+    return OCV_OK;
 }
 
 static unsigned takes_of(const struct ocv_yaml *node)
@@ -258,10 +252,10 @@ int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *
         return refuse_value(r, rule, node);
     if (!scalar && rule->max && node->n > rule->max)
         return error_about(r, node, subject_of(rule), "has more than %zu members", rule->max);
-    int status = node->type == OCV_YAML_LIST  ? check_list(r, rule, node)
-                 : node->type == OCV_YAML_MAP ? check_map(r, rule, node)
-                                              : OCV_OK;
-    return status == OCV_OK && rule->check ? rule->check(r, node) : status;
+    OCV_TRY(node->type == OCV_YAML_LIST  ? check_list(r, rule, node)
+            : node->type == OCV_YAML_MAP ? check_map(r, rule, node)
+                                         : OCV_OK);
+    return rule->check ? rule->check(r, node) : OCV_OK;
 }
 
 int ocv_yaml_load(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,

@@ -63,9 +63,6 @@ struct plan {
     rlim64_t open_files; /* the caller's limit on descriptors */
 };
 
-/* ---- in the child, with the parent's memory ---------------------------------------------------
- */
-
 /* Ignored signals stay so, unless the program is confined; a handler of ours must not run in it. */
 UNWATCHED static void reset_signals(const struct plan *plan)
 {
@@ -124,9 +121,6 @@ UNWATCHED static int child_main(void *data)
     syscall(SYS_exit_group, 127);
     return 127;
 }
-
-/* ---- in the parent ----------------------------------------------------------------------------
- */
 
 bool ocv_spawn_find(const char *name, char *path, size_t size)
 {

@@ -168,8 +168,6 @@ int ocv_trusted_open(const char *path, mode_t type, int *fd, struct ocv_error *e
     return status;
 }
 
-/* ---- who reads a program --------------------------------------------------------------------- */
-
 static int open_program(const char *path, unsigned depth, int *fd, bool *script,
                         struct ocv_error *err);
 

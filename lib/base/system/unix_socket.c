@@ -68,9 +68,6 @@ int ocv_unix_connect(const char *path, unsigned patience_ms, int *out, struct oc
     return OCV_ERR_NETWORK;
 }
 
-/* ---- listening ---------------------------------------------------------------------------------
- */
-
 /* The directories above `path`. 0, or why they could not be made. */
 static int make_directories(const char *path, mode_t mode)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a decision says: accessors, and a sentence and a hint for everything that was not chosen. */
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/hints.h"
@@ -104,19 +105,19 @@ static int append_wanted(const struct ocv_decision *d, const struct ocv_rejectio
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     size_t shown = 0;
-    int status = ocv_buffer_printf(out, err, "needs %s :: %s :: ", r->ns, r->feature);
-    for (size_t i = 0; slot && i < r->entry->n_properties && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "needs %s :: %s :: ", r->ns, r->feature));
+    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
         uint32_t id = r->entry->properties[i];
         if (&d->host.slots[d->host.slot_of[id]] != slot)
             continue;
         if (shown < VALUES_SHOWN)
-            status = ocv_buffer_printf(out, err, "%s%s", shown ? " or " : "",
-                                       ocv_index_property(d->index, id).value);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", shown ? " or " : "",
+                                      ocv_index_property(d->index, id).value));
         shown++;
     }
-    if (status == OCV_OK && shown > VALUES_SHOWN)
-        status = ocv_buffer_printf(out, err, " or %zu more", (size_t)(shown - VALUES_SHOWN));
-    return status;
+    if (shown > VALUES_SHOWN)
+        OCV_TRY(ocv_buffer_printf(out, err, " or %zu more", (size_t)(shown - VALUES_SHOWN)));
+    return OCV_OK;
 }
 
 static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
@@ -124,23 +125,21 @@ static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slo
 {
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     size_t n = have ? have->n_values : 0;
-    int status = r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
-                           : ocv_buffer_printf(out, err, "; this host has ");
-    if (status == OCV_OK && n == 0)
-        status = ocv_buffer_printf(out, err, "no %s", r->feature);
-    for (size_t i = 0; i < n && i < VALUES_SHOWN && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]);
-    if (status == OCV_OK && n > VALUES_SHOWN)
-        status = ocv_buffer_printf(out, err, " and %zu more", n - VALUES_SHOWN);
-    return status;
+    OCV_TRY(r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
+                      : ocv_buffer_printf(out, err, "; this host has "));
+    if (n == 0)
+        OCV_TRY(ocv_buffer_printf(out, err, "no %s", r->feature));
+    for (size_t i = 0; i < n && i < VALUES_SHOWN; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]));
+    if (n > VALUES_SHOWN)
+        OCV_TRY(ocv_buffer_printf(out, err, " and %zu more", n - VALUES_SHOWN));
+    return OCV_OK;
 }
 
 static int append_property(const struct ocv_decision *d, const struct ocv_rejection *r,
                            struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = append_wanted(d, r, out, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(append_wanted(d, r, out, err));
     switch (r->code) {
     case OCV_REJECT_NAMESPACE_UNDECLARED:
         return ocv_buffer_printf(out, err, "; the index does not list the namespace %s", r->ns);
@@ -160,18 +159,16 @@ static int append_os_features(const struct ocv_decision *d, const struct ocv_rej
 {
     const struct ocv_platform *p = &r->entry->platform;
     char name[128];
-    int status =
-        ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name)));
-    for (size_t i = 0, shown = 0; i < p->n_os_features && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name))));
+    for (size_t i = 0, shown = 0; i < p->n_os_features; i++) {
         struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
         one.os = d->platform.os;
         one.architecture = d->platform.architecture;
         if (ocv_platform_match(&d->platform, &one, NULL) < 0 && shown++ < VALUES_SHOWN)
-            status =
-                ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "", p->os_features[i]);
+            OCV_TRY(
+                ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "", p->os_features[i]));
     }
-    return status == OCV_OK ? ocv_buffer_printf(out, err, ", which this host lacks (os_features)")
-                            : status;
+    return ocv_buffer_printf(out, err, ", which this host lacks (os_features)");
 }
 
 static int append_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
@@ -382,13 +379,13 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
         (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
         return OCV_OK; /* nothing that is installed helps a host that has no such device */
     if (found) {
-        int status = hint_need(recorded_value(d->profile, r->ns, "driver"), all, found->needs,
-                               p.value, best, out, err);
-        if (status == OCV_OK && is_for_zstd(d, r->entry, p))
-            status = ocv_buffer_printf(out, err,
-                                       "; its code is compressed in a way that older drivers "
-                                       "cannot read");
-        return status;
+        OCV_TRY(hint_need(recorded_value(d->profile, r->ns, "driver"), all, found->needs, p.value,
+                          best, out, err));
+        if (is_for_zstd(d, r->entry, p))
+            OCV_TRY(ocv_buffer_printf(out, err,
+                                      "; its code is compressed in a way that older drivers "
+                                      "cannot read"));
+        return OCV_OK;
     }
     return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
 }

@@ -3,6 +3,7 @@
  * (NVIDIA, "CUDA Compatibility", Minor Version Compatibility), and an entry says so with two values
  * of one feature, 12.9 and 12.0. A ROCm that an image brings may be newer than any that was tested
  * with the host's driver. */
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/toolkits.h"
@@ -146,12 +147,10 @@ int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entr
         return OCV_OK;
     const char *needs = ocv_hint_needs(built);
     size_t start = out->len;
-    int status =
-        ocv_buffer_printf(out, err,
-                          "runs by CUDA minor-version compatibility: built with %.40s, "
-                          "this driver has %.40s; %s runs it natively",
-                          built.value, host_version(slot), needs ? needs : "a newer driver");
-    if (status == OCV_OK)
-        ocv_text_clean(out->data + start);
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err,
+                              "runs by CUDA minor-version compatibility: built with %.40s, "
+                              "this driver has %.40s; %s runs it natively",
+                              built.value, host_version(slot), needs ? needs : "a newer driver"));
+    ocv_text_clean(out->data + start);
+    return OCV_OK;
 }

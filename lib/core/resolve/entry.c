@@ -156,8 +156,6 @@ bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *e
     return true;
 }
 
-/* ---- sort keys ---- */
-
 static int compare_components(const struct ocv_component *a, const struct ocv_component *b)
 {
     if (a->feature != b->feature)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Match the host's lists with the properties that the index uses (see resolve.h). */
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* ---- namespaces ---- */
 
 static const struct ocv_namespace *host_lists(const struct ocv_index *index,
                                               const struct ocv_profile *profile, const char *ns)
@@ -82,8 +81,6 @@ static int build_namespace(struct ocv_arena *arena, const struct ocv_index *inde
         return count_devices(arena, ns, ocv_preferences_devices(preferences, ns->name), err);
     return OCV_OK;
 }
-
-/* ---- slots ---- */
 
 static bool same_values(const struct ocv_feature *a, const struct ocv_feature *b)
 {
@@ -220,12 +217,9 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     if (slot->ns->code != OCV_REJECT_NONE)
         return OCV_OK;
     slot->rank = feature_rank(list, slot->feature);
-    int status = group_devices(
-        arena, slot, ocv_feature_find(list->features, list->n_features, slot->feature), err);
-    if (status == OCV_OK)
-        status = mark_disabled(arena, index, preferences, slot, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(group_devices(arena, slot,
+                          ocv_feature_find(list->features, list->n_features, slot->feature), err));
+    OCV_TRY(mark_disabled(arena, index, preferences, slot, err));
     slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
     if (!slot->ranks)
         return ocv_error_nomem(err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Platforms of an index compared once with all hosts of one platform. */
 #include "lib/core/resolve/platform_table.h"
+#include "lib/base/cleanup.h"
 
 #include "lib/core/resolve/resolve_internal.h"
 
@@ -112,9 +113,7 @@ int ocv_platform_table_get(struct ocv_platform_tables *tables, const struct ocv_
     for (const struct ocv_platform_table *t = tables->first; t; t = t->next)
         if (same_platform(&t->host, host))
             return *out = t, OCV_OK;
-    int status = copy_platform(&tables->arena, host, &own, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(copy_platform(&tables->arena, host, &own, err));
     struct ocv_platform_table *table = ocv_platform_table_make(&tables->arena, index, &own);
     if (!table)
         return ocv_error_nomem(err);

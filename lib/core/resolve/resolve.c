@@ -215,13 +215,10 @@ static int choose_platform(struct ocv_decision *d, struct constraints *request,
 static int prepare_decision(struct ocv_decision *d, struct ocv_platform_tables *tables,
                             struct ocv_error *err)
 {
-    int status = OCV_OK;
     if (tables)
-        status = ocv_platform_table_get(tables, d->index, &d->platform, &d->table, err);
+        OCV_TRY(ocv_platform_table_get(tables, d->index, &d->platform, &d->table, err));
     else
         d->table = ocv_platform_table_make(d->arena, d->index, &d->platform);
-    if (status < 0)
-        return status;
     size_t n = d->index->n_entries + 1;
     _Static_assert(sizeof(*d->candidates) <= sizeof(*d->rejected), "room for either");
     d->rejected = ocv_arena_alloc(d->arena, n, sizeof(*d->rejected));
@@ -253,18 +250,13 @@ int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *pr
     d->arena = tables ? &tables->arena : &d->own;
     d->index = index;
     d->profile = profile;
-    int status = choose_platform(d, &request, err);
-    if (status == OCV_OK)
-        status = prepare_decision(d, tables, err);
-    if (status == OCV_OK)
-        status = ocv_host_table_build(d->arena, index, profile, &request.options->preferences,
-                                      &d->host, err);
-    if (status == OCV_OK)
-        request.plain = means_plain(d, &request);
-    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
-        status = consider_entry(d, &request, &index->entries[i], err);
-    if (status < 0)
-        return status;
+    OCV_TRY(choose_platform(d, &request, err));
+    OCV_TRY(prepare_decision(d, tables, err));
+    OCV_TRY(ocv_host_table_build(d->arena, index, profile, &request.options->preferences, &d->host,
+                                 err));
+    request.plain = means_plain(d, &request);
+    for (size_t i = 0; i < index->n_entries; i++)
+        OCV_TRY(consider_entry(d, &request, &index->entries[i], err));
     if (d->n_candidates > 1)
         qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
     *out = ocv_steal(&d);
@@ -276,10 +268,8 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
                 struct ocv_error *err)
 {
     ocv_auto(ocv_decision) d = NULL;
-    int status = ocv_resolve_with(index, profile, options, NULL, &d, err);
-    if (status == OCV_OK)
-        status = ocv_index_check_doubt(index, ocv_decision_selected(d), err);
-    if (status == OCV_OK)
-        *out = ocv_steal(&d);
-    return status;
+    OCV_TRY(ocv_resolve_with(index, profile, options, NULL, &d, err));
+    OCV_TRY(ocv_index_check_doubt(index, ocv_decision_selected(d), err));
+    *out = ocv_steal(&d);
+    return OCV_OK;
 }

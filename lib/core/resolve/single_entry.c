@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One variant without its index: build an index with this entry alone, and resolve it for the host,
  * so that there is one rule for what fits. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/core/property_internal.h"
 #include "lib/core/resolve/preferences_internal.h"
@@ -22,14 +23,14 @@ static int host_properties(const char *text, const char *statics, struct ocv_buf
                            struct ocv_error *err)
 {
     ocv_auto(ocv_properties) properties = NULL;
-    int status = ocv_properties_parse(text, strlen(text), &properties, err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(properties); i++) {
+    OCV_TRY(ocv_properties_parse(text, strlen(text), &properties, err));
+    for (size_t i = 0; i < ocv_properties_count(properties); i++) {
         struct ocv_property p = ocv_properties_get(properties, i);
         if (!in_list(statics, p.ns))
-            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
-                                       p.feature, p.value);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                      p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int index_of_one(const char *label, const char *properties, struct ocv_index **out,
@@ -45,9 +46,8 @@ static int index_of_one(const char *label, const char *properties, struct ocv_in
                   OCV_ANNOTATION_LABEL, label, OCV_ANNOTATION_PROPERTIES, properties);
     if (!root)
         return ocv_error_set(err, OCV_ERR_DATA, "label or properties are not UTF-8");
-    int status = ocv_json_append(root, JSON_COMPACT, &text, err);
-    return status < 0 ? status
-                      : ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
+    return ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
 }
 
 /* An entry that runs everywhere, or is ranked by its index alone: only preferences can rule it out.

@@ -50,8 +50,6 @@ OCV_API int ocv_profile_essence(const struct ocv_profile *profile, struct ocv_bu
 OCV_API int ocv_profile_class(const struct ocv_profile *profile, char out[OCV_CLASS_MAX],
                               struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- fleets ---- */
-
 struct ocv_fleet;
 /** An empty fleet. */
 OCV_API int ocv_fleet_new(struct ocv_fleet **out, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -119,8 +117,6 @@ OCV_API int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out
  *  how many. Names may repeat. Over OCV_FLEET_NODES_MAX or malformed: OCV_ERR_INVALID. */
 OCV_API int ocv_node_list_expand(const char *text, size_t len, struct ocv_buffer *out,
                                  size_t *count, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- matching ---- */
 
 struct ocv_match;
 /** Check an index for every class of a fleet. `options` as for ocv_resolve, or NULL; they and what

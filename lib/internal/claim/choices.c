@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Variants, split by the values that they name. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/claim/claim_internal.h"
 
 #include <stdlib.h>
@@ -46,23 +47,22 @@ static int take_known(struct ocv_claim_work *work, const struct ocv_entry *entry
                       const struct ocv_slot *slot, const uint32_t *ids, size_t n,
                       struct feature_part *part, struct ocv_error *err)
 {
-    int status = OCV_OK;
     part->slot = slot;
     part->n = part->at = 0;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(work->index, ids[i]);
         if (rank_of(slot, ids[i]) == OCV_UNSUPPORTED)
             continue;
         if (work->facts[ids[i]].known)
             part->ids[part->n++] = ids[i];
         else
-            status = ocv_claim_warn(
+            OCV_TRY(ocv_claim_warn(
                 work, err, "%s: no device of %s is known to have %s :: %s :: %s", entry->label,
                 work->facts[ids[i]].driver->name ? work->facts[ids[i]].driver->name
                                                  : work->facts[ids[i]].driver->label,
-                p.ns, p.feature, p.value);
+                p.ns, p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* The next combination; false past the last. */

@@ -28,8 +28,6 @@ static void views_free(struct view_list *views)
         ocv_universe_free(&views->list[i].universe);
 }
 
-/* ---- lists in the arena ---- */
-
 int ocv_claim_add_text(struct ocv_arena *arena, const char ***list, size_t *n, size_t *max,
                        const char *text, struct ocv_error *err)
 {
@@ -64,8 +62,6 @@ int ocv_claim_warn(struct ocv_claim_work *work, struct ocv_error *err, const cha
     return ocv_claim_add_text(&claim->arena, &claim->warnings, &claim->n_warnings,
                               &work->max_warnings, text, err);
 }
-
-/* ---- views ---- */
 
 /* The platform variant that runs builds for every level of an architecture. */
 static const char *newest_platform(const char *architecture)
@@ -113,16 +109,13 @@ static int make_views(struct ocv_claim_work *work, const struct ocv_resolve_opti
 {
     if (options && options->platform && options->platform->architecture)
         return add_view(work, options->platform->architecture, options, views, err);
-    int status = OCV_OK;
     const struct ocv_entry *entry;
-    for (size_t i = 0; status == OCV_OK && (entry = ocv_index_entry(work->index, i)); i++)
+    for (size_t i = 0; (entry = ocv_index_entry(work->index, i)); i++)
         if (entry->code == OCV_REJECT_NONE && entry->has_platform && entry->platform.os &&
             entry->platform.architecture && !strcmp(entry->platform.os, "linux"))
-            status = add_view(work, entry->platform.architecture, options, views, err);
-    return status;
+            OCV_TRY(add_view(work, entry->platform.architecture, options, views, err));
+    return OCV_OK;
 }
-
-/* ---- places ---- */
 
 static int add_place(struct ocv_claim *claim, struct ocv_claim_places *to, const struct view *view,
                      unsigned level, struct ocv_error *err)
@@ -221,8 +214,7 @@ static int note_levels(struct ocv_claim_work *work, const struct view *view,
                        const struct label_set *sets, size_t n_sets, unsigned common,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < n_sets && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n_sets; i++) {
         unsigned lowest = UINT_MAX;
         for (size_t k = 0; k < sets[i].n; k++) {
             const struct ocv_entry *entry = find_label(view, sets[i].list[k]);
@@ -230,12 +222,12 @@ static int note_levels(struct ocv_claim_work *work, const struct view *view,
             lowest = needs < lowest ? needs : lowest;
         }
         if (lowest > common && lowest > 1 && lowest != UINT_MAX)
-            status = ocv_claim_warn(work, err,
-                                    "%s needs x86-64-v%u, which not all nodes of the pods have: "
-                                    "there they take another build",
-                                    sets[i].list[0], lowest);
+            OCV_TRY(ocv_claim_warn(work, err,
+                                   "%s needs x86-64-v%u, which not all nodes of the pods have: "
+                                   "there they take another build",
+                                   sets[i].list[0], lowest));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* The architectures that have all of the sets, or those with a build that needs no device. */
@@ -265,8 +257,6 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
     }
     return status;
 }
-
-/* ---- the parts of a claim ---- */
 
 static int make_alternatives(struct ocv_claim_work *work, const struct view_list *views,
                              struct ocv_error *err)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* CEL for a group. An error on one device leaves a pod without a node anywhere, so that each
  * attribute is read behind the question whether the device has it. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/claim/claim_internal.h"
 #include "lib/internal/claim/compute_capability.h"
 
 #include <string.h>
-
-/* ---- what is said twice ---- */
 
 static bool term_within(const struct ocv_claim_work *work, const struct ocv_claim_term *a,
                         const struct ocv_claim_term *b)
@@ -109,8 +108,6 @@ static int fold_products(const struct ocv_claim_work *work, struct ocv_claim_pro
     return status;
 }
 
-/* ---- words ---- */
-
 static int print_capability(struct ocv_buffer *out, const char *name, const char *value,
                             struct ocv_error *err)
 {
@@ -206,19 +203,17 @@ static int print_term(struct ocv_buffer *out, const struct ocv_claim_work *work,
 static int print_products(struct ocv_buffer *out, const struct ocv_claim_work *work,
                           const struct ocv_claim_product *list, size_t n, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        status = ocv_buffer_printf(out, err, "%s%s", i ? " ||\n  " : "\n  ", n > 1 ? "(" : "");
-        for (size_t k = 0; k < list[i].n && status == OCV_OK; k++) {
+    for (size_t i = 0; i < n; i++) {
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? " ||\n  " : "\n  ", n > 1 ? "(" : ""));
+        for (size_t k = 0; k < list[i].n; k++) {
             if (k)
-                status = ocv_buffer_printf(out, err, " &&\n  %s", n > 1 ? " " : "");
-            if (status == OCV_OK)
-                status = print_term(out, work, &list[i].terms[k], err);
+                OCV_TRY(ocv_buffer_printf(out, err, " &&\n  %s", n > 1 ? " " : ""));
+            OCV_TRY(print_term(out, work, &list[i].terms[k], err));
         }
-        if (status == OCV_OK && n > 1)
-            status = ocv_buffer_printf(out, err, ")");
+        if (n > 1)
+            OCV_TRY(ocv_buffer_printf(out, err, ")"));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_group *group,

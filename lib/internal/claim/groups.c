@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Choices that follow each other and are one variant's become one alternative. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/claim/claim_internal.h"
 
 #include <string.h>
@@ -140,11 +141,9 @@ static int place_choice(struct ocv_claim_work *work, const struct ocv_claim_choi
     for (size_t i = 0; i < groups->n; i++)
         home->again |= !strcmp(groups->list[i].first->entry->label, label);
     groups->n++;
-    int status = add_label(work, home, label, err);
-    return status < 0 ? status : add_product(work, home, choice, err);
+    OCV_TRY(add_label(work, home, label, err));
+    return add_product(work, home, choice, err);
 }
-
-/* ---- too many ---- */
 
 static int join_group(struct ocv_claim_work *work, struct ocv_claim_groups *groups, size_t at,
                       struct ocv_error *err)
@@ -189,15 +188,14 @@ int ocv_claim_group(struct ocv_claim_work *work, const struct ocv_claim_choices 
         .list = ocv_arena_alloc(&work->claim->arena, choices->n + 1, sizeof(*out->list))};
     if (!out->list)
         return ocv_error_nomem(err);
-    int status = OCV_OK;
-    for (size_t i = 0; i < choices->n && status == OCV_OK; i++)
-        status = place_choice(work, &choices->list[i], out, err);
-    while (status == OCV_OK && out->n > OCV_CLAIM_ALTERNATIVES_MAX) {
+    for (size_t i = 0; i < choices->n; i++)
+        OCV_TRY(place_choice(work, &choices->list[i], out, err));
+    while (out->n > OCV_CLAIM_ALTERNATIVES_MAX) {
         size_t at;
         if (!find_pair(out, true, &at) && !find_pair(out, false, &at))
             return ocv_error_set(err, OCV_ERR_DATA, "devices of more than %u drivers",
                                  OCV_CLAIM_ALTERNATIVES_MAX);
-        status = join_group(work, out, at, err);
+        OCV_TRY(join_group(work, out, at, err));
     }
-    return status;
+    return OCV_OK;
 }

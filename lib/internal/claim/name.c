@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Names of alternatives: the label where that says all. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/claim/claim_internal.h"
 
 #include <string.h>
@@ -23,16 +24,13 @@ static int name_by_digest(struct ocv_claim_alternative *to, size_t rank, struct 
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1u << 20);
     char digest[OCV_DIGEST_MAX];
-    int status = OCV_OK;
-    for (size_t i = 0; i < to->n_labels && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&text, err, "%s\n", to->labels[i]);
-    if (status == OCV_OK && to->bound)
-        status = ocv_buffer_printf(&text, err, "%s\n", to->bound);
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(text.data, text.len, digest, err);
-    if (status == OCV_OK)
-        snprintf(to->name, sizeof(to->name), "v%zu-%.8s", rank, strchr(digest, ':') + 1);
-    return status;
+    for (size_t i = 0; i < to->n_labels; i++)
+        OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->labels[i]));
+    if (to->bound)
+        OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->bound));
+    OCV_TRY(ocv_digest_bytes(text.data, text.len, digest, err));
+    snprintf(to->name, sizeof(to->name), "v%zu-%.8s", rank, strchr(digest, ':') + 1);
+    return OCV_OK;
 }
 
 /* What the group has that the variant's first one has not had: its lower version, else all. */

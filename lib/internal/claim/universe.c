@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A host that has every property of an index. A feature's values are in the order in which hosts
  * list them; two values of a feature are in the same order on every host. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/claim/claim_internal.h"
 
@@ -94,8 +95,8 @@ static int make_profile(const struct ocv_claim_work *work, const struct ocv_plat
                   platform->variant, "namespaces", make_namespaces(work));
     if (!profile)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(profile, 0, &text, err);
-    return status < 0 ? status : ocv_profile_parse(text.data, text.len, out, err);
+    OCV_TRY(ocv_json_append(profile, 0, &text, err));
+    return ocv_profile_parse(text.data, text.len, out, err);
 }
 
 int ocv_universe_make(const struct ocv_claim_work *work, const struct ocv_platform *platform,

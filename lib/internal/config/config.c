@@ -146,8 +146,6 @@ void ocv_config_free(struct ocv_config *config)
     free(config);
 }
 
-/* ---- reading ---- */
-
 const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
                                                   const struct ocv_reference *reference)
 {

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- scalars ----------------------------------------------------------------------------------
- */
-
 static bool is_duration(const char *text)
 {
     int64_t ms;
@@ -74,9 +71,6 @@ static const struct ocv_yaml_rule directory = FORM(is_absolute, "the absolute pa
 static const struct ocv_yaml_rule file = FORM(is_absolute, "the absolute path of a file");
 static const struct ocv_yaml_rule label = FORM(is_label, "a label (a-z 0-9 . _, at most 63)");
 
-/* ---- lists and mappings: set.c checks their texts --------------
- */
-
 #define LIST_OF(rule)                                                                        \
     {                                                                                        \
         .takes = OCV_TAKES_LIST, .empty = true, .max = OCV_CONFIG_ITEMS_MAX, .item = &(rule) \
@@ -127,9 +121,6 @@ static const struct ocv_yaml_table repository_table = {"a repository",
 static const struct ocv_yaml_rule repository = {
     .takes = OCV_TAKES_MAP, .empty = true, .table = &repository_table};
 static const struct ocv_yaml_rule repositories = MAP_OF(repository);
-
-/* ---- the file ---------------------------------------------------------------------------------
- */
 
 /* LIST: a member of struct ocv_config of that name */
 #define KEYS(LIST, KEY)                               \

@@ -39,8 +39,6 @@ static void report_name(struct name_check *n, enum ocv_unknown_kind kind, const 
     n->status = n->visit(n->data, &name);
 }
 
-/* ---- namespaces ---- */
-
 typedef void (*each_name)(void *data, const char *name);
 
 /* Every namespace that is not in the vocabulary. */
@@ -88,8 +86,6 @@ static bool check_namespace(struct name_check *n, const char *ns)
                 ns, ocv_nearest_question(meant, text));
     return false;
 }
-
-/* ---- features and values ---- */
 
 static const struct ocv_feature *host_feature(const struct ocv_namespace *ns, const char *feature)
 {
@@ -187,8 +183,6 @@ static void check_selector(struct name_check *n, const char *item)
     check_property(n, text, feature ? feature + 4 : NULL, value ? value + 4 : NULL);
 }
 
-/* ---- devices ---- */
-
 /* "0-7", "0, 2, 5" */
 static const char *device_list(const struct ocv_namespace *ns, char *out, size_t size)
 {
@@ -223,8 +217,6 @@ static void check_device(struct name_check *n, const char *name, const char *dev
         report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has no %s device", device,
                     name);
 }
-
-/* ---- all of them ---- */
 
 static void check_list(struct name_check *n, const char *key)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* `override` and `os_features`: what the administrator says a host supports, instead of what was
  * probed. */
+#include "lib/base/cleanup.h"
 #include "lib/core/profile_internal.h"
 #include "lib/core/resolve/versions.h"
 #include "lib/internal/config/config_internal.h"
@@ -163,6 +164,6 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
         return ocv_error_nomem(err);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = ocv_json_append(root, JSON_COMPACT, &text, err);
-    return status < 0 ? status : ocv_profile_parse(text.data, text.len, out, err);
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
+    return ocv_profile_parse(text.data, text.len, out, err);
 }

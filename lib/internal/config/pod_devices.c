@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/config/pod_devices.h"
+#include "lib/base/cleanup.h"
 
 #include "lib/core/profile_internal.h"
 #include "lib/internal/config/config_internal.h"
@@ -29,11 +30,9 @@ int ocv_workload_devices(const char *devices, const struct ocv_profile *profile,
                          struct ocv_error *err)
 {
     static char origin[] = "the pod's devices";
-    int status = ocv_config_new(&input->devices, err);
-    if (status == OCV_OK && *devices)
-        status = ocv_config_set(input->devices, origin, "devices", devices, false, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_config_new(&input->devices, err));
+    if (*devices)
+        OCV_TRY(ocv_config_set(input->devices, origin, "devices", devices, false, err));
     const struct ocv_config *c = input->devices;
     input->settings = calloc(c->n_devices + profile->n_namespaces + 1, sizeof(*input->settings));
     if (!input->settings)

@@ -35,12 +35,9 @@ static int add_selector(struct ocv_strings *list, const char *text, const char *
                              "'%.100s' is not NS, NS::FEATURE or NS::FEATURE::VALUE", text);
     ocv_auto_buffer canonical;
     ocv_buffer_init(&canonical, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
-                                   parts[i].data);
-    if (status < 0)
-        return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
+                                  parts[i].data));
     return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
 }
 
@@ -186,11 +183,10 @@ int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char
     c->n_repositories++;
     r->glob = strdup(glob);
     r->origin = strdup(origin);
-    int status = ocv_glob_canonical(glob, &r->pattern, err);
-    if (status == OCV_OK)
-        status = r->glob && r->origin ? ocv_config_new(&r->config, err) : ocv_error_nomem(err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_glob_canonical(glob, &r->pattern, err));
+    if (!r->glob || !r->origin)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_config_new(&r->config, err));
     r->config->base = c;
     *out = r->config;
     return OCV_OK;
@@ -199,9 +195,7 @@ int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
                           const char *origin, struct ocv_error *err)
 {
-    int status = ocv_config_check_scalar(key, key, text, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_config_check_scalar(key, key, text, err));
     const char *known = ocv_config_key(key) ? ocv_config_key(key) : ocv_config_repository_key(key);
     size_t i = 0;
     while (i < c->n_scalars && c->scalars[i].key != known)
@@ -213,8 +207,8 @@ int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *tex
         added->key = known;
         c->n_scalars++;
     }
-    status = replace_text(&c->scalars[i].value, text, err);
-    return status < 0 ? status : replace_text(&c->scalars[i].origin, origin, err);
+    OCV_TRY(replace_text(&c->scalars[i].value, text, err));
+    return replace_text(&c->scalars[i].origin, origin, err);
 }
 
 int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *url,

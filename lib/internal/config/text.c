@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Configuration from text, as environment variables and flags give it: lists are A,B; maps are
  * NS=A,B;NS=C. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/config/config_set.h"
 
 #include "lib/base/format/span.h"
@@ -99,9 +100,7 @@ int ocv_config_set(struct ocv_config *config, const char *source, const char *ke
     else if (shape == OCV_KEY_MAP)
         status = set_map(config, known, text, source, err);
     else if (shape == OCV_KEY_SCALAR) {
-        status = ocv_config_check_scalar(known, source, text, err);
-        if (status < 0)
-            return status; /* names the source */
+        OCV_TRY(ocv_config_check_scalar(known, source, text, err)); /* names the source */
         status = ocv_config_set_scalar(config, known, text, source, err);
     } else
         status = ocv_error_set(err, OCV_ERR_CONFIG, "%s can be set in a file only", known);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Configuration files (schema/config.schema.json): a tree that the table of keys has let through is
  * put into the configuration. Every message names file and line. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/config/config_set.h"
 
 #include "lib/base/array.h"
@@ -34,22 +35,20 @@ static int at_line(const struct config_reader *r, const struct ocv_yaml *node, i
 static int read_list(const struct config_reader *r, const char *key, const struct ocv_yaml *list)
 {
     char at[ORIGIN_MAX];
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next)
-        status = at_line(r, m,
-                         ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err));
-    return status;
+    for (const struct ocv_yaml *m = list->first; m; m = m->next)
+        OCV_TRY(at_line(r, m,
+                        ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err)));
+    return OCV_OK;
 }
 
 static int read_policies(const struct config_reader *r, const struct ocv_yaml *map)
 {
     char at[ORIGIN_MAX];
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
-        status = at_line(
+    for (const struct ocv_yaml *m = map->first; m; m = m->next)
+        OCV_TRY(at_line(
             r, m,
-            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at), r->file.err));
-    return status;
+            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at), r->file.err)));
+    return OCV_OK;
 }
 
 /* NULL before the members: an empty list is a setting, too. */
@@ -85,16 +84,15 @@ static int read_override(const struct config_reader *r, const char *ns,
 
 static int read_map(const struct config_reader *r, const char *key, const struct ocv_yaml *map)
 {
-    int status = OCV_OK;
     if (!strcmp(key, "device_policy"))
         return read_policies(r, map);
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         if (!strcmp(key, "devices"))
-            status = read_devices(r, m);
-        for (const struct ocv_yaml *f = m->first; f && status == OCV_OK && *key == 'o'; f = f->next)
-            status = read_override(r, m->key, f);
+            OCV_TRY(read_devices(r, m));
+        for (const struct ocv_yaml *f = m->first; f && *key == 'o'; f = f->next)
+            OCV_TRY(read_override(r, m->key, f));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* `key` is static. */
@@ -132,9 +130,8 @@ static int read_registry(const struct config_reader *r, const struct ocv_yaml *m
         const char *text = ocv_yaml_text(map, fields[i].name);
         if (text && !(*fields[i].field = strdup(text)))
             return ocv_error_nomem(r->file.err);
-        int status = text && fields[i].file ? keep_origin(r, map, fields[i].name) : OCV_OK;
-        if (status < 0)
-            return status;
+        if (text && fields[i].file)
+            OCV_TRY(keep_origin(r, map, fields[i].name));
     }
     const char *insecure = ocv_yaml_text(map, "insecure");
     s->insecure = insecure && (!strcmp(insecure, "true") || !strcmp(insecure, "yes"));
@@ -147,21 +144,20 @@ static int read_repository(const struct config_reader *r, const struct ocv_yaml 
 {
     struct config_reader own = *r;
     char at[ORIGIN_MAX];
-    int status = at_line(r, map,
-                         ocv_config_add_repository(r->config, map->key, origin_of(r, map, at),
-                                                   &own.config, r->file.err));
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+    OCV_TRY(at_line(r, map,
+                    ocv_config_add_repository(r->config, map->key, origin_of(r, map, at),
+                                              &own.config, r->file.err)));
+    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         const char *key = ocv_config_repository_key(m->key);
         own.config->given |= ocv_config_key_bit(key);
-        status = read_key(&own, key, m);
+        OCV_TRY(read_key(&own, key, m));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node)
 {
     char at[ORIGIN_MAX];
-    int status = OCV_OK;
     switch (ocv_config_shape(key)) {
     case OCV_KEY_LIST:
         return read_list(r, key, node);
@@ -174,9 +170,9 @@ static int read_key(const struct config_reader *r, const char *key, const struct
     case OCV_KEY_FILE_ONLY:
         break;
     }
-    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next)
-        status = !strcmp(key, "registries") ? read_registry(r, m) : read_repository(r, m);
-    return status;
+    for (const struct ocv_yaml *m = node->first; m; m = m->next)
+        OCV_TRY(!strcmp(key, "registries") ? read_registry(r, m) : read_repository(r, m));
+    return OCV_OK;
 }
 
 int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,

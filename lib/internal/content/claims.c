@@ -11,8 +11,6 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* ---- code for GPUs ---- */
-
 /* The value of a rule "BEFORE%AFTER" in `text`; false if it does not match. */
 static bool value_of(const struct content_property *rule, const char *text, char *out, size_t size)
 {
@@ -76,8 +74,6 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
     if (!out->found[0])
         snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
 }
-
-/* ---- levels and versions ---- */
 
 static void claim_level(const struct ocv_content *content, const struct content_property *rule,
                         const char *value, struct ocv_content_claim *out)
@@ -153,8 +149,6 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
     if (out->keeping != OCV_CONTENT_BROKEN)
         claim_compression(content, property, out);
 }
-
-/* ---- the whole ---- */
 
 static bool claim_says(const char *text, struct ocv_property property, bool value)
 {

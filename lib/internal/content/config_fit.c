@@ -4,6 +4,7 @@
  * told apart by why: machine code runs on older drivers of its CUDA major version, too, unless zstd
  * compressed it, so an older minor one is a warning. */
 #include "lib/internal/content/config_fit.h"
+#include "lib/base/cleanup.h"
 
 #include "gen/config-facts.h"
 #include "gen/hints.h"
@@ -14,9 +15,6 @@
 #include <string.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
-/* ---- conditions --------------------------------------------------------------------------------
- */
 
 static bool version_holds(const char *have, const char *op, const char *wanted)
 {
@@ -85,8 +83,6 @@ static bool names_variable(const struct ocv_requirement *r, size_t alternative, 
             return true;
     return false;
 }
-
-/* ---- one GPU ---- */
 
 static bool has_no_compat(const struct ocv_gpu *gpu)
 {
@@ -226,8 +222,6 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
     }
 }
 
-/* ---- all of them ---- */
-
 static void take_worst(const struct ocv_config_finding *one, struct ocv_config_finding *out)
 {
     if (one->fit > out->fit)
@@ -265,13 +259,12 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
 {
     const char *off = ocv_image_config_variable(config, OCV_REQUIREMENT_OFF), *text;
     size_t at = 0;
-    int status = OCV_OK;
     *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
     if (!host->n || (off && (!strcmp(off, "1") || !strcmp(off, "true"))))
         return OCV_OK;
-    while (status == OCV_OK && (text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at)))
-        status = check_variable(text, host, out, err);
-    return status;
+    while ((text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at)))
+        OCV_TRY(check_variable(text, host, out, err));
+    return OCV_OK;
 }
 
 const char *ocv_config_fit_name(enum ocv_config_fit fit)

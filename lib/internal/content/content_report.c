@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/content_report.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 #include <stdlib.h>
@@ -71,9 +72,7 @@ static int keep_file(struct ocv_content_report *report, const char *path,
 static int add_string(struct ocv_content_report *report, char ***list, size_t *n, const char *text,
                       size_t len, struct ocv_error *err)
 {
-    int status = count_bytes(report, sizeof(char *) + len + 16, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(count_bytes(report, sizeof(char *) + len + 16, err));
     char *copy = strndup(text, len);
     if (copy)
         ocv_text_clean(copy);
@@ -107,16 +106,12 @@ static int check_room(size_t n, struct ocv_error *err)
 int ocv_content_report_file(struct ocv_content_report *report, const char *path, int64_t size,
                             struct ocv_content_facts *facts, struct ocv_error *err)
 {
-    int status = check_room(report->n_files + report->n_others, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_room(report->n_files + report->n_others, err));
     report->members++;
     ocv_content_sum(&report->bytes, size);
     if (!facts->n)
         return add_other(report, path, err);
-    status = keep_file(report, path, facts, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(keep_file(report, path, facts, err));
     char *copy = strdup(path);
     if (copy)
         ocv_text_clean(copy);
@@ -158,9 +153,7 @@ static void clean_lines(char *text)
 int ocv_content_report_text(struct ocv_content_report *report, const char *path, const char *text,
                             size_t len, struct ocv_error *err)
 {
-    int status = count_bytes(report, sizeof(*report->texts) + text_cost(path) + len + 16, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(count_bytes(report, sizeof(*report->texts) + text_cost(path) + len + 16, err));
     char *path_copy = strdup(path), *text_copy = strndup(text, len);
     if (path_copy)
         ocv_text_clean(path_copy);
@@ -205,8 +198,6 @@ int ocv_content_report_whiteout(struct ocv_content_report *report, const char *p
     }
     return status < 0 ? status : 1;
 }
-
-/* ---- stacking ---- */
 
 static int compare_strings(const void *a, const void *b)
 {

@@ -13,8 +13,6 @@
 
 #define WHAT "report of content"
 
-/* ---- writing ---- */
-
 static void write_facts(struct ocv_json_writer *w, const char *key,
                         const struct ocv_content_facts *facts)
 {
@@ -96,8 +94,6 @@ int ocv_content_report_write(struct ocv_content_report *report, struct ocv_buffe
     ocv_json_write_close(&w, '}');
     return status < 0 ? status : w.status;
 }
-
-/* ---- reading ---- */
 
 static int64_t get_number(const json_t *object, const char *key, int64_t otherwise)
 {
@@ -217,16 +213,14 @@ int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_re
                             struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load(WHAT, bytes, len, OCV_CONTENT_REPORT_MAX, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load(WHAT, bytes, len, OCV_CONTENT_REPORT_MAX, &root, err));
     const char *schema = json_string_value(json_object_get(root, "schema"));
     if (!schema || strcmp(schema, OCV_CONTENT_SCHEMA) != 0)
         return ocv_error_set(err, OCV_ERR_DATA, WHAT ": not of " OCV_CONTENT_SCHEMA);
     int64_t members = get_number(root, "members", 0), size = get_number(root, "bytes", 0);
     if (members < 0 || size < 0)
         return report_malformed(err, "number");
-    status = read_files(json_object_get(root, "files"), out, err);
+    int status = read_files(json_object_get(root, "files"), out, err);
     if (status >= 0)
         status = read_texts(json_object_get(root, "texts"), out, err);
     if (status >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/derived.h"
+#include "lib/base/cleanup.h"
 
 #include "gen/content-rules.h"
 #include "lib/base/array.h"
@@ -35,8 +36,6 @@ void ocv_content_free(struct ocv_content *content)
     ocv_content_report_free(&content->report);
     *content = (struct ocv_content){0};
 }
-
-/* ---- which code runs where ---- */
 
 /* "90a" -> 90 and 'a'; "90" -> 90 and NUL. */
 static unsigned read_sm(const char *value, char *kind)
@@ -123,8 +122,6 @@ bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
     return false;
 }
 
-/* ---- targets ---- */
-
 static bool is_target(enum ocv_content_fact fact)
 {
     return is_cuda(fact) || fact == OCV_CONTENT_HIP_CODE || fact == OCV_CONTENT_SYCL_CODE ||
@@ -180,8 +177,6 @@ static void find_lacking(const struct ocv_content_derived *out, struct ocv_conte
         if (!set.runs && (!target->lacking++ || strcmp(set.path, target->without) < 0))
             target->without = set.path;
 }
-
-/* ---- libraries ---- */
 
 /* "libcudart.so.11.0" -> "11" */
 static void major_of(const char *soname, size_t name, char *out, size_t size)
@@ -243,18 +238,17 @@ static bool is_optional(const char *path)
 static int read_file(struct ocv_content_derived *out, const struct ocv_content_file *file,
                      struct ocv_error *err)
 {
-    int status = OCV_OK;
     out->cuda_files += ocv_content_has_code(&file->facts, OCV_CONTENT_CUDA_CODE);
     out->hip_files += ocv_content_has_code(&file->facts, OCV_CONTENT_HIP_CODE);
     out->sycl_files += ocv_content_has_code(&file->facts, OCV_CONTENT_SYCL_CODE);
-    for (size_t i = 0; i < file->facts.n && status >= 0; i++) {
+    for (size_t i = 0; i < file->facts.n; i++) {
         const struct ocv_content_finding *it = &file->facts.list[i];
         if (is_target(it->fact))
-            status = add_target(out, it, err);
+            OCV_TRY(add_target(out, it, err));
         else if (it->fact == OCV_CONTENT_NEEDED)
-            status = add_needs(out, it->value, file->path, err);
+            OCV_TRY(add_needs(out, it->value, file->path, err));
         else if (it->fact == OCV_CONTENT_MACHINE)
-            status = ocv_content_facts_add(&out->machines, it->fact, it->value, it->bytes, 1, err);
+            OCV_TRY(ocv_content_facts_add(&out->machines, it->fact, it->value, it->bytes, 1, err));
         else if (it->fact == OCV_CONTENT_X86_LEVEL && !is_optional(file->path))
             raise_highest(&out->level, it->value, file->path);
         else if (it->fact == OCV_CONTENT_GLIBC)
@@ -268,7 +262,7 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
         else if (it->fact == OCV_CONTENT_CUDA_ZSTD)
             raise_highest(&out->zstd, it->value, file->path);
     }
-    return status;
+    return OCV_OK;
 }
 
 static const char *toolkit_of(const char *ptx)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/content.h"
 
 #include <stdlib.h>
@@ -102,9 +103,7 @@ int ocv_content_facts_merge(struct ocv_content_facts *into, const struct ocv_con
 {
     for (size_t i = 0; i < from->n; i++) {
         const struct ocv_content_finding *it = &from->list[i];
-        int status = ocv_content_facts_add(into, it->fact, it->value, it->bytes, it->count, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_content_facts_add(into, it->fact, it->value, it->bytes, it->count, err));
     }
     return OCV_OK;
 }

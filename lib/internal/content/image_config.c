@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/image_config.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/requirement.h"
 
 #include "gen/config-facts.h"
@@ -24,10 +25,8 @@ int ocv_image_config_parse(const void *bytes, size_t len, struct ocv_image_confi
 {
     json_t *root = NULL;
     *out = NULL;
-    int status = ocv_json_load_counted("image configuration", bytes, len, OCV_IMAGE_CONFIG_MAX,
-                                       OCV_JSON_VALUES_MAX, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load_counted("image configuration", bytes, len, OCV_IMAGE_CONFIG_MAX,
+                                  OCV_JSON_VALUES_MAX, &root, err));
     struct ocv_image_config *config = calloc(1, sizeof(*config));
     if (!config) {
         json_decref(root);
@@ -48,9 +47,6 @@ void ocv_image_config_free(struct ocv_image_config *config)
     json_decref(config->root);
     free(config);
 }
-
-/* ---- what is there -----------------------------------------------------------------------------
- */
 
 bool ocv_image_config_platform(const struct ocv_image_config *config, char *out, size_t size)
 {
@@ -97,9 +93,6 @@ const char *ocv_image_config_label(const struct ocv_image_config *config, const 
 {
     return json_string_value(json_object_get(config->labels, key));
 }
-
-/* ---- versions ----------------------------------------------------------------------------------
- */
 
 /* "12.8" of "12.8.1", "12.8.90-1" and "13.0.1.012". False: not a version with a minor number. */
 static bool read_version(const char *text, char out[16])
@@ -191,9 +184,6 @@ const char *ocv_image_config_maker(const struct ocv_image_config *config, size_t
     }
     return NULL;
 }
-
-/* ---- what is kept of it ------------------------------------------------------------------------
- */
 
 static bool is_asked_for(const char *variable)
 {

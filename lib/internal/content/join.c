@@ -101,27 +101,25 @@ static int add_code(struct join *j, struct ocv_content_file *file, struct ocv_co
         return OCV_OK;
     memcpy(gpu, code.value, len);
     gpu[len] = '\0';
-    int status =
-        ocv_content_report_add(j->report, file, OCV_CONTENT_HIP_CODE, gpu, code.bytes, err);
-    if (status >= 0 && file->facts.n - j->had > OCV_CONTENT_KINDS_MAX)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: code for more than %u targets", file->path,
-                               OCV_CONTENT_KINDS_MAX);
-    return status;
+    OCV_TRY(ocv_content_report_add(j->report, file, OCV_CONTENT_HIP_CODE, gpu, code.bytes, err));
+    if (file->facts.n - j->had > OCV_CONTENT_KINDS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: code for more than %u targets", file->path,
+                             OCV_CONTENT_KINDS_MAX);
+    return OCV_OK;
 }
 
 /* The library gets what the archive has of it. */
 static int take_code(struct join *j, struct ocv_content_file *library, const char *name,
                      const struct ocv_content_file *archive, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < archive->facts.n && status >= 0; i++) {
+    for (size_t i = 0; i < archive->facts.n; i++) {
         const struct ocv_content_finding *it = &archive->facts.list[i];
         const char *of = strchr(it->value, ' ');
         j->steps++;
         if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
-            status = add_code(j, library, *it, err);
+            OCV_TRY(add_code(j, library, *it, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int follow_path(struct join *j, struct ocv_content_file *library, const char *name,
@@ -140,8 +138,7 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
         else
             high = middle;
     }
-    int status = OCV_OK;
-    for (; low < j->n && status >= 0; low++) {
+    for (; low < j->n; low++) {
         const char *archive = installed(j->archives[low]->path);
         if (strncmp(archive, pattern, before) != 0)
             break;
@@ -149,9 +146,9 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
             return ocv_error_set(err, OCV_ERR_DATA,
                                  "more libraries and .kpack archives than a real image has");
         if (path_fits(archive, pattern, before))
-            status = take_code(j, library, name, j->archives[low], err);
+            OCV_TRY(take_code(j, library, name, j->archives[low], err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static bool is_told(const struct ocv_content_file *library)

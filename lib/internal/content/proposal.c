@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties that an image's files allow to claim, and the drivers of CUDA that they go with. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/derived.h"
 
 #include "gen/content-rules.h"
@@ -21,8 +22,6 @@ struct cuda_claim {
     char first[32];           /* "12.0", "12.4"; empty: no driver but those that know `built` */
     bool apart;               /* the devices with machine code are an entry of their own */
 };
-
-/* ---- lists ---- */
 
 static int add_to(char ***list, size_t *n, const char *text, struct ocv_error *err)
 {
@@ -63,8 +62,6 @@ static int propose_fact(struct ocv_content_derived *out, enum ocv_content_fact f
     return OCV_OK;
 }
 
-/* ---- targets ---- */
-
 /* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic target is
  * written with underscores. */
 static void base_of(const char *value, char *out, size_t size)
@@ -84,20 +81,17 @@ static bool is_for_later(const struct ocv_content_target *target)
 
 static int propose_targets(struct ocv_content_derived *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < out->n_targets && status >= 0; i++) {
+    for (size_t i = 0; i < out->n_targets; i++) {
         struct ocv_content_target *target = &out->targets[i];
         char value[64];
         base_of(target->value, value, sizeof(value));
         target->proposed = target->lacking == 0 && target->fact != OCV_CONTENT_SYCL_CODE &&
                            target->fact != OCV_CONTENT_CUDA_IR && is_for_later(target);
         if (target->proposed)
-            status = propose_fact(out, target->fact, value, err);
+            OCV_TRY(propose_fact(out, target->fact, value, err));
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---- CUDA ---- */
 
 static bool is_of(struct ocv_property p, const char *feature)
 {
@@ -192,12 +186,12 @@ static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *to
 static int propose_cuda(struct ocv_content_derived *out, const struct cuda_claim *c,
                         struct ocv_error *err)
 {
-    int status =
-        propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->built, "", err);
-    if (status >= 0 && c->first[0] && !c->apart)
-        status = propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->first, "",
-                                  err);
-    return status;
+    OCV_TRY(
+        propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->built, "", err));
+    if (c->first[0] && !c->apart)
+        OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->first, "",
+                                 err));
+    return OCV_OK;
 }
 
 /* Is a value of the property's feature written by hand? */
@@ -220,16 +214,15 @@ static int propose_base(struct ocv_content_derived *out, const struct cuda_claim
 {
     static const char version[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: ";
     char text[160];
-    int status = OCV_OK;
-    for (size_t i = 0; told && i < told->n_given && status >= 0; i++) {
+    for (size_t i = 0; told && i < told->n_given; i++) {
         if (!is_of(told->given[i], OCV_TOOLKIT_DEVICE) ||
             !runs_machine_code(c->report, told->given[i].value))
             continue;
         snprintf(text, sizeof(text), OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: %s",
                  told->given[i].value);
-        status = add_to(&out->base, &out->n_base, text, err);
+        OCV_TRY(add_to(&out->base, &out->n_base, text, err));
     }
-    for (size_t i = 0; i < out->n_properties && status >= 0; i++) {
+    for (size_t i = 0; i < out->n_properties; i++) {
         const char *property = out->properties[i], *device = device_of(property);
         if (strncmp(property, version, sizeof(version) - 1) == 0) {
             snprintf(text, sizeof(text), "%s%s", version, c->first);
@@ -237,12 +230,10 @@ static int propose_base(struct ocv_content_derived *out, const struct cuda_claim
         } else if (is_given(told, property) || (device && !runs_machine_code(c->report, device))) {
             continue;
         }
-        status = add_to(&out->base, &out->n_base, property, err);
+        OCV_TRY(add_to(&out->base, &out->n_base, property, err));
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---- versions ---- */
 
 /* The rule for a library that is needed, if its version is a property or begins a label. */
 static const struct content_library *library_of(const struct ocv_content_needs *needs)

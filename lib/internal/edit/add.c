@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Making entries of images, and adding them. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <stdlib.h>
@@ -38,8 +39,9 @@ int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffe
                        struct ocv_error *err)
 {
     ocv_buffer_init(out, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = properties ? ocv_properties_format(properties, out, err) : OCV_OK;
-    return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
+    if (properties)
+        OCV_TRY(ocv_properties_format(properties, out, err));
+    return ocv_buffer_append(out, "", 0, err);
 }
 
 static int put_features(json_t *platform, const struct ocv_platform *p, struct ocv_error *err)
@@ -93,21 +95,16 @@ static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry 
 {
     const struct ocv_descriptor *d = &image->descriptor;
     json_t *platform;
-    int status = platform_json(&image->platform, &platform, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(platform_json(&image->platform, &platform, err));
     json_t *json = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest",
                              d->digest, "size", (json_int_t)d->size, "platform", platform);
-    status = json ? put_variant(json, image, err) : ocv_error_nomem(err);
+    int status = json ? put_variant(json, image, err) : ocv_error_nomem(err);
     if (status < 0) {
         json_decref(json);
         return status;
     }
     return ocv_edit_entry_make(json, out, err);
 }
-
-/* ---- default entries ---------------------------------------------------------------------------
- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -177,9 +174,6 @@ static int refuse_default(const struct ocv_edit *edit, const struct ocv_edit_ent
     return both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA;
 }
 
-/* ---- adding ------------------------------------------------------------------------------------
- */
-
 static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                             struct ocv_error *err)
 {
@@ -195,15 +189,13 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
         return OCV_OK; /* a list that is malformed already is left alone */
-    int status = ocv_properties_parse(a, strlen(a), &pa, err);
-    if (status == OCV_OK)
-        status = ocv_properties_format(pa, &ta, err);
-    if (status == OCV_OK)
-        status = ocv_properties_format(pb, &tb, err);
-    if (status == OCV_OK && (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0)))
-        status =
-            ocv_error_set(err, OCV_ERR_DATA, "a label means the same properties on every platform");
-    return status;
+    OCV_TRY(ocv_properties_parse(a, strlen(a), &pa, err));
+    OCV_TRY(ocv_properties_format(pa, &ta, err));
+    OCV_TRY(ocv_properties_format(pb, &tb, err));
+    if ((ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0)))
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "a label means the same properties on every platform");
+    return OCV_OK;
 }
 
 static int refuse_label(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
@@ -249,9 +241,8 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
             return refuse_default(edit, e, other, err);
         if (e->label && ocv_edit_same_place(edit, e, other))
             return refuse_label(e, other, err);
-        int status = e->label ? check_properties(e, other, err) : OCV_OK;
-        if (status < 0)
-            return status;
+        if (e->label)
+            OCV_TRY(check_properties(e, other, err));
     }
     return OCV_OK;
 }

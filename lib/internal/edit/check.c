@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Annotations of the index, and the last check before its bytes are given out: an entry that this
  * library itself would not fully use is refused. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -156,8 +157,7 @@ static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
 static int check_entries(const struct ocv_edit *edit, const struct ocv_index *index,
                          struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < edit->n; i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
         bool changed = edit->entries[i].changed;
         if (edit->entries[i].class == OCV_EDIT_OTHER ||
@@ -167,13 +167,13 @@ static int check_entries(const struct ocv_edit *edit, const struct ocv_index *in
             return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
                                  e->label ? e->label : "no label",
                                  e->detail ? e->detail : ocv_reject_name(e->code));
-        for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
+        for (size_t k = 0; k < e->n_properties; k++) {
             struct ocv_property p = ocv_index_property(index, e->properties[k]);
             if (!ocv_edit_declares(index, p.ns))
-                status = fail_undeclared(edit, p, err);
+                return fail_undeclared(edit, p, err);
         }
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)

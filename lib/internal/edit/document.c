@@ -49,9 +49,7 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
     while (p < end) {
         size_t n = ocv_edit_scan_value(p, end);
         struct ocv_edit_entry entry;
-        int status = ocv_edit_entry_read(p, n, &entry, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_edit_entry_read(p, n, &entry, err));
         struct ocv_edit_entry *added = ocv_array_grow(&edit->entries, edit->n);
         if (!added) {
             ocv_edit_entry_free(&entry);
@@ -121,9 +119,7 @@ static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
                             struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err));
     const char *type = json_string_value(json_object_get(root, "mediaType"));
     edit->typed = json_object_get(root, "mediaType") != NULL;
     edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
@@ -150,9 +146,7 @@ int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_
     edit->layout = layout;
     edit->changed = true;
     edit->namespaces_derived = true;
-    int status = read_document(edit, empty_index, strlen(empty_index), err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_document(edit, empty_index, strlen(empty_index), err));
     *out = ocv_steal(&edit);
     return OCV_OK;
 }
@@ -187,9 +181,7 @@ int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out, struct o
     memcpy(edit->original, bytes, len);
     edit->original[len] = '\0'; /* pieces of it are copied as texts */
     edit->original_len = len;
-    int status = read_document(edit, edit->original, len, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_document(edit, edit->original, len, err));
     *out = ocv_steal(&edit);
     return OCV_OK;
 }
@@ -211,9 +203,7 @@ int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
         return OCV_ERR_UNSUPPORTED;
     }
     edit->layout = layout;
-    status = note_namespaces(edit, index, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(note_namespaces(edit, index, err));
     *out = ocv_steal(&edit);
     return OCV_OK;
 }
@@ -267,18 +257,15 @@ static int put_entry(const struct ocv_edit *edit, const struct ocv_edit_entry *e
 
 static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = append_text(out, "[", err);
-    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
+    OCV_TRY(append_text(out, "[", err));
+    for (size_t i = 0; i < edit->n; i++) {
         if (i)
-            status = append_text(out, ",", err);
-        if (status == OCV_OK)
-            status = append_text(out, edit->lead, err);
-        if (status == OCV_OK)
-            status = put_entry(edit, &edit->entries[i], out, err);
+            OCV_TRY(append_text(out, ",", err));
+        OCV_TRY(append_text(out, edit->lead, err));
+        OCV_TRY(put_entry(edit, &edit->entries[i], out, err));
     }
-    if (status == OCV_OK)
-        status = append_text(out, edit->trail, err);
-    return status == OCV_OK ? append_text(out, "]", err) : status;
+    OCV_TRY(append_text(out, edit->trail, err));
+    return append_text(out, "]", err);
 }
 
 static bool is_annotations(const struct ocv_edit_member *m)
@@ -310,26 +297,21 @@ static int put_key(const struct ocv_edit *edit, const char *key, struct ocv_buff
 int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     bool annotated = false;
-    int status = OCV_OK;
     if (!edit->changed)
         return ocv_buffer_append(out, edit->original, edit->original_len, err);
-    for (size_t i = 0; i < edit->n_members && status == OCV_OK; i++) {
-        status = append_text(out, edit->members[i].before, err);
-        if (status == OCV_OK)
-            status = write_value(edit, i, &annotated, out, err);
+    for (size_t i = 0; i < edit->n_members; i++) {
+        OCV_TRY(append_text(out, edit->members[i].before, err));
+        OCV_TRY(write_value(edit, i, &annotated, out, err));
     }
-    if (status == OCV_OK && edit->annotations_changed && !annotated &&
-        json_object_size(edit->annotations)) {
-        status = put_key(edit, "annotations", out, err);
-        if (status == OCV_OK)
-            status = put_json(edit, 1, edit->annotations, out, err);
+    if (edit->annotations_changed && !annotated && json_object_size(edit->annotations)) {
+        OCV_TRY(put_key(edit, "annotations", out, err));
+        OCV_TRY(put_json(edit, 1, edit->annotations, out, err));
     }
-    if (status == OCV_OK && edit->add_type) {
-        status = put_key(edit, "mediaType", out, err);
-        if (status == OCV_OK)
-            status = append_text(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
+    if (edit->add_type) {
+        OCV_TRY(put_key(edit, "mediaType", out, err));
+        OCV_TRY(append_text(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err));
     }
-    return status == OCV_OK ? append_text(out, edit->tail, err) : status;
+    return append_text(out, edit->tail, err);
 }
 
 size_t ocv_edit_count(const struct ocv_edit *edit)

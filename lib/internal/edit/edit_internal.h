@@ -54,14 +54,10 @@ struct ocv_edit {
     size_t n;
 };
 
-/* ---- scan.c ---------------------------------------------------------------------------------- */
-
 /** Length of the JSON value that begins at `text` (known to be valid JSON). */
 size_t ocv_edit_scan_value(const char *text, const char *end);
 /** Blanks at `text`. */
 size_t ocv_edit_scan_blanks(const char *text, const char *end);
-
-/* ---- document.c ------------------------------------------------------------------------------ */
 
 /** Any index as its parts, a Docker list, too; nothing is known of its namespaces. */
 int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out,
@@ -71,15 +67,11 @@ int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out,
 int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- check.c --------------------------------------------------------------------------------- */
-
 /** Does the index list the namespace? */
 bool ocv_edit_declares(const struct ocv_index *index, const char *ns);
 /** Append the list of namespaces that readers assume where the annotation is absent. */
 int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out,
                                struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- entry.c --------------------------------------------------------------------------------- */
 
 /** Make an entry of its bytes. Freed with ocv_edit_entry_free. */
 int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out,
@@ -105,8 +97,6 @@ int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err) OC
 int ocv_edit_entry_set(struct ocv_edit_entry *entry, const char *object, const char *key,
                        const char *value, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- add.c ----------------------------------------------------------------------------------- */
-
 /** A label that writers may make, else OCV_ERR_DATA with a hint. */
 int ocv_edit_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Compare with all other entries: the same label or ordinary image twice, or one label with two
@@ -117,12 +107,8 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
 int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- edit.c ---------------------------------------------------------------------------------- */
-
 /** Take out entry `i`, and what attests to its image where no other entry is of it. */
 void ocv_edit_drop(struct ocv_edit *edit, size_t i);
-
-/* ---- layout.c -------------------------------------------------------------------------------- */
 
 /** Give the entry the platform.variant that its class asks for. */
 int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *entry,

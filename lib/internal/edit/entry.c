@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One entry of an index that is being edited: its bytes and its parsed members. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <errno.h>
@@ -57,9 +58,7 @@ int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out
                         struct ocv_error *err)
 {
     *out = (struct ocv_edit_entry){0};
-    int status = ocv_json_load("index entry", text, len, OCV_MANIFEST_MAX, &out->json, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load("index entry", text, len, OCV_MANIFEST_MAX, &out->json, err));
     out->text = strndup(text, len);
     if (!out->text) {
         ocv_edit_entry_free(out);
@@ -126,9 +125,7 @@ int ocv_edit_entry_set(struct ocv_edit_entry *entry, const char *object, const c
     if (!json_is_object(parent) &&
         json_object_set_new(entry->json, object, parent = json_object()) < 0)
         return ocv_error_nomem(err);
-    int status = ocv_edit_put_text(parent, key, value, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_edit_put_text(parent, key, value, err));
     if (json_object_size(parent) == 0)
         json_object_del(entry->json, object);
     return write_text(entry, 0, err);
@@ -140,12 +137,11 @@ int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err)
         text_of(json_object_get(entry->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
     if (properties[strspn(properties, " \t")])
         return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
-    int status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
-    if (status == OCV_OK)
-        status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
-    if (status == OCV_OK && ocv_platform_is_hidden(entry->variant))
-        status = ocv_edit_entry_set(entry, "platform", "variant", NULL, err);
-    return status;
+    OCV_TRY(ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err));
+    OCV_TRY(ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err));
+    if (ocv_platform_is_hidden(entry->variant))
+        OCV_TRY(ocv_edit_entry_set(entry, "platform", "variant", NULL, err));
+    return OCV_OK;
 }
 
 /* What runs on the same machines counts as the same: runtimes take these words for nothing. */

@@ -26,9 +26,6 @@ void ocv_edit_source_free(struct ocv_edit_source *source)
     free(source);
 }
 
-/* ---- images ------------------------------------------------------------------------------------
- */
-
 static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                      const struct ocv_yaml *node, const char *reference,
                      struct ocv_source_image **out)
@@ -99,25 +96,19 @@ static int read_images(struct ocv_edit_source *s, const struct ocv_yaml_reader *
     const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
     const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
     struct ocv_source_image *image;
-    int status = OCV_OK;
     if (defaults && defaults->type == OCV_YAML_SCALAR)
-        status = add_image(s, r, defaults, defaults->text, &image);
-    for (m = defaults ? defaults->first : NULL; m && status == OCV_OK; m = m->next)
-        status = add_image(s, r, m, m->text, &image);
-    for (m = variants ? variants->first : NULL; m && status == OCV_OK; m = m->next)
-        status = read_variant(s, r, m);
-    return status;
+        OCV_TRY(add_image(s, r, defaults, defaults->text, &image));
+    for (m = defaults ? defaults->first : NULL; m; m = m->next)
+        OCV_TRY(add_image(s, r, m, m->text, &image));
+    for (m = variants ? variants->first : NULL; m; m = m->next)
+        OCV_TRY(read_variant(s, r, m));
+    return OCV_OK;
 }
-
-/* ---- the file ----------------------------------------------------------------------------------
- */
 
 static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
                      size_t len)
 {
-    int status = ocv_yaml_load(r, &ocv_edit_source_rule, text, len, SOURCE_MAX, &s->tree);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_yaml_load(r, &ocv_edit_source_rule, text, len, SOURCE_MAX, &s->tree));
     const char *layout = ocv_yaml_text(s->tree, "layout");
     const char *derive = ocv_yaml_text(s->tree, "derive");
     s->target = ocv_yaml_text(s->tree, "target");
@@ -125,7 +116,7 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     s->has_layout = layout != NULL;
     s->layout =
         layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
-    status = ocv_edit_source_annotations(s, r);
+    int status = ocv_edit_source_annotations(s, r);
     if (status == OCV_OK)
         status = read_images(s, r);
     if (status == OCV_OK && !s->n_images)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties in the YAML that an index is made of. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/source.h"
 
 #include <stdio.h>
@@ -35,18 +36,16 @@ static int put_feature(const struct ocv_yaml_reader *r, const char *ns,
                        const struct ocv_yaml *feature, struct ocv_buffer *out)
 {
     char text[1024];
-    int status = OCV_OK;
     bool list = feature->type == OCV_YAML_LIST;
     if (!list && strchr(feature->text, ','))
         return refuse_joined(r, feature);
-    for (const struct ocv_yaml *v = list ? feature->first : feature; v && status == OCV_OK;
-         v = list ? v->next : NULL) {
+    for (const struct ocv_yaml *v = list ? feature->first : feature; v; v = list ? v->next : NULL) {
         int n = snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
         if (n < 0 || (size_t)n >= sizeof(text))
             return ocv_yaml_fail(r, v, "too long");
-        status = put_property(r, v, text, out);
+        OCV_TRY(put_property(r, v, text, out));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
@@ -54,15 +53,12 @@ int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = node->first; m; m = m->next) {
         if (node->type == OCV_YAML_LIST)
-            status = put_property(r, m, m->text, &text);
-        for (const struct ocv_yaml *f = m->first; f && status == OCV_OK; f = f->next)
-            status = put_feature(r, m->key, f, &text);
+            OCV_TRY(put_property(r, m, m->text, &text));
+        for (const struct ocv_yaml *f = m->first; f; f = f->next)
+            OCV_TRY(put_feature(r, m->key, f, &text));
     }
-    if (status < 0)
-        return status;
     const char *list = node->type == OCV_YAML_SCALAR ? node->text : text.data;
     return at_line(r, node,
                    ocv_properties_parse(list ? list : "", list ? strlen(list) : 0, out, r->err));

@@ -60,9 +60,6 @@ static const struct ocv_yaml_rule annotation = {TEXT, .empty = true, .check = ch
 static const struct ocv_yaml_rule annotations = {
     .takes = OCV_TAKES_MAP, .name = &annotation, .each = &any_text};
 
-/* ---- images ------------------------------------------------------------------------------------
- */
-
 static const struct ocv_yaml_rule image = {TEXT, .len_max = REFERENCE_MAX};
 static const struct ocv_yaml_rule images = {
     .takes = OCV_TAKES_TEXT | OCV_TAKES_LIST, .len_max = REFERENCE_MAX, .item = &image};
@@ -89,9 +86,6 @@ static const struct ocv_yaml_table variant_table = {"a variant", OCV_YAML_KEYS(v
 static const struct ocv_yaml_rule variant = {.takes = OCV_TAKES_MAP, .table = &variant_table};
 static const struct ocv_yaml_rule variants = {
     .takes = OCV_TAKES_LIST, .max = OCV_INDEX_ENTRIES_MAX, .item = &variant};
-
-/* ---- the file ----------------------------------------------------------------------------------
- */
 
 static const char *const schema_words[] = {"dev.ocivariant.index-source/v1", NULL};
 static const struct ocv_yaml_rule schema = {TEXT, .words = schema_words};

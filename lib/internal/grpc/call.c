@@ -18,9 +18,6 @@ void grpc_wake(struct grpc_server *s)
     (void)n;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
-
 void grpc_call_release(struct grpc_call *call)
 {
     struct grpc_server *s = call->server;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Blocking calls. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/grpc/client_internal.h"
 
 #include "lib/base/clock.h"
@@ -15,9 +16,6 @@
 #include <unistd.h>
 
 #define HEADERS_MAX 16u
-
-/* ---- nghttp2's callbacks -----------------------------------------------------------------------
- */
 
 static struct client_call *call_of(struct link *l, int32_t stream)
 {
@@ -181,9 +179,6 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream, uint8_t *o
     return (ssize_t)n;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------
- */
-
 static nghttp2_nv make_header(const char *name, const char *value)
 {
     return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name),
@@ -292,10 +287,8 @@ int grpc_client_call(struct grpc_client *client, const char *path,
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: message larger than 16 MiB", path);
     grpc_frame(call.frame, len);
     ocv_buffer_init(&call.body, GRPC_MESSAGE_MAX + 5);
-    int status = grpc_link_take(client, &l, err);
-    if (status < 0)
-        return status;
-    status = submit_call(l, &call, path, headers, n_headers, timeout_ms, err);
+    OCV_TRY(grpc_link_take(client, &l, err));
+    int status = submit_call(l, &call, path, headers, n_headers, timeout_ms, err);
     return finish_call(client, l, &call, path, status, timeout_ms ? ocv_clock_ms() + timeout_ms : 0,
                        err);
 }

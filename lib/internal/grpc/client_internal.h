@@ -44,9 +44,6 @@ struct grpc_client {
     size_t n_idle;
 };
 
-/* ---- connections (links.c) ---------------------------------------------------------------------
- */
-
 /** An idle connection, or a new one. */
 int grpc_link_take(struct grpc_client *client, struct link **out,
                    struct ocv_error *err) OCV_WARN_UNUSED;

@@ -48,9 +48,6 @@ enum grpc_code {
     GRPC_UNAUTHENTICATED = 16,
 };
 
-/* ---- text and framing (text.c) ------------------------------------------------------------
- */
-
 /** "grpc-timeout" to milliseconds, rounded up: "5S", "100m", "30u". -1 if it is malformed. */
 int64_t grpc_timeout_ms(const char *text);
 /** Percent-encode a grpc-message into `out`, cut to fit. */
@@ -70,9 +67,6 @@ bool grpc_header_next(const struct ocv_buffer *headers, size_t *at, const char *
                       const char **value);
 int grpc_header_add(struct ocv_buffer *headers, const void *name, size_t name_len,
                     const void *value, size_t value_len) OCV_WARN_UNUSED;
-
-/* ---- server (server.c) --------------------------------------------------------------------
- */
 
 struct grpc_server;
 /** One call, from its whole request to its end. */
@@ -129,9 +123,6 @@ int grpc_call_begin(struct grpc_call *call, const struct ocv_buffer *headers) OC
 /** End it with trailers of the handler's, or without a message before with these headers. Copied.
  */
 void grpc_call_end(struct grpc_call *call, const struct ocv_buffer *trailers);
-
-/* ---- client (client.c) --------------------------------------------------------------------
- */
 
 /** Connections to one unix socket, made when needed. Thread-safe: calls at once use one each. */
 struct grpc_client;

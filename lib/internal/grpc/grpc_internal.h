@@ -102,9 +102,6 @@ struct grpc_server {
  * into tables, as it does not know what is secret. NULL without memory. */
 nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n);
 
-/* ---- calls (call.c)
- * -------------------------------------------------------------------------- */
-
 /** Have a thread of the loop look at what there is to do. */
 void grpc_wake(struct grpc_server *server);
 /** grpc_call_finish where `frames` is held: the loop sends it. */
@@ -115,9 +112,6 @@ struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
 void grpc_call_forget(struct grpc_call *call);
 void grpc_call_release(struct grpc_call *call);
 
-/* ---- workers (workers.c)
- * --------------------------------------------------------------------- */
-
 /** The request is complete: check it and put it into the queue. */
 void grpc_call_dispatch(struct grpc_call *call);
 /** Be in the loop and answer calls, with as many workers as it takes, until it is over. */
@@ -125,16 +119,10 @@ int grpc_workers_run(struct grpc_server *server, struct ocv_error *err) OCV_WARN
 /** Join them, and drop the calls that are left. */
 void grpc_workers_join(struct grpc_server *server);
 
-/* ---- streams (stream.c)
- * ---------------------------------------------------------------------- */
-
 /** nghttp2's callbacks for a server's sessions; NULL without memory. */
 nghttp2_session_callbacks *grpc_stream_callbacks(void);
 /** There is something for the call's stream: submit or resume it. False: the connection failed. */
 bool grpc_stream_advance(struct grpc_call *call);
-
-/* ---- connections (server.c)
- * ------------------------------------------------------------------ */
 
 /** Wait for events and handle them. True: the loop is over. */
 bool grpc_server_turn(struct grpc_server *server);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The loop: connections from accept to close, and the events that wake it. A thread holds `frames`
  * while it handles them. Events are edge-triggered, so that each wakes one thread. */
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/internal/grpc/grpc_internal.h"
 
@@ -32,9 +33,6 @@ static int watch(const struct grpc_server *s, int op, int fd, uint32_t events, u
     struct epoll_event event = {.events = events | EPOLLET, .data.u64 = id};
     return epoll_ctl(s->epoll, op, fd, &event);
 }
-
-/* ---- connections -------------------------------------------------------------------------------
- */
 
 static int watch_connection(const struct connection *c, int op)
 {
@@ -204,9 +202,6 @@ static void sweep_connections(struct grpc_server *s)
     }
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
-
 static bool is_drained(struct grpc_server *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -304,10 +299,8 @@ bool grpc_server_turn(struct grpc_server *s)
 
 int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
 {
-    int status = grpc_workers_run(s, err);
-    return status == OCV_OK && s->fault
-               ? ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(s->fault))
-               : status;
+    OCV_TRY(grpc_workers_run(s, err));
+    return s->fault ? ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(s->fault)) : OCV_OK;
 }
 
 void grpc_server_stop(struct grpc_server *s)

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nghttp2's callbacks -----------------------------------------------------------------------
- */
-
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
     struct connection *c = data;

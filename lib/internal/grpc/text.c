@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/buffer_internal.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/grpc/grpc_internal.h"
 
 #include <stdlib.h>
@@ -80,9 +81,7 @@ bool grpc_header_next(const struct ocv_buffer *headers, size_t *at, const char *
 int grpc_header_add(struct ocv_buffer *headers, const void *name, size_t name_len,
                     const void *value, size_t value_len)
 {
-    int status = ocv_buffer_reserve(headers, name_len + value_len + 2, NULL);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_reserve(headers, name_len + value_len + 2, NULL));
     char *end = headers->data + headers->len;
     memcpy(end, name, name_len);
     end[name_len] = '\0';

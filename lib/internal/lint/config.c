@@ -8,6 +8,7 @@
  *       input: "registry.example/old*"    # glob over the input's name; optional
  *       label: cu126                      # glob over the label, or a tag; optional
  *       reason: "the fat image of 2025 stays as it is" */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/yaml_fields.h"
 #include "lib/base/nearest.h"
 #include "lib/internal/lint/lint_internal.h"
@@ -88,23 +89,21 @@ static int read_names(struct ocv_lint_config *config, const struct ocv_yaml_read
                       const char *key, const enum ocv_lint_level *level)
 {
     const struct ocv_yaml *list = ocv_yaml_get(config->root, key);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
-        status = set_levels(config, r, m, m->text, level);
-    return status;
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
+        OCV_TRY(set_levels(config, r, m, m->text, level));
+    return OCV_OK;
 }
 
 static int read_levels(struct ocv_lint_config *config, const struct ocv_yaml_reader *r)
 {
     const struct ocv_yaml *map = ocv_yaml_get(config->root, "level");
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = map ? map->first : NULL; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
         enum ocv_lint_level level = OCV_LINT_OFF;
         while (strcmp(ocv_lint_level_name(level), m->text) != 0)
             level++; /* it is one of the words */
-        status = set_levels(config, r, m, m->key, &level);
+        OCV_TRY(set_levels(config, r, m, m->key, &level));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_allow(struct ocv_lint_config *config, const struct ocv_yaml_reader *r)
@@ -124,8 +123,6 @@ static int read_allow(struct ocv_lint_config *config, const struct ocv_yaml_read
     }
     return OCV_OK;
 }
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 static const struct ocv_yaml_rule rule_name = {
     .takes = OCV_TAKES_TEXT, .wanted = "the id or name of a rule, a group, or all"};

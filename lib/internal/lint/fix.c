@@ -2,6 +2,7 @@
 /* Corrections that need no decision: canonical properties, missing annotations of the index,
  * platforms of the writers' layout, attestations, order. Digests of children never change; the
  * index's own does, and with it its signature. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -74,8 +75,6 @@ static int set_annotation(struct fix *fix, size_t rule, const char *key, const c
     return status < 0 ? status : ocv_edit_put_text(fix->document->annotations, key, text, err);
 }
 
-/* ---- the index's own annotations ---- */
-
 /* As readers order them today; those that are used and not listed come last. */
 static int fix_namespaces(struct fix *fix, struct ocv_error *err)
 {
@@ -107,15 +106,12 @@ static int fix_namespaces(struct fix *fix, struct ocv_error *err)
 
 static int fix_annotations(struct fix *fix, struct ocv_error *err)
 {
-    int status = OCV_OK;
     if (!ocv_index_has_variants(fix->index))
         return OCV_OK;
     if (!json_object_get(fix->document->annotations, OCV_ANNOTATION_SCHEMA))
-        status = set_annotation(fix, OCV_LINT_SCHEMA_MISSING, OCV_ANNOTATION_SCHEMA, "1", err);
-    return status < 0 ? status : fix_namespaces(fix, err);
+        OCV_TRY(set_annotation(fix, OCV_LINT_SCHEMA_MISSING, OCV_ANNOTATION_SCHEMA, "1", err));
+    return fix_namespaces(fix, err);
 }
-
-/* ---- entries ---- */
 
 static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
 {
@@ -128,11 +124,8 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
     ocv_buffer_init(&canonical, 64u * 1024);
     if (!text)
         return OCV_OK;
-    int status =
-        ocv_buffer_printf(&joined, err, "%s%s%s", text, also ? ", " : "", also ? also : "");
-    if (status < 0)
-        return status;
-    status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
+    OCV_TRY(ocv_buffer_printf(&joined, err, "%s%s%s", text, also ? ", " : "", also ? also : ""));
+    int status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
     if (status < 0) /* malformed: the right value is not known */
         return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
     status = ocv_properties_format(set_of, &canonical, err);
@@ -178,20 +171,17 @@ static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
 {
     const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
     char wanted[OCV_PLATFORM_HIDDEN_MAX];
-    int status =
-        name ? set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture", name, err)
-             : OCV_OK;
-    if (status < 0)
-        return status;
+    if (name)
+        OCV_TRY(
+            set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture", name, err));
     if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
         ocv_platform_hide(entry->label, wanted);
         also = level_property(fix, entry);
-        status = set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform", "variant",
-                            wanted, err);
-    } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
-        status = set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err);
-    }
-    return status < 0 ? status : fix_properties(fix, i, also, err);
+        OCV_TRY(set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform", "variant",
+                           wanted, err));
+    } else if (!fix->cautious && is_amd64_v1(&entry->platform))
+        OCV_TRY(set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err));
+    return fix_properties(fix, i, also, err);
 }
 
 static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
@@ -201,12 +191,11 @@ static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
                                             {"platform", "variant", NULL},
                                             {"annotations", OCV_ANNOTATION_LABEL, NULL},
                                             {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
-    int status = OCV_OK;
-    for (size_t k = 0; k < OCV_LINT_COUNT(wanted) && status == OCV_OK; k++)
-        status =
-            set_member(fix, k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED,
-                       i, wanted[k][0], wanted[k][1], wanted[k][2], err);
-    return status;
+    for (size_t k = 0; k < OCV_LINT_COUNT(wanted); k++)
+        OCV_TRY(set_member(fix,
+                           k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED,
+                           i, wanted[k][0], wanted[k][1], wanted[k][2], err));
+    return OCV_OK;
 }
 
 /* True for an attestation of an image that is not in the index. */
@@ -220,15 +209,14 @@ static bool is_dangling(const struct fix *fix, size_t i)
 
 static int fix_entries(struct fix *fix, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_index_count(fix->index) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
         if (entry->code == OCV_REJECT_ATTESTATION)
-            status = fix_attestation(fix, i, err);
+            OCV_TRY(fix_attestation(fix, i, err));
         else if (entry->code == OCV_REJECT_NONE)
-            status = fix_image(fix, entry, i, err);
+            OCV_TRY(fix_image(fix, entry, i, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* A variant, or one that waits for its annotations. */
@@ -297,10 +285,8 @@ static int write_result(const struct fix *fix, struct ocv_buffer *out, struct oc
 {
     ocv_auto(ocv_index) again = NULL;
     fix->document->changed = fix->document->lines = true;
-    int status = ocv_edit_write(fix->document, out, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(out->data, out->len, NULL, &again, err);
-    return status;
+    OCV_TRY(ocv_edit_write(fix->document, out, err));
+    return ocv_index_parse(out->data, out->len, NULL, &again, err);
 }
 
 static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,

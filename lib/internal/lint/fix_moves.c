@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a correction means for clients that know nothing of variants: whether they get another image
  * afterwards. They take the first entry of the platform that fits them best. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <string.h>
@@ -48,10 +49,9 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
 {
     ocv_auto(ocv_index) before = NULL;
     ocv_auto(ocv_index) after = NULL;
-    int status = ocv_index_parse(bytes, len, NULL, &before, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(fixed->data, fixed->len, NULL, &after, err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_index_count(before); i++) {
+    OCV_TRY(ocv_index_parse(bytes, len, NULL, &before, err));
+    OCV_TRY(ocv_index_parse(fixed->data, fixed->len, NULL, &after, err));
+    for (size_t i = 0; i < ocv_index_count(before); i++) {
         const struct ocv_entry *entry = ocv_index_entry(before, i);
         struct ocv_platform machine = machine_of(entry);
         char name[128];
@@ -61,8 +61,8 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
         const struct ocv_entry *is = ocv_index_older_choice(after, &machine, true);
         ocv_platform_format(&machine, name, sizeof(name));
         if (was ? !is || strcmp(was->digest, is->digest) != 0 : is != NULL)
-            status = ocv_buffer_printf(out, err, "%s: %s instead of %s\n", name,
-                                       is ? is->digest : "no image", was ? was->digest : "none");
+            OCV_TRY(ocv_buffer_printf(out, err, "%s: %s instead of %s\n", name,
+                                      is ? is->digest : "no image", was ? was->digest : "none"));
     }
-    return status;
+    return OCV_OK;
 }

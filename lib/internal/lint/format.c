@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The report as text for people, as JSON, and as GitHub's workflow commands. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <string.h>
@@ -9,30 +10,23 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
-/* ---- text ---- */
-
 /* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
 static int put_place(const struct ocv_lint_finding *f, struct ocv_buffer *out,
                      struct ocv_error *err)
 {
-    int status = ocv_buffer_printf(out, err, "%s", f->input);
-    if (status == OCV_OK && f->line)
-        status = ocv_buffer_printf(out, err, ":%zu", f->line);
-    if (status == OCV_OK && f->line && f->pointer)
-        status = ocv_buffer_printf(out, err, ":%zu", f->column);
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "%s", f->input));
+    if (f->line)
+        OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->line));
+    return f->line && f->pointer ? ocv_buffer_printf(out, err, ":%zu", f->column) : OCV_OK;
 }
 
 static int put_text(const struct ocv_lint_finding *f, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = put_place(f, out, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n",
-                                   ocv_lint_level_name(f->level), f->where, *f->where ? ": " : "",
-                                   f->message, f->rule->id, f->rule->name);
-    if (status == OCV_OK && f->hint)
-        status = ocv_buffer_printf(out, err, "    hint: %s\n", f->hint);
-    return status;
+    OCV_TRY(put_place(f, out, err));
+    OCV_TRY(ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n", ocv_lint_level_name(f->level),
+                              f->where, *f->where ? ": " : "", f->message, f->rule->id,
+                              f->rule->name));
+    return f->hint ? ocv_buffer_printf(out, err, "    hint: %s\n", f->hint) : OCV_OK;
 }
 
 static const char *plural(size_t n)
@@ -65,8 +59,6 @@ static int format_text(const struct ocv_lint_report *report, size_t n_failures,
         status = ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped);
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
-
-/* ---- JSON ---- */
 
 static json_t *finding_json(const struct ocv_lint_finding *f)
 {
@@ -107,23 +99,19 @@ static int format_json(const struct ocv_lint_report *report,
         "not_shown", (json_int_t)report->dropped, "findings", findings, "unreadable", unread);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
-
-/* ---- GitHub: "::error file=F,line=N,title=T::MESSAGE", with %, CR, LF (and : , in values) escaped
- */
 
 static int put_escaped(const char *text, bool property, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (; *text && status == OCV_OK; text++) {
+    for (; *text; text++) {
         bool escape = strchr("%\r\n", *text) || (property && strchr(":,", *text));
-        status = escape ? ocv_buffer_printf(out, err, "%%%02X", (unsigned char)*text)
-                        : ocv_buffer_append(out, text, 1, err);
+        OCV_TRY(escape ? ocv_buffer_printf(out, err, "%%%02X", (unsigned char)*text)
+                       : ocv_buffer_append(out, text, 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int put_github(const struct ocv_lint_finding *f, struct ocv_buffer *out,
@@ -154,18 +142,15 @@ static int format_github(const struct ocv_lint_report *report,
                          const struct ocv_lint_failure *failures, size_t n_failures,
                          struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < report->n && status == OCV_OK; i++)
+    for (size_t i = 0; i < report->n; i++)
         if (!report->findings[i].allowed)
-            status = put_github(&report->findings[i], out, err);
-    for (size_t i = 0; i < n_failures && status == OCV_OK; i++) {
-        status = ocv_buffer_printf(out, err, "::error title=unreadable::");
-        if (status == OCV_OK)
-            status = put_escaped(failures[i].message, false, out, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, "\n", 1, err);
+            OCV_TRY(put_github(&report->findings[i], out, err));
+    for (size_t i = 0; i < n_failures; i++) {
+        OCV_TRY(ocv_buffer_printf(out, err, "::error title=unreadable::"));
+        OCV_TRY(put_escaped(failures[i].message, false, out, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format format,

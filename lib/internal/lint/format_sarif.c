@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* SARIF 2.1.0 (OASIS): one run, every rule described, one result for each finding. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include "lib/base/format/url.h"
@@ -71,9 +72,9 @@ static int finding_fingerprint(const struct ocv_lint_finding *f, char out[OCV_DI
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 64u * 1024);
-    int status = ocv_buffer_printf(&text, err, "%s\n%s\n%s\n%s", f->rule->id, f->input, f->where,
-                                   f->message);
-    return status < 0 ? status : ocv_digest_bytes(text.data, text.len, out, err);
+    OCV_TRY(ocv_buffer_printf(&text, err, "%s\n%s\n%s\n%s", f->rule->id, f->input, f->where,
+                              f->message));
+    return ocv_digest_bytes(text.data, text.len, out, err);
 }
 
 static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *err)
@@ -126,6 +127,6 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                   "columnKind", "unicodeCodePoints", "results", results);
     if (!root)
         return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_INDENT(1), out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(1), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }

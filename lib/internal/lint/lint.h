@@ -34,8 +34,6 @@ const char *ocv_lint_rule_meant(const char *text);
 /** "off", "note", "warning", "error". */
 const char *ocv_lint_level_name(enum ocv_lint_level level);
 
-/* ---- Input ---- */
-
 #define OCV_LINT_INDEX_MAX \
     (64u * 1024 * 1024)           /**< bytes of an index that is too large for clients */
 #define OCV_LINT_TAGS_MAX 100000u /**< tags of an input */
@@ -85,8 +83,6 @@ struct ocv_lint_input {
     size_t n_signatures;
 };
 
-/* ---- A repository's own settings ---- */
-
 #define OCV_LINT_CONFIG_FILE ".ocivariant-lint.yaml"
 #define OCV_LINT_CONFIG_MAX (256u * 1024) /**< bytes of it */
 
@@ -102,8 +98,6 @@ enum ocv_lint_level ocv_lint_config_level(const struct ocv_lint_config *config,
 const char *ocv_lint_config_allowed(const struct ocv_lint_config *config,
                                     const struct ocv_lint_rule *rule, const char *input,
                                     const char *label);
-
-/* ---- Findings ---- */
 
 #define OCV_LINT_FINDINGS_MAX 10000u /**< of a report; more are counted and not kept */
 
@@ -165,8 +159,6 @@ int ocv_lint_null_member(const void *bytes, size_t len, unsigned levels, char **
 int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
                  size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
                  struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- Output ---- */
 
 /** An input that could not be read, for the machine formats. */
 struct ocv_lint_failure {

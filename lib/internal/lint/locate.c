@@ -2,6 +2,7 @@
 /* Where in its text a JSON document has the member that a pointer (RFC 6901) names. The text has
  * been parsed before: this walk is never longer than the text and does not
  * trust the earlier parse. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <stdlib.h>
@@ -152,14 +153,14 @@ void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place
 
 static int add_step(struct ocv_buffer *pointer, const char *key, struct ocv_error *err)
 {
-    int status = ocv_buffer_append(pointer, "/", 1, err);
-    for (; *key && status == OCV_OK; key++)
-        status = ocv_buffer_printf(pointer, err,
-                                   *key == '/'   ? "~1"
-                                   : *key == '~' ? "~0"
-                                                 : "%c",
-                                   *key);
-    return status;
+    OCV_TRY(ocv_buffer_append(pointer, "/", 1, err));
+    for (; *key; key++)
+        OCV_TRY(ocv_buffer_printf(pointer, err,
+                                  *key == '/'   ? "~1"
+                                  : *key == '~' ? "~0"
+                                                : "%c",
+                                  *key));
+    return OCV_OK;
 }
 
 /* `pointer` names `json`, and then what was found. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Makes the index that a source file of `index create --from` describes, for the checks that do not
  * need its images. Builds without a platform are assumed to share one. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <stdlib.h>
@@ -44,16 +45,13 @@ static int put_entry(json_t *manifests, const struct ocv_edit_source *source, si
     ocv_auto_buffer properties;
     ocv_buffer_init(&name, 16384);
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_buffer_printf(&name, err, "%s %s", image.reference,
-                                   image.platform                ? image.platform
-                                   : image.shared && image.label ? image.label
-                                                                 : "");
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(name.data, name.len, digest, err);
-    if (status == OCV_OK && image.properties)
-        status = ocv_properties_format(image.properties, &properties, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_printf(&name, err, "%s %s", image.reference,
+                              image.platform                ? image.platform
+                              : image.shared && image.label ? image.label
+                                                            : ""));
+    OCV_TRY(ocv_digest_bytes(name.data, name.len, digest, err));
+    if (image.properties)
+        OCV_TRY(ocv_properties_format(image.properties, &properties, err));
     json_t *entry = json_pack("{s:s, s:s, s:i, s:o}", "mediaType", OCV_MEDIA_TYPE_MANIFEST,
                               "digest", digest, "size", 1, "platform", platform_json(source, i));
     bool failed = !entry;

@@ -54,8 +54,6 @@ static void add_id(struct device_list *list, const char *before, const char *id,
             ocv_buffer_printf(&list->text, NULL, "%s%s", list->text.len ? "," : "", name) < 0;
 }
 
-/* ---- CDI ---- */
-
 static void read_annotations(struct device_list *list, const json_t *spec)
 {
     const char *key;
@@ -74,8 +72,6 @@ static void read_annotations(struct device_list *list, const json_t *spec)
         }
     }
 }
-
-/* ---- device files ---- */
 
 /* "0000:3b:00.0" */
 static bool is_address(const char *text)
@@ -170,8 +166,6 @@ static void read_mounts(struct device_list *list, const json_t *spec)
             add_file(list, major(st.st_rdev), minor(st.st_rdev));
     }
 }
-
-/* ---- variables ---- */
 
 /* "nvidia/visible=" of NVIDIA_VISIBLE_DEVICES: an owner whose devices the ids are. */
 static void add_visible(struct device_list *list, const char *variable, size_t name, bool all)

@@ -5,6 +5,7 @@
  * HTTP/1.1 with "Connection: close"; the answer is taken with Content-Length or to the end of the
  * connection. Chunked bodies are refused: the daemon never sends one here. */
 #include "lib/internal/records/daemon.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/system/unix_socket.h"
 
@@ -67,9 +68,7 @@ static int send_request(const struct daemon_connection *t, const char *target,
         }
         if (errno != EAGAIN && errno != EINTR)
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", t->path, strerror(errno));
-        int status = wait_for(t, POLLOUT, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(wait_for(t, POLLOUT, err));
     }
     return OCV_OK;
 }
@@ -83,12 +82,10 @@ static int receive_answer(const struct daemon_connection *t, struct ocv_buffer *
         ssize_t n = recv(t->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
         if (n == 0)
             return OCV_OK;
-        int status = n > 0 ? ocv_buffer_append(raw, chunk, (size_t)n, err)
-                     : errno == EAGAIN || errno == EINTR
-                         ? wait_for(t, POLLIN, err)
-                         : ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", t->path, strerror(errno));
-        if (status < 0)
-            return status;
+        OCV_TRY(n > 0 ? ocv_buffer_append(raw, chunk, (size_t)n, err)
+                : errno == EAGAIN || errno == EINTR
+                    ? wait_for(t, POLLIN, err)
+                    : ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", t->path, strerror(errno)));
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/records/daemon_verdict.h"
+#include "lib/base/cleanup.h"
 
 #include "lib/base/format/json.h"
 #include "lib/base/format/url.h"
@@ -27,9 +28,6 @@ const char *ocv_verdict_fit_words(const char *fit)
     return strcmp(fit, "null") == 0 ? "null (the default)" : fit;
 }
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
-
 static enum ocv_verdict verdict_named(const char *word)
 {
     for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
@@ -49,9 +47,7 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
 {
     ocv_auto_json *root = NULL;
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
-    int status = ocv_json_load("answer of variantd", bytes, len, ANSWER_MAX, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load("answer of variantd", bytes, len, ANSWER_MAX, &root, err));
     const char *source = json_string_value(json_object_get(root, "source"));
     out->verdict = verdict_named(json_string_value(json_object_get(root, "verdict")));
     out->labels_only = source && strcmp(source, "labels") == 0;
@@ -69,9 +65,6 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     copy_text(config, "reason", out->config_reason, sizeof(out->config_reason));
     return OCV_OK;
 }
-
-/* ---- the question ------------------------------------------------------------------------------
- */
 
 static int write_target(const struct ocv_verdict_question *q, struct ocv_buffer *out,
                         struct ocv_error *err)
@@ -105,10 +98,8 @@ int ocv_verdict_ask(const char *path, const struct ocv_verdict_question *questio
     ocv_buffer_init(&target, TARGET_MAX);
     ocv_buffer_init(&body, ANSWER_MAX);
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
-    int status = write_target(question, &target, err);
-    if (status < 0)
-        return status;
-    status = ocv_daemon_get(path, target.data, timeout_ms, &http, &body, err);
+    OCV_TRY(write_target(question, &target, err));
+    int status = ocv_daemon_get(path, target.data, timeout_ms, &http, &body, err);
     if (status < 0) {
         ocv_error_prefix(err, "variantd cannot be asked");
         return status;

@@ -58,9 +58,7 @@ int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *en
     ocv_auto_buffer properties, statics;
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_index_describe(index, entry, &properties, &statics, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_index_describe(index, entry, &properties, &statics, err));
     const struct ocv_record borrowed = {.child = entry->digest,
                                         .index = ocv_index_digest(index),
                                         .label = entry->label,

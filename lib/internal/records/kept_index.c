@@ -20,9 +20,6 @@
 #define SEEN_AGAIN (24 * 60 * 60) /* seconds; one that is younger is not written again */
 #define LONGEST ((time_t)OCV_RECORD_INDEX_DAYS * 24 * 60 * 60)
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
-
 /* Known already, as openly as now, and not so long ago that it would be forgotten soon? */
 static bool still_there(int fd, const char *name, bool secret)
 {
@@ -63,9 +60,6 @@ int ocv_record_index_write(const char *dir, const struct ocv_record *record,
                             err);
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
-
 static int take_texts(const json_t *json, struct ocv_record_index *out, struct ocv_error *err)
 {
     const struct {
@@ -96,16 +90,13 @@ int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_inde
     ocv_auto_buffer document;
     ocv_buffer_init(&document, OCV_MANIFEST_MAX);
     *out = (struct ocv_record_index){0};
-    int status = ocv_json_load("record", bytes, len, OCV_RECORD_INDEX_MAX, &parsed, err);
+    OCV_TRY(ocv_json_load("record", bytes, len, OCV_RECORD_INDEX_MAX, &parsed, err));
     ocv_auto_json *json = parsed;
-    if (status == OCV_OK)
-        status = take_texts(json, out, err);
-    if (status == OCV_OK && !json_is_object(json_object_get(json, "document")))
-        status = ocv_error_set(err, OCV_ERR_DATA, "record: the index is missing");
-    if (status == OCV_OK)
-        status = ocv_json_append(json_object_get(json, "document"), JSON_COMPACT, &document, err);
-    return status < 0 ? status
-                      : ocv_index_parse(document.data, document.len, NULL, &out->index, err);
+    OCV_TRY(take_texts(json, out, err));
+    if (!json_is_object(json_object_get(json, "document")))
+        return ocv_error_set(err, OCV_ERR_DATA, "record: the index is missing");
+    OCV_TRY(ocv_json_append(json_object_get(json, "document"), JSON_COMPACT, &document, err));
+    return ocv_index_parse(document.data, document.len, NULL, &out->index, err);
 }
 
 void ocv_record_index_free(struct ocv_record_index *record)
@@ -166,10 +157,8 @@ static int is_meant(const struct index_search *s, const struct ocv_record_index 
                     const char *name)
 {
     char own[OCV_RECORD_NAME_MAX];
-    int status = ocv_record_name(found->digest, found->repository, own, NULL);
+    OCV_TRY(ocv_record_name(found->digest, found->repository, own, NULL));
     bool itself = strcmp(found->digest, s->digest) == 0;
-    if (status < 0)
-        return status;
     return strcmp(own, name) == 0 && (itself || ocv_index_find_digest(found->index, s->digest)) &&
                    (itself || !s->repository || strcmp(found->repository, s->repository) == 0)
                ? OCV_OK

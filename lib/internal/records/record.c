@@ -16,9 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* ---- names -------------------------------------------------------------------------------------
- */
-
 const char *ocv_record_directory(const char *state_dir, char *out, size_t size)
 {
     snprintf(out, size, "%s/resolved", state_dir && *state_dir ? state_dir : OCV_PATH_STATE);
@@ -29,36 +26,29 @@ int ocv_record_suffix(const char *repository, char out[OCV_RECORD_SUFFIX_MAX],
                       struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
-    int status = ocv_digest_bytes(repository, strlen(repository), digest, err);
-    if (status == OCV_OK)
-        snprintf(out, OCV_RECORD_SUFFIX_MAX, "-%.16s.json", strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_digest_bytes(repository, strlen(repository), digest, err));
+    snprintf(out, OCV_RECORD_SUFFIX_MAX, "-%.16s.json", strchr(digest, ':') + 1);
+    return OCV_OK;
 }
 
 int ocv_record_prefix(const char *digest, char out[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     char algorithm[8];
     const char *hex = NULL;
-    int status = ocv_digest_split(digest, algorithm, &hex, err);
-    if (status == OCV_OK)
-        snprintf(out, OCV_DIGEST_MAX, "%s-%s", algorithm, hex);
-    return status;
+    OCV_TRY(ocv_digest_split(digest, algorithm, &hex, err));
+    snprintf(out, OCV_DIGEST_MAX, "%s-%s", algorithm, hex);
+    return OCV_OK;
 }
 
 int ocv_record_name(const char *digest, const char *repository, char out[OCV_RECORD_NAME_MAX],
                     struct ocv_error *err)
 {
     char prefix[OCV_DIGEST_MAX], suffix[OCV_RECORD_SUFFIX_MAX];
-    int status = ocv_record_prefix(digest, prefix, err);
-    if (status == OCV_OK)
-        status = ocv_record_suffix(repository, suffix, err);
-    if (status == OCV_OK)
-        snprintf(out, OCV_RECORD_NAME_MAX, "%s%s", prefix, suffix);
-    return status;
+    OCV_TRY(ocv_record_prefix(digest, prefix, err));
+    OCV_TRY(ocv_record_suffix(repository, suffix, err));
+    snprintf(out, OCV_RECORD_NAME_MAX, "%s%s", prefix, suffix);
+    return OCV_OK;
 }
-
-/* ---- writing -----------------------------------------------------------------------------------
- */
 
 static int format_record(const struct ocv_record *record, struct ocv_buffer *out,
                          struct ocv_error *err)
@@ -79,8 +69,8 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
     if (!ok)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
                              record->child);
-    int status = ocv_json_append(json, JSON_INDENT(2), out, err);
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    OCV_TRY(ocv_json_append(json, JSON_INDENT(2), out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
@@ -104,9 +94,6 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
     return ocv_file_replace(fd, fd, dir, name, text.data, text.len, record->secret ? 0640 : 0644,
                             err);
 }
-
-/* ---- reading -----------------------------------------------------------------------------------
- */
 
 int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json_t **tree,
                      struct ocv_error *err)
@@ -219,8 +206,8 @@ struct record_reader {
 static int keep_record(void *data, const struct ocv_record *record)
 {
     const struct record_reader *reading = data;
-    int status = ocv_record_copy(record, reading->out, reading->err);
-    return status < 0 ? status : 1;
+    OCV_TRY(ocv_record_copy(record, reading->out, reading->err));
+    return 1;
 }
 
 int ocv_record_read(const char *dir, const char *repository, const char *child,

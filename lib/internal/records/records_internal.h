@@ -14,8 +14,6 @@
 #define OCV_RECORD_SUFFIX_MAX 24u    /**< "-0123456789abcdef.json" */
 #define OCV_RECORD_INDEXES "indexes" /**< directory of the kept indexes, in that of the records */
 
-/* ---- owner.c ---- */
-
 /** Open the directory of records, or `name` in it, to write there, making what is missing; and
  * where that is another user's and this is root, act as its owner, until ocv_record_as_before. */
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other,
@@ -24,12 +22,8 @@ void ocv_record_as_before(bool *other);
 /** `ocv_as_owner bool other = false;` ends it on leaving the scope. */
 #define ocv_as_owner __attribute__((cleanup(ocv_record_as_before)))
 
-/* ---- describe.c ---- */
-
 /** Bytes of its texts. */
 size_t ocv_record_text_size(const struct ocv_record *record);
-
-/* ---- record.c ---- */
 
 /** How the files of records and kept indexes are called: "ALGORITHM-HEX", then a repository's
  *  "-HASH.json". A hash of 64 bits finds the file; its content says which repository it belongs to.
@@ -44,8 +38,6 @@ bool ocv_record_is_named(const char *name, const char *prefix, const char *suffi
 /** A record's text, of at most OCV_RECORD_MAX bytes; `out` borrows from `*tree`. */
 int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json_t **tree,
                      struct ocv_error *err);
-
-/* ---- kept_index.c ---- */
 
 /** A kept index's text, of at most OCV_RECORD_INDEX_MAX bytes. */
 int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_index *out,

@@ -40,8 +40,6 @@ static void set_bit(uint64_t *set, size_t i)
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-/* ---- what is known of kinds and entries ---- */
-
 static int find_ids(struct constraint_build *m)
 {
     char text[1024];
@@ -79,8 +77,6 @@ static int find_runs(struct constraint_build *m)
     }
     return OCV_OK;
 }
-
-/* ---- one alternative ---- */
 
 static bool is_static(const struct ocv_index *index, const char *ns)
 {
@@ -189,24 +185,18 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
     return n;
 }
 
-/* ---- all alternatives ---- */
-
 static int put_text(const struct constraint_build *m, struct slurm_alternative *a)
 {
     ocv_auto_buffer text;
     char brief[OCV_SLURM_SHORT_MAX];
     ocv_buffer_init(&text, (size_t)COMBINATION_MAX * 1024);
-    int status = OCV_OK;
-    for (size_t i = 0; i < a->n_features && status == OCV_OK; i++) {
+    for (size_t i = 0; i < a->n_features; i++) {
         const char *feature = m->nodes->features[a->features[i]];
         if (m->how->use_short)
-            status = ocv_slurm_short(feature, brief, m->err);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(&text, m->err, "%s%s", i ? "&" : "",
-                                       m->how->use_short ? brief : feature);
+            OCV_TRY(ocv_slurm_short(feature, brief, m->err));
+        OCV_TRY(ocv_buffer_printf(&text, m->err, "%s%s", i ? "&" : "",
+                                  m->how->use_short ? brief : feature));
     }
-    if (status < 0)
-        return status;
     a->text = ocv_arena_copy((struct ocv_arena *)&m->arena, text.data, text.len);
     return a->text ? OCV_OK : ocv_error_nomem(m->err);
 }
@@ -302,8 +292,6 @@ static void drop_covered(struct constraint_build *m)
     m->n = kept;
 }
 
-/* ---- the text ---- */
-
 /* In 22.05 a single feature behind a parenthesis is never satisfied; twice it is. */
 static int put_alternative(const struct constraint_build *m, const struct slurm_alternative *a,
                            size_t i, struct ocv_buffer *out)
@@ -353,24 +341,20 @@ static int check_short(const struct constraint_build *m)
 
 static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
 {
-    int status = check_short(m);
-    if (status == OCV_OK)
-        status = find_ids(m);
-    if (status == OCV_OK)
-        status = find_runs(m);
-    for (size_t e = 0; e < m->index->n_entries && status == OCV_OK; e++)
-        for (size_t k = 0; k < m->n_kinds && status == OCV_OK; k++)
+    OCV_TRY(check_short(m));
+    OCV_TRY(find_ids(m));
+    OCV_TRY(find_runs(m));
+    for (size_t e = 0; e < m->index->n_entries; e++)
+        for (size_t k = 0; k < m->n_kinds; k++)
             if (has_bit(m->runs[e], k))
-                status = add_alternative(m, &m->index->entries[e], k);
-    if (status < 0)
-        return status;
+                OCV_TRY(add_alternative(m, &m->index->entries[e], k));
     if (m->n)
         qsort(m->list, m->n, sizeof(*m->list), compare_alternatives);
     drop_covered(m);
-    status = put_constraint(m, out);
-    for (size_t i = 0; status == OCV_OK && m->how->visit && i < m->n; i++)
+    OCV_TRY(put_constraint(m, out));
+    for (size_t i = 0; m->how->visit && i < m->n; i++)
         m->how->visit(m->how->data, m->list[i].entry, m->list[i].text);
-    return status;
+    return OCV_OK;
 }
 
 int ocv_slurm_constraint(const struct ocv_slurm_nodes *nodes, const struct ocv_index *index,

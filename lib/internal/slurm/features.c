@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The features of a node. */
+#include "lib/base/cleanup.h"
 #include "lib/core/profile_internal.h"
 #include "lib/internal/slurm/slurm.h"
 
@@ -10,13 +11,10 @@
 int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX], struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
-    int status = ocv_digest_bytes(feature, strlen(feature), digest, err);
-    if (status == OCV_OK)
-        snprintf(out, OCV_SLURM_SHORT_MAX, "v%.8s", strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_digest_bytes(feature, strlen(feature), digest, err));
+    snprintf(out, OCV_SLURM_SHORT_MAX, "v%.8s", strchr(digest, ':') + 1);
+    return OCV_OK;
 }
-
-/* ---- properties ---- */
 
 static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
                                               const char *name)
@@ -67,40 +65,35 @@ static int visit_value(const struct property_walk *w, const char *ns, const char
 static int visit_feature(const struct property_walk *w, const struct ocv_namespace *ns,
                          const struct ocv_feature *common, const struct ocv_feature *feature)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < feature->n_values && status == OCV_OK; i++)
+    for (size_t i = 0; i < feature->n_values; i++)
         if (all_devices_have(ns, common, feature->name, feature->values[i]))
-            status = visit_value(w, ns->name, feature->name, feature->values[i]);
-    return status;
+            OCV_TRY(visit_value(w, ns->name, feature->name, feature->values[i]));
+    return OCV_OK;
 }
 
 static int visit_namespace(const struct property_walk *w, const struct ocv_namespace *ns)
 {
-    int status = OCV_OK;
     bool secondary = true;
-    for (size_t i = 0; i < ns->n_features && status == OCV_OK; i++)
-        status = visit_feature(w, ns, &ns->features[i], &ns->features[i]);
-    for (size_t i = 0; i < ns->n_devices && secondary && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ns->n_features; i++)
+        OCV_TRY(visit_feature(w, ns, &ns->features[i], &ns->features[i]));
+    for (size_t i = 0; i < ns->n_devices && secondary; i++) {
         const struct ocv_device *device = &ns->devices[i]; /* what only devices list */
         secondary = device->secondary;
-        for (size_t k = 0; k < device->n_features && !secondary && status == OCV_OK; k++)
+        for (size_t k = 0; k < device->n_features && !secondary; k++)
             if (!find_feature(ns->features, ns->n_features, device->features[k].name))
-                status = visit_feature(w, ns, NULL, &device->features[k]);
+                OCV_TRY(visit_feature(w, ns, NULL, &device->features[k]));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_slurm_properties(const struct ocv_profile *profile, ocv_slurm_property visit, void *data,
                          struct ocv_error *err)
 {
     const struct property_walk w = {visit, data, err};
-    int status = OCV_OK;
-    for (size_t i = 0; i < profile->n_namespaces && status == OCV_OK; i++)
-        status = visit_namespace(&w, &profile->namespaces[i]);
-    return status;
+    for (size_t i = 0; i < profile->n_namespaces; i++)
+        OCV_TRY(visit_namespace(&w, &profile->namespaces[i]));
+    return OCV_OK;
 }
-
-/* ---- features ---- */
 
 struct feature_writer {
     struct ocv_buffer *out;
@@ -127,10 +120,9 @@ int ocv_slurm_features(const struct ocv_profile *profile, bool with_short, struc
                        struct ocv_error *err)
 {
     struct feature_writer w = {.out = out};
-    int status = OCV_OK;
-    for (int pass = 0; pass < (with_short ? 2 : 1) && status == OCV_OK; pass++) {
+    for (int pass = 0; pass < (with_short ? 2 : 1); pass++) {
         w.as_short = pass > 0;
-        status = ocv_slurm_properties(profile, put_feature, &w, err);
+        OCV_TRY(ocv_slurm_properties(profile, put_feature, &w, err));
     }
-    return status;
+    return OCV_OK;
 }

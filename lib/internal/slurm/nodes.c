@@ -48,8 +48,6 @@ const struct ocv_profile *ocv_slurm_nodes_profile(const struct ocv_slurm_nodes *
     return ocv_fleet_class_profile(nodes->fleet, i);
 }
 
-/* ---- one feature ---- */
-
 /* "ns::feature::value" into its parts, which become strings of their own. */
 static bool split_feature(char *text, struct ocv_property *out)
 {
@@ -103,9 +101,7 @@ static int add_property(struct node_reader *r, json_t *tree, const char *text, s
     if (r->n_ids == OCV_SLURM_FEATURES_MAX)
         return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: more than %u features", r->line,
                              OCV_SLURM_FEATURES_MAX);
-    int status = intern_feature(r, text, len, &id);
-    if (status < 0)
-        return status;
+    OCV_TRY(intern_feature(r, text, len, &id));
     for (size_t i = 0; i < r->n_ids; i++)
         if (r->ids[i] == id)
             return OCV_OK;
@@ -125,8 +121,6 @@ static bool is_short(const char *text, size_t len)
             return false;
     return true;
 }
-
-/* ---- one line ---- */
 
 /* The architecture that CPU properties belong to. */
 static const char *architecture_of(const json_t *tree, const char *otherwise)
@@ -169,10 +163,9 @@ static int add_profile(struct node_reader *r, json_t *tree)
         return ocv_error_nomem(r->err);
     snprintf(name, sizeof(name), "line-%zu", r->line);
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = ocv_json_append(json, JSON_COMPACT, &text, r->err);
-    if (status == OCV_OK)
-        status = ocv_profile_parse(text.data, text.len, &profile, r->err);
-    return status < 0 ? status : ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
+    OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, r->err));
+    OCV_TRY(ocv_profile_parse(text.data, text.len, &profile, r->err));
+    return ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
 }
 
 /* Keep what the line of a new kind has. */
@@ -209,8 +202,6 @@ static int read_line(struct node_reader *r, struct ocv_span line)
     return status;
 }
 
-/* ---- all ---- */
-
 static int mark_kinds(struct ocv_slurm_nodes *nodes, struct ocv_error *err)
 {
     size_t words = nodes->n_features / 64 + 1;
@@ -227,8 +218,7 @@ static int mark_kinds(struct ocv_slurm_nodes *nodes, struct ocv_error *err)
 
 static int read_lines(struct node_reader *r, const char *text, size_t len)
 {
-    int status = OCV_OK;
-    for (size_t at = 0, n; at < len && status == OCV_OK; at += n + 1) {
+    for (size_t at = 0, n; at < len; at += n + 1) {
         const char *end = memchr(text + at, '\n', len - at);
         n = end ? (size_t)(end - text) - at : len - at;
         struct ocv_span line = ocv_span_trim((struct ocv_span){text + at, n});
@@ -236,9 +226,9 @@ static int read_lines(struct node_reader *r, const char *text, size_t len)
             return ocv_error_set(r->err, OCV_ERR_DATA, "more than %u lines of features",
                                  OCV_SLURM_KINDS_MAX);
         if (line.len)
-            status = read_line(r, line);
+            OCV_TRY(read_line(r, line));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,

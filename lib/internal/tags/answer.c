@@ -2,6 +2,7 @@
 /* What a tag leaves open and its image's configuration says: "CUDA_VERSION=12.8.1" is read as if
  * the tag had a part "cuda12.8". So a family's own rules say what follows of it, as they do for
  * tags that say it themselves. What the image says of itself wins over its name. */
+#include "lib/base/cleanup.h"
 #include "lib/core/property_internal.h"
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tags_internal.h"
@@ -92,29 +93,27 @@ static int hear_version(struct answer_collector *h, const struct ocv_image_versi
     if (!found || (!said && !is_asked(h->tag, version->of)))
         return OCV_OK;
     h->answers.n++;
-    int status = ocv_buffer_printf(&h->heard, h->err, "%s%s=%s", h->heard.len ? ", " : "",
-                                   version->source, version->text);
-    if (status == OCV_OK && said && contradicts_version(said, version->version))
-        status = ocv_buffer_printf(&h->contradiction, h->err, "%s%s%s, its configuration %s=%s",
-                                   h->contradiction.len ? "; " : "the tag says ", part->feature,
-                                   said, version->source, version->text);
-    return status;
+    OCV_TRY(ocv_buffer_printf(&h->heard, h->err, "%s%s=%s", h->heard.len ? ", " : "",
+                              version->source, version->text));
+    if (said && contradicts_version(said, version->version))
+        OCV_TRY(ocv_buffer_printf(&h->contradiction, h->err, "%s%s%s, its configuration %s=%s",
+                                  h->contradiction.len ? "; " : "the tag says ", part->feature,
+                                  said, version->source, version->text));
+    return OCV_OK;
 }
 
 /* The best source of each fact. */
 static int hear_all(struct answer_collector *h, const struct ocv_image_config *config)
 {
     struct ocv_image_version version;
-    int status = OCV_OK;
-    for (size_t i = 0; config && status == OCV_OK && ocv_image_config_version(config, i, &version);
-         i++) {
+    for (size_t i = 0; config && ocv_image_config_version(config, i, &version); i++) {
         bool heard = h->answers.n == OCV_TAG_ASKS_MAX;
         for (size_t k = 0; k < h->answers.n && !heard; k++)
             heard = strcmp(h->answers.list[k].of, version.of) == 0;
         if (!heard)
-            status = hear_version(h, &version);
+            OCV_TRY(hear_version(h, &version));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int keep_text(struct ocv_tag *tag, const struct ocv_buffer *text, const char **out,

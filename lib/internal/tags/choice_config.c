@@ -146,13 +146,13 @@ int ocv_tag_first_image(const struct ocv_tag_fixed *fixed, char digest[OCV_DIGES
         snprintf(digest, OCV_DIGEST_MAX, "%s", c->descriptor.digest);
         return OCV_OK;
     }
-    int status = ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, err);
-    for (size_t i = 0; status == OCV_OK && !*digest && i < ocv_index_count(index); i++) {
+    OCV_TRY(ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, err));
+    for (size_t i = 0; !*digest && i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
         if (e->code == OCV_REJECT_NONE && e->has_platform)
             snprintf(digest, OCV_DIGEST_MAX, "%s", e->digest);
     }
-    return status;
+    return OCV_OK;
 }
 
 bool ocv_tag_choice_note(const struct ocv_tag_choice *choice, size_t i, struct ocv_tag_note *out)
@@ -176,9 +176,6 @@ bool ocv_tag_choice_note(const struct ocv_tag_choice *choice, size_t i, struct o
     }
     return false;
 }
-
-/* ---- a set of a plan ---------------------------------------------------------------------------
- */
 
 int ocv_tag_ask(const struct ocv_tag *tag, const struct ocv_tag_source *source,
                 struct ocv_tag **out, struct ocv_error *err)

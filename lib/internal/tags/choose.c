@@ -12,9 +12,6 @@
 
 #define NAMES_SHOWN 8u /* of tags that cannot be told apart */
 
-/* ---- the tags ----------------------------------------------------------------------------------
- */
-
 #define PARSED (16u * 1024) /* bytes of a parsed tag: its arena has one block */
 #define LISTED_MAX (16u * OCV_TAG_CANDIDATES_MAX) /* of one group, before it is put in order */
 
@@ -115,9 +112,6 @@ static int note_doubt(struct ocv_tag_choice *choice, const struct ocv_reference 
     ocv_buffer_free(&list);
     return status;
 }
-
-/* ---- their digests -----------------------------------------------------------------------------
- */
 
 /* The plan's members, then the first tag of each doubt. */
 static int nth_candidate(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
@@ -273,9 +267,6 @@ static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *
     }
     return OCV_OK;
 }
-
-/* ---- the choice --------------------------------------------------------------------------------
- */
 
 static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                       const struct ocv_tag_source *source, struct ocv_tag_choice *choice,

@@ -4,6 +4,7 @@
  * runs only where the driver knows that toolkit (NVIDIA, "CUDA Compatibility", Minor Version
  * Compatibility). So a build whose family is known to hold machine code is best where the driver
  * has its version, and runs from the major's first one on: two values of one feature. */
+#include "lib/base/cleanup.h"
 #include "lib/core/property_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
@@ -107,9 +108,6 @@ static const struct ocv_tag_cuda *table_of(const struct ocv_tag *tag, const char
     return NULL;
 }
 
-/* ---- the properties ----------------------------------------------------------------------------
- */
-
 /* What is claimed of a tag's build. */
 struct claim {
     const struct ocv_tag *tag;
@@ -141,34 +139,32 @@ static int append_property(struct ocv_buffer *out, const char *feature, const ch
 /* What the tag says about anything but its CUDA version. */
 static int append_rest(const struct claim *c, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_properties_count(c->tag->said) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_properties_count(c->tag->said); i++) {
         struct ocv_property p = ocv_properties_get(c->tag->said, i);
         if (!is_cuda(p, OCV_TOOLKIT_VERSION))
-            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
-                                       p.feature, p.value);
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                      p.feature, p.value));
     }
-    if (status == OCV_OK && c->order)
-        status = ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", c->order);
-    return status;
+    if (c->order)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", c->order));
+    return OCV_OK;
 }
 
 /* `real`: only those for which there is machine code. */
 static int append_devices(const struct claim *c, bool real, struct ocv_buffer *out,
                           struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; c->table && i < c->table->n_sm_arch && status == OCV_OK; i++)
+    for (size_t i = 0; c->table && i < c->table->n_sm_arch; i++)
         if (!real || !is_ptx(c->table->sm_arch[i]))
-            status = append_property(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err);
+            OCV_TRY(append_property(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err));
     const char *at = c->made;
-    for (size_t n; at && *at && status == OCV_OK; at += n + (at[n] == ' ')) {
+    for (size_t n; at && *at; at += n + (at[n] == ' ')) {
         char value[16];
         n = strcspn(at, " ");
         snprintf(value, sizeof(value), "%.*s_real", (int)n, at);
-        status = append_property(out, OCV_TOOLKIT_DEVICE, value, err);
+        OCV_TRY(append_property(out, OCV_TOOLKIT_DEVICE, value, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* `first` NULL or `version` NULL: not that one. */

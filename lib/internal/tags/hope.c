@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which configurations need to be read: those of images that would win if they said the best for
  * the host. */
+#include "lib/base/cleanup.h"
 #include "lib/core/profile_internal.h"
 #include "lib/core/property_internal.h"
 #include "lib/internal/tags/tags_internal.h"
@@ -92,13 +93,12 @@ static const struct ocv_namespace *find_namespace(const struct ocv_profile *prof
 /* The tag's own values are kept, except the one that it leaves open. */
 static int append_said(struct hope_text *h, const char *ns, const char *asked)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_properties_count(h->tag->said) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_properties_count(h->tag->said); i++) {
         struct ocv_property p = ocv_properties_get(h->tag->said, i);
         if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, asked) != 0)
-            status = append_property(h, p.ns, p.feature, p.value);
+            OCV_TRY(append_property(h, p.ns, p.feature, p.value));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int write_hope(struct hope_text *h, const struct ocv_profile *profile)
@@ -114,15 +114,13 @@ static int write_hope(struct hope_text *h, const struct ocv_profile *profile)
     feature += 4;
     *strstr(feature, " :: ") = '\0';
     const struct ocv_namespace *host = find_namespace(profile, ns);
-    int status = append_said(h, ns, feature);
+    OCV_TRY(append_said(h, ns, feature));
     size_t before = h->text.len;
-    for (size_t i = 0; host && i <= host->n_devices && status == OCV_OK; i++)
-        status = i ? append_features(h, ns, feature, host->devices[i - 1].features,
-                                     host->devices[i - 1].n_features)
-                   : append_features(h, ns, feature, host->features, host->n_features);
-    if (status == OCV_OK && h->text.len == before)
-        status = append_property(h, ns, feature, UNREAD);
-    return status;
+    for (size_t i = 0; host && i <= host->n_devices; i++)
+        OCV_TRY(i ? append_features(h, ns, feature, host->devices[i - 1].features,
+                                    host->devices[i - 1].n_features)
+                  : append_features(h, ns, feature, host->features, host->n_features));
+    return h->text.len == before ? append_property(h, ns, feature, UNREAD) : OCV_OK;
 }
 
 int ocv_tag_hope(const struct ocv_tag *tag, const struct ocv_profile *profile,

@@ -2,6 +2,7 @@
 /* The meaning of a reference by its family's rules. The tag is read from left to right: the first
  * item that matches up to a separator takes its part, and what no item takes is unknown up to the
  * next separator. Nothing is guessed: a thing said twice is ambiguous. */
+#include "lib/base/cleanup.h"
 #include "lib/core/property_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
@@ -24,9 +25,6 @@ struct parser {
     const struct ocv_tag_answers *answers;  /* or NULL: its configuration was not read */
     struct ocv_error *err;
 };
-
-/* ---- small parts -------------------------------------------------------------------------------
- */
 
 static int remember_text(struct parser *p, const char ***list, size_t *n, const char *text)
 {
@@ -101,9 +99,6 @@ static int add_group(struct parser *p, const char *key, const char *value)
     return OCV_OK;
 }
 
-/* ---- what a match says -------------------------------------------------------------------------
- */
-
 /* Does the configuration say it instead? */
 static bool is_answered(const struct parser *p, const char *property)
 {
@@ -156,16 +151,15 @@ static int settle_assumptions(struct parser *p)
 {
     const char *none = NULL;
     size_t before = p->properties.len;
-    int status = ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err);
-    if (status == OCV_OK && p->properties.len > before) {
+    OCV_TRY(ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err));
+    if (p->properties.len > before) {
         const char *added = p->properties.data + before;
         added += strspn(added, ", ");
         p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
         p->nomem = p->nomem || !p->tag->assumed;
     }
-    return status == OCV_OK && none
-               ? fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
-               : status;
+    return none ? fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
+                : OCV_OK;
 }
 
 static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
@@ -178,8 +172,6 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
             status = add_group(p, groups[i].key, filled);
     return status;
 }
-
-/* ---- configurations ---- */
 
 /* What the part leaves to the image's configuration, which was read or will be. Is it said there?
  */
@@ -261,9 +253,6 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
         refuse_tag(p, item->refuse, item->config);
     return status == OCV_OK ? set_platform(p, item->platform) : status;
 }
-
-/* ---- the tag, the repository, the defaults -----------------------------------------------------
- */
 
 static int parse_repository(struct parser *p, const char *name)
 {
@@ -400,27 +389,19 @@ static int keep_words(struct parser *p)
 static int parse_text(struct parser *p, const char *text)
 {
     struct ocv_tag *tag = p->tag;
-    int status = OCV_OK;
     if (p->family) {
-        status = parse_repository(p, tag->repository);
-        if (status == OCV_OK)
-            status = parse_tag(p, text);
-        if (status == OCV_OK)
-            status = keep_words(p);
-        if (status == OCV_OK)
-            status = take_answers(p);
-        if (status == OCV_OK)
-            status = parse_defaults(p);
-        if (status == OCV_OK)
-            status = settle_assumptions(p);
+        OCV_TRY(parse_repository(p, tag->repository));
+        OCV_TRY(parse_tag(p, text));
+        OCV_TRY(keep_words(p));
+        OCV_TRY(take_answers(p));
+        OCV_TRY(parse_defaults(p));
+        OCV_TRY(settle_assumptions(p));
     }
-    if (status == OCV_OK && p->nomem)
-        status = ocv_error_nomem(p->err);
+    if (p->nomem)
+        return ocv_error_nomem(p->err);
     bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
-    if (status == OCV_OK)
-        status = ocv_properties_parse(doubt || !p->properties.len ? "" : p->properties.data,
-                                      doubt ? 0 : p->properties.len, &tag->said, p->err);
-    return status;
+    return ocv_properties_parse(doubt || !p->properties.len ? "" : p->properties.data,
+                                doubt ? 0 : p->properties.len, &tag->said, p->err);
 }
 
 int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, const char *reference,
@@ -459,9 +440,10 @@ int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference 
         text = reference->tag ? reference->tag : "latest";
     const char *name = ocv_tag_rules_name(rules, reference, known);
     const struct ocv_tag_family *family = ocv_tag_rules_find(rules, name, &nomem);
-    int status = nomem ? ocv_error_nomem(err)
-                       : ocv_buffer_printf(&full, err, "%s:%s", reference->name, text);
-    return status < 0 ? status : ocv_tag_read(family, name, full.data, text, NULL, out, err);
+    if (nomem)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_buffer_printf(&full, err, "%s:%s", reference->name, text));
+    return ocv_tag_read(family, name, full.data, text, NULL, out, err);
 }
 
 void ocv_tag_free(struct ocv_tag *tag)

@@ -131,8 +131,6 @@ struct ocv_tag_rules {
     struct ocv_tag_mirror *mirrors;
 };
 
-/* ---- reading (rules/family.c) ---------------------------------------------------------------- */
-
 /** Read the items of a family from its checked tree, which has to outlive them. OCV_ERR_CONFIG with
  *  file and line. */
 int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
@@ -143,9 +141,6 @@ void ocv_tag_family_free(struct ocv_tag_family *family);
 /** Read a regular file of at most out->max bytes; never waits for a FIFO. */
 int ocv_tag_file_read(const char *path, struct ocv_buffer *out,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- patterns (pattern.c) ----------------------------------------------------------------------
- */
 
 /** May a text match the whole pattern? Also true where the pattern is wrong. */
 bool ocv_tag_pattern_may(const char *pattern, const char *text);
@@ -162,23 +157,14 @@ int ocv_tag_template(const char *format, const char *text, const regmatch_t *cap
 /** "*" within a component, "**" over components. */
 bool ocv_tag_glob(const char *pattern, const char *text);
 
-/* ---- the set (rules.c) -------------------------------------------------------------------------
- */
-
 /** The family that knows the repository "HOST/PATH", or NULL. `*nomem` as above. */
 const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
                                                 bool *nomem);
-
-/* ---- registries that stand in for others (mirror.c) --------------------------------------------
- */
 
 /** The name under which rules may know the reference's repository: its own, or one in `out`. */
 const char *ocv_tag_rules_name(const struct ocv_tag_rules *rules,
                                const struct ocv_reference *reference, char out[OCV_TAG_TEXT_MAX]);
 void ocv_tag_mirrors_free(struct ocv_tag_mirror *mirrors);
-
-/* ---- parsing (parse.c) -------------------------------------------------------------------------
- */
 
 struct ocv_tag_group {
     const char *key, *text;
@@ -217,10 +203,6 @@ struct ocv_tag {
     const char *platform;         /**< or NULL */
 };
 
-/* ---- configurations (answer.c)
- * ----------------------------------------------------------------------
- */
-
 /** A part that the tag does not have: what its image's configuration says, in the words of tags. */
 struct ocv_tag_answer_part {
     const struct ocv_tag_item *item;
@@ -252,10 +234,6 @@ int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, co
                  const char *text, const struct ocv_tag_answers *answers, struct ocv_tag **out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- assumptions (assume.c)
- * ----------------------------------------------------------------------
- */
-
 /** A list of properties that hold unless the tag says a value of their features. */
 struct ocv_tag_assumption {
     const struct ocv_tag_pair *list;
@@ -267,9 +245,6 @@ struct ocv_tag_assumption {
  *  of which they have no value together, else NULL. */
 int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_buffer *properties,
                    const char **none, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- CUDA (cuda.c) -----------------------------------------------------------------------------
- */
 
 /** The CUDA version that the tag names, normalised ("12.0" for "12"), in `out`; NULL: none, or
  *  several. */

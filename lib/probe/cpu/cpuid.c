@@ -60,9 +60,6 @@ void ocv_cpuid_free(struct ocv_cpuid *cpuid)
     *cpuid = (struct ocv_cpuid){0};
 }
 
-/* ---- the processor ----------------------------------------------------------------------------
- */
-
 #if defined(__x86_64__) || defined(__i386__)
 static uint64_t xgetbv0(void)
 {
@@ -99,9 +96,6 @@ int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
     return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "this processor has no CPUID");
 }
 #endif
-
-/* ---- files ------------------------------------------------------------------------------------
- */
 
 /* A piece of a line, and its place for messages. */
 struct line {
@@ -172,8 +166,8 @@ static int parse_xcr0(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: duplicate xcr0", line->source,
                              line->number);
     cpuid->has_xcr0 = true;
-    int status = parse_hex(line, word, len, 16, &cpuid->xcr0, err);
-    return status < 0 ? status : end_of_line(line, err);
+    OCV_TRY(parse_hex(line, word, len, 16, &cpuid->xcr0, err));
+    return end_of_line(line, err);
 }
 
 static int add_row(struct ocv_cpuid *cpuid, const struct line *line, const uint64_t columns[6],
@@ -207,12 +201,10 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
                                  line->source, line->number, i);
         if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0)
             return parse_xcr0(line, cpuid, err);
-        int status = parse_hex(line, word, len, 8, &columns[i], err);
-        if (status < 0)
-            return status;
+        OCV_TRY(parse_hex(line, word, len, 8, &columns[i], err));
     }
-    int status = end_of_line(line, err);
-    return status < 0 ? status : add_row(cpuid, line, columns, err);
+    OCV_TRY(end_of_line(line, err));
+    return add_row(cpuid, line, columns, err);
 }
 
 static int parse_lines(const char *source, const char *text, size_t len, struct ocv_cpuid *cpuid,
@@ -229,9 +221,7 @@ static int parse_lines(const char *source, const char *text, size_t len, struct 
         const char *comment = memchr(line.at, '#', (size_t)(line.end - line.at));
         if (comment)
             line.end = comment;
-        int status = parse_line(&line, cpuid, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(parse_line(&line, cpuid, err));
     }
     return OCV_OK;
 }
@@ -261,7 +251,6 @@ int ocv_cpuid_read(const char *path, struct ocv_cpuid *out, struct ocv_error *er
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_CPUID_FILE_MAX);
-    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
-    return status < 0 ? status
-                      : ocv_cpuid_parse(path, text.data ? text.data : "", text.len, out, err);
+    OCV_TRY(ocv_file_read(path, OCV_FILE_ANY, &text, err));
+    return ocv_cpuid_parse(path, text.data ? text.data : "", text.len, out, err);
 }

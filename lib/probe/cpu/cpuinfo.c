@@ -2,6 +2,7 @@
 /* /proc/cpuinfo: the flags that every processor has, and the architecture that it describes. The
  * kernel lists a flag only where it is usable, so XCR0 needs no second look here. */
 #include "lib/probe/cpu/cpuinfo.h"
+#include "lib/base/cleanup.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -111,9 +112,7 @@ static int intersect_flags(struct flags *have, struct span line, splitter split_
                            struct ocv_error *err)
 {
     struct flags other = {0};
-    int status = split_line(line, &other, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(split_line(line, &other, err));
     size_t kept = 0;
     for (size_t i = 0; i < have->n; i++)
         if (other.n > 0 &&

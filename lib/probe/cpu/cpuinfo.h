@@ -39,8 +39,6 @@ bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
  *  "power9", 0 if there is none. */
 unsigned ocv_cpuinfo_power(const char *text, size_t len);
 
-/* ---- RISC-V isa line (riscv_isa.c) ----------------------------------------------------------- */
-
 /** Walk over a line like "rv64imafdcv_zicbom_zba"; `g` counts as what it stands for. */
 struct ocv_isa {
     const char *at, *end;

@@ -16,9 +16,6 @@
 #define LINE_MAX_LEN 256
 #define COMPATIBLE_MAX 4096u /* bytes of a device tree node's list */
 
-/* ---- directories of sysfs
- * ------------------------------------------------------------------------ */
-
 typedef int (*visit)(const struct ocv_matcher *m, const struct ocv_yaml *rule,
                      const char *directory, const char *name);
 
@@ -100,8 +97,6 @@ static bool text_fits(const struct ocv_yaml *want, const char *text)
             return true;
     return false;
 }
-
-/* ---- classes --------------------------------------------------------------------------------- */
 
 /* DDDD:BB:SS.F, in either case. */
 static bool is_pci_address(const char *text)
@@ -208,8 +203,6 @@ static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
     return OCV_OK;
 }
 
-/* ---- device tree ----------------------------------------------------------------------------- */
-
 static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *rule,
                           const char *directory, const char *name)
 {
@@ -237,8 +230,6 @@ static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *ru
     device->driven = ocv_match_driver(m, driver);
     return OCV_OK;
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 int ocv_match_directories(const struct ocv_matcher *m, const struct ocv_yaml *rule)
 {

@@ -3,6 +3,7 @@
  * a generation that the file does not name, is shown with empty lists and as secondary: it serves
  * no build, and it takes nothing from the devices beside it. */
 #include "lib/probe/declarative/declarative.h"
+#include "lib/base/cleanup.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,8 +18,6 @@ struct filler {
     struct ocv_error *err;
     const char *driver_version; /* of all devices, or empty */
 };
-
-/* ---- features -------------------------------------------------------------------------------- */
 
 static const char *set_value(const struct ocv_declared *device, const char *feature)
 {
@@ -70,26 +69,21 @@ static bool is_offered(const struct ocv_declared_list *devices, const struct ocv
 
 static int fill_features(const struct filler *f, const struct ocv_declared_list *devices)
 {
-    int status = OCV_OK;
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
-    for (; feature && status == OCV_OK; feature = feature->next) {
+    for (; feature; feature = feature->next) {
         const char *name = ocv_yaml_text(feature, "feature");
         const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
         const struct ocv_yaml *sources = ocv_yaml_get(feature, "read");
         char text[LINE_LEN];
         if (sources && ocv_source_read(f->host, sources, "", text, sizeof(text)) &&
             ocv_source_version(text))
-            status = ocv_result_add(f->result, name, text, f->err);
-        for (const struct ocv_yaml *v = values ? values->first : NULL; status == OCV_OK && v;
-             v = v->next)
+            OCV_TRY(ocv_result_add(f->result, name, text, f->err));
+        for (const struct ocv_yaml *v = values ? values->first : NULL; v; v = v->next)
             if (is_offered(devices, feature, v->text))
-                status = ocv_result_add(f->result, name, v->text, f->err);
+                OCV_TRY(ocv_result_add(f->result, name, v->text, f->err));
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---- why a device serves nothing ---------------------------------------------------------------
- */
 
 /* True if the kernel has one of the drivers that the file names, bound to the device or not. */
 static const char *loaded_driver(const struct filler *f)
@@ -132,23 +126,19 @@ static void reason_of(const struct filler *f, const struct ocv_declared *device,
         snprintf(out, size, "no driver is loaded");
 }
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
 static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
                            json_t *json)
 {
     const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
-    int status = OCV_OK;
-    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; status == OCV_OK && a;
-         a = a->next) {
+    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
         char text[LINE_LEN];
         if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
             continue;
         if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
             snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
-        status = ocv_device_attribute(json, a->key, text, f->err);
+        OCV_TRY(ocv_device_attribute(json, a->key, text, f->err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* The device's memory in bytes, as a decimal number. */
@@ -169,8 +159,8 @@ static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, cons
 static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
                       json_t *json)
 {
-    int status = fill_memory(f, rule, dir, json);
-    return status < 0 ? status : fill_attributes(f, rule, dir, json);
+    OCV_TRY(fill_memory(f, rule, dir, json));
+    return fill_attributes(f, rule, dir, json);
 }
 
 static const char *name_of(const struct ocv_declared *device)
@@ -246,8 +236,6 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
     free(order);
     return status;
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 /* A note for the operator on the first device that serves nothing. */
 static void note_unusable(const struct filler *f, const struct ocv_declared_list *devices)

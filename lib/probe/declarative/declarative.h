@@ -12,8 +12,6 @@
 #define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
 #define OCV_DECLARATIONS_MAX 256u        /**< files of a directory */
 
-/* ---- Files (validate.c, load.c) -------------------------------------------------------------- */
-
 /** What a file may hold (lib/base/format/yaml_fields.h). */
 struct ocv_yaml_rule;
 extern const struct ocv_yaml_rule ocv_declaration_rule;
@@ -55,8 +53,6 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
 bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
 void ocv_declarations_free(struct ocv_declarations *set);
 
-/* ---- Files that the build knew (prefilter.c) ------------------------------------------------- */
-
 /** What plugins/providers/index.c notes of a file. */
 struct ocv_known_file {
     const char *text; /**< the whole file */
@@ -72,8 +68,6 @@ const struct ocv_known_file *ocv_known_file(const char *text, size_t len);
 /** False if no rule of the file can fit a device of the host. */
 bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host);
 
-/* ---- Sources (source.c) ---------------------------------------------------------------------- */
-
 /** The text that the first readable one of a file's sources gives; relative paths are of `dir`.
  *  False if there is none or it is not printable ASCII. `sources` may be NULL. */
 bool ocv_source_read(const struct ocv_probe_host *host, const struct ocv_yaml *sources,
@@ -86,8 +80,6 @@ const char *ocv_source_units(size_t i);
 /** A number (decimal, or hexadecimal with 0x) of such units (NULL: bytes) in bytes. False if it is
  *  malformed, zero, or too large. */
 bool ocv_source_bytes(const char *text, const char *unit, uint64_t *out);
-
-/* ---- Devices (match.c, class.c, declarative.c) ----------------------------------------------- */
 
 #define OCV_DECLARED_DEVICES_MAX 1024u /**< of one namespace */
 

@@ -143,12 +143,9 @@ static int fail_conflict(const struct ocv_declaration *d, const char *name, cons
 static int apply_replacements(struct ocv_declarations *set, const struct provider *const *builtin,
                               size_t n_builtin, struct ocv_error *err)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        int status =
-            set->items[i].replaces ? replace_builtin(set, i, builtin, n_builtin, err) : OCV_OK;
-        if (status < 0)
-            return status;
-    }
+    for (size_t i = 0; i < set->n; i++)
+        if (set->items[i].replaces)
+            OCV_TRY(replace_builtin(set, i, builtin, n_builtin, err));
     for (size_t i = 0; i < set->n; i++) {
         const struct ocv_declaration *d = &set->items[i];
         for (size_t k = 0; k < i; k++)

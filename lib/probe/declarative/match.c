@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which devices of the machine a declarative provider's rules mean. Rules are tried in file order;
  * the first that matches a device counts. A device that PCI and a class both know is one device. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/declarative/declarative_match.h"
 
 #include "lib/base/array.h"
@@ -48,8 +49,6 @@ bool ocv_match_driver(const struct ocv_matcher *m, const char *driver)
         return any && !strstr(driver, "vfio");
     return ocv_yaml_find(drivers, driver) >= 0 || (any && ocv_yaml_find(drivers, "*") >= 0);
 }
-
-/* ---- PCI ------------------------------------------------------------------------------------- */
 
 /* A missing member sets no condition. `digits`: of the number, leading zeros included. */
 bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits)
@@ -133,17 +132,14 @@ static int add_pci(const struct ocv_matcher *m, const struct ocv_yaml *rule,
 /* Devices that count; or, once it is known that none does, those that were split. */
 static int match_pci(const struct ocv_matcher *m, bool split)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < m->host->pci.n; i++) {
+    for (size_t i = 0; i < m->host->pci.n; i++) {
         const struct ocv_pci_device *device = &m->host->pci.devices[i];
         const struct ocv_yaml *rule = ocv_match_pci_rule(m, device);
         if (rule && (split ? !device->virtual_function : shares_count(m, rule, device)))
-            status = add_pci(m, rule, device, split);
+            OCV_TRY(add_pci(m, rule, device, split));
     }
-    return status;
+    return OCV_OK;
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 int ocv_declaration_match(const struct ocv_declaration *declaration,
                           const struct ocv_probe_host *host, struct ocv_declared_list *out,

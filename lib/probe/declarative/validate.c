@@ -13,8 +13,6 @@
 #define TEXT_MAX_LEN 255
 #define LIST_MAX 256 /* members of a list or map */
 
-/* ---- texts ----------------------------------------------------------------------------------- */
-
 static bool is_name(const char *text)
 {
     return ocv_property_name_valid(text, strlen(text));
@@ -127,9 +125,6 @@ static const struct ocv_yaml_rule path = {TEXT, PATH};
 static const struct ocv_yaml_rule values = {
     .takes = OCV_TAKES_LIST, .min = 1, .max = LIST_MAX, .once = true, .item = &value};
 
-/* ---- sources: a path, or {file, key}; one or several, the first that is there counts ----------
- */
-
 static const struct ocv_yaml_key source_keys[] = {{"file", &path, true}, {"key", &text, false}};
 static const struct ocv_yaml_table source_table = {"a source", OCV_YAML_KEYS(source_keys)};
 #define SOURCE PATH, .table = &source_table
@@ -144,8 +139,6 @@ static const struct ocv_yaml_key memory_keys[] = {
 static const struct ocv_yaml_table memory_table = {"memory", OCV_YAML_KEYS(memory_keys)};
 static const struct ocv_yaml_rule memory = {PATH, .takes = OCV_TAKES_TEXT | OCV_TAKES_MAP,
                                             .table = &memory_table};
-
-/* ---- features -------------------------------------------------------------------------------- */
 
 static int check_feature(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)
 {
@@ -192,8 +185,6 @@ static const struct ocv_yaml_table feature_table = {"a feature", OCV_YAML_KEYS(f
 static const struct ocv_yaml_rule feature = {
     .takes = OCV_TAKES_MAP, .table = &feature_table, .check = check_feature};
 static const struct ocv_yaml_rule features = {LIST_OF(feature), .check = check_features};
-
-/* ---- devices --------------------------------------------------------------------------------- */
 
 static int check_sysfs(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)
 {
@@ -257,8 +248,6 @@ static const struct ocv_yaml_table rule_table = {"a rule", OCV_YAML_KEYS(rule_ke
 static const struct ocv_yaml_rule rule = {
     .takes = OCV_TAKES_MAP, .table = &rule_table, .check = check_rule};
 static const struct ocv_yaml_rule rules = {LIST_OF(rule)};
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 /* Rules refer to features, which may come after them. */
 static int check_file(const struct ocv_yaml_reader *r, const struct ocv_yaml *root)

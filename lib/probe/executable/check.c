@@ -2,6 +2,7 @@
 /* Check the output of an executable provider. Everything is checked before anything is used: an
  * unknown key is a mistake that its author should see, and what goes into a profile must be read
  * back by every command. */
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
@@ -49,9 +50,6 @@ static int add_fault(const struct answer_check *check, const char *format, ...)
     return ocv_error_set(check->err, OCV_ERR_DATA, "%s%s%s", check->where, check->len ? ": " : "",
                          what);
 }
-
-/* ---- texts ------------------------------------------------------------------------------------
- */
 
 /* No control characters, and none that is not seen: people read this on terminals. jansson has made
  * sure that it is UTF-8 without NUL. */
@@ -119,9 +117,6 @@ static int check_list(const struct answer_check *check, const json_t *object, co
     return OCV_OK;
 }
 
-/* ---- features ---------------------------------------------------------------------------------
- */
-
 static int check_feature(const struct answer_check *check, const json_t *feature)
 {
     static const char *const keys[] = {"name", "values", NULL};
@@ -168,9 +163,6 @@ static int check_features(struct answer_check *check, const json_t *object)
     return status;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
-
 static int check_attributes(const struct answer_check *check, const json_t *device)
 {
     const json_t *attributes = json_object_get(device, "attributes");
@@ -197,21 +189,19 @@ static int check_device(struct answer_check *check, const json_t *device)
                                        "secondary", "attributes", "features", NULL};
     const json_t *index = json_object_get(device, "index");
     const json_t *secondary = json_object_get(device, "secondary");
-    int status = check_keys(check, device, keys);
-    if (status == OCV_OK && !json_object_get(device, "id"))
-        status = add_fault(check, "'id' is missing");
-    for (size_t i = 0; status == OCV_OK && keys[i]; i++)
+    OCV_TRY(check_keys(check, device, keys));
+    if (!json_object_get(device, "id"))
+        OCV_TRY(add_fault(check, "'id' is missing"));
+    for (size_t i = 0; keys[i]; i++)
         if (i == 0 || i == 1 || i == 3)
-            status = check_text(check, device, keys[i], OCV_EXECUTABLE_TEXT_MAX);
-    if (status == OCV_OK && index &&
-        (!json_is_integer(index) || json_integer_value(index) < 0 ||
-         json_integer_value(index) >= INT_MAX))
-        status = add_fault(check, "'index' is not a whole number from 0");
-    if (status == OCV_OK && secondary && !json_is_boolean(secondary))
-        status = add_fault(check, "'secondary' is not true or false");
-    if (status == OCV_OK)
-        status = check_attributes(check, device);
-    return status == OCV_OK ? check_features(check, device) : status;
+            OCV_TRY(check_text(check, device, keys[i], OCV_EXECUTABLE_TEXT_MAX));
+    if (index && (!json_is_integer(index) || json_integer_value(index) < 0 ||
+                  json_integer_value(index) >= INT_MAX))
+        OCV_TRY(add_fault(check, "'index' is not a whole number from 0"));
+    if (secondary && !json_is_boolean(secondary))
+        OCV_TRY(add_fault(check, "'secondary' is not true or false"));
+    OCV_TRY(check_attributes(check, device));
+    return check_features(check, device);
 }
 
 static bool has_index(const json_t *devices, size_t i)
@@ -234,9 +224,6 @@ static int check_devices(struct answer_check *check, const json_t *answer)
     }
     return status;
 }
-
-/* ---- namespace --------------------------------------------------------------------------------
- */
 
 /* A namespace that serves says what; one that does not says why. */
 static int check_status(const struct answer_check *check, const json_t *answer)

@@ -2,6 +2,7 @@
 /* Executable providers in a probe: run them all, decide which one answers for a namespace, report.
  */
 #include "lib/probe/executable/executable.h"
+#include "lib/base/cleanup.h"
 
 #include "lib/probe/host/child.h"
 #include "lib/probe/result/pretty.h"
@@ -10,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- running ----------------------------------------------------------------------------------
- */
 
 /* Take what a program printed, as long as the profile has room for it. */
 static void take_output(struct ocv_executable *item, const struct ocv_buffer *text, size_t *room)
@@ -102,9 +100,6 @@ static int run_all(const struct ocv_probe_options *options, struct ocv_executabl
     free(argv);
     return status;
 }
-
-/* ---- one provider for each namespace -----------------------------------------------------------
- */
 
 static const char *namespace_of(const struct ocv_executable *item)
 {
@@ -199,9 +194,6 @@ bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, 
     return false;
 }
 
-/* ---- reporting --------------------------------------------------------------------------------
- */
-
 static json_t *find_namespace(const json_t *namespaces, const char *name)
 {
     for (size_t i = 0; i < json_array_size(namespaces); i++) {
@@ -244,16 +236,15 @@ static int report_failure(const struct ocv_executable *item, json_t *namespaces,
 int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces,
                            struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < set->n; i++) {
+    for (size_t i = 0; i < set->n; i++) {
         const struct ocv_executable *item = &set->items[i];
         if (item->answer && !item->replaced && json_array_append(namespaces, item->answer) < 0)
-            status = ocv_error_nomem(err);
+            return ocv_error_nomem(err);
     }
-    for (size_t i = 0; status == OCV_OK && i < set->n; i++)
+    for (size_t i = 0; i < set->n; i++)
         if (set->items[i].status < 0)
-            status = report_failure(&set->items[i], namespaces, err);
-    return status;
+            OCV_TRY(report_failure(&set->items[i], namespaces, err));
+    return OCV_OK;
 }
 
 void ocv_executables_free(struct ocv_executables *set)

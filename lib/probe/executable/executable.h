@@ -35,16 +35,12 @@ struct ocv_executables {
     size_t n;
 };
 
-/* ---- Files (find.c) -------------------------------------------------------------------------- */
-
 /** List the directory. A file that may not run is listed with its reason. No directory: none. */
 int ocv_executables_find(const char *directory, struct ocv_executables *out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** A provider's name for a file's name: up to the first dot, lower case, `_` for what a namespace
  *  cannot have. */
 void ocv_executable_name(const char *file, char out[OCV_EXECUTABLE_NAME_MAX + 1]);
-
-/* ---- Answers (check.c, answer.c) ------------------------------------------------------------- */
 
 /** Check a namespace object: anything that the profile's schema does not have (but for "replaces"),
  *  or that is past a limit, is OCV_ERR_DATA with the place ("devices[1].features[0]: ..."). */
@@ -54,8 +50,6 @@ int ocv_executable_check(const json_t *answer, struct ocv_error *err) OCV_WARN_U
 int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_t **out,
                           char replaces[OCV_EXECUTABLE_NAME_MAX + 1],
                           struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- All of it (executable.c) ---------------------------------------------------------------- */
 
 /** Run the programs of a probe and decide which one answers for a namespace. One that fails is kept
  * with its reason; two providers for one namespace: OCV_ERR_CONFIG. `host` says where they look. */

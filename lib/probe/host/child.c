@@ -42,9 +42,6 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* ---- one child --------------------------------------------------------------------------------
- */
-
 static void start_child(struct child_run *r, struct ocv_child *child)
 {
     const struct ocv_child_limits *asked = child->limits;
@@ -172,9 +169,6 @@ static void finish_child(struct child_run *r)
     close_fd(&r->process.err);
     close_fd(&r->pidfd);
 }
-
-/* ---- all of them ------------------------------------------------------------------------------
- */
 
 static size_t watch_children(const struct child_run *r, struct pollfd *fds, size_t n, int *timeout)
 {

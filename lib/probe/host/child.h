@@ -58,8 +58,6 @@ struct ocv_child {
  *  its `status`. */
 void ocv_child_run_all(struct ocv_child *children, size_t n);
 
-/* ---- Starting (child_spawn.c) ---------------------------------------------------------------- */
-
 /** A program that was started. The caller closes the descriptors, kills the group and reaps. */
 struct ocv_child_process {
     pid_t pid;

@@ -2,6 +2,7 @@
 /* The machine that is probed: the one this runs on, a recorded tree, or a CPUID file.
  */
 #include "lib/probe/host/host.h"
+#include "lib/base/cleanup.h"
 
 #include "gen/libexecdir.h"
 #include "lib/probe/host/child.h"
@@ -75,9 +76,7 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
             ask_uname(host);
         return OCV_OK;
     }
-    int status = ocv_cpuid_read(options->cpuid, &host->cpuid, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_cpuid_read(options->cpuid, &host->cpuid, err));
     host->has_cpuid = true;
     bool lm = ocv_cpuid_word(&host->cpuid, 0x80000001, 0, OCV_EDX) & CPUID_EXT_EDX_LM;
     host->architecture = lm ? "amd64" : "386";

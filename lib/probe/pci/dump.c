@@ -111,31 +111,28 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
     const char *end = at + text->len;
     bool rows = false;
     size_t n;
-    int status = OCV_OK;
     memset(next.config, 0xff, sizeof(next.config)); /* as of a device that does not answer */
-    while (status == OCV_OK && next_line(&at, end, &line, &n)) {
+    while (next_line(&at, end, &line, &n)) {
         if (parse_address(line, n, next.device.address, sizeof(next.device.address))) {
-            status = end_device(&reader, scan, err);
+            OCV_TRY(end_device(&reader, scan, err));
             reader = next;
         } else if (reader.in_rows && is_row(line, n)) {
             take_row(&reader, line, n);
             rows = true;
-        } else if (n == 0) {
+        } else if (n == 0)
             reader.in_rows = false; /* rows after it belong to no device */
-        } else if (reader.device.address[0]) {
+        else if (reader.device.address[0])
             take_driver(&reader, line, n);
-        }
     }
-    if (status == OCV_OK && !reader.device.address[0])
+    if (!reader.device.address[0])
         return ocv_error_set(err, OCV_ERR_DATA,
                              "no device in it; expected the output of 'lspci -kx'");
-    if (status == OCV_OK)
-        status = end_device(&reader, scan, err);
-    if (status == OCV_OK && !rows)
+    OCV_TRY(end_device(&reader, scan, err));
+    if (!rows)
         return ocv_error_set(err, OCV_ERR_DATA,
                              "names devices without their configuration (rows of hexadecimal "
                              "digits); expected the output of 'lspci -kx'");
-    return status;
+    return OCV_OK;
 }
 
 static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)
@@ -143,10 +140,8 @@ static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)
     const char *path = scan->source->dump;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DUMP_MAX);
-    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
-    if (status < 0)
-        return status;
-    status = ocv_pci_dump_text(&text, scan, err);
+    OCV_TRY(ocv_file_read(path, OCV_FILE_ANY, &text, err));
+    int status = ocv_pci_dump_text(&text, scan, err);
     return status < 0 ? ocv_error_prefix(err, "%s", path), status : OCV_OK;
 }
 

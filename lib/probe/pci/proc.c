@@ -2,6 +2,7 @@
 /* PCI devices from /proc/bus/pci, where no sysfs is mounted: a minimal container or chroot, an old
  * recording. Its list has the devices, and a file each the configuration header, which holds class
  * and revision. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/pci/pci_backend.h"
 
 #include <stdio.h>
@@ -62,12 +63,12 @@ static int scan_proc(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DEVICES_MAX);
-    int status = ocv_sysroot_read(scan->source->root, DEVICES, &text, err);
+    OCV_TRY(ocv_sysroot_read(scan->source->root, DEVICES, &text, err));
     char *rest = text.data;
-    for (char *line; status == OCV_OK && (line = strsep(&rest, "\n"));)
+    for (char *line; (line = strsep(&rest, "\n"));)
         if (*line)
-            status = add_line(line, scan, err);
-    return status;
+            OCV_TRY(add_line(line, scan, err));
+    return OCV_OK;
 }
 
 const struct ocv_pci_backend ocv_pci_proc = {"proc", scan_proc};

@@ -7,6 +7,7 @@
  *
  * Invariant: an entry that cannot be read costs that entry only. The attribute files are asked
  * first and `config` last, because reading it wakes a device from power saving. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/pci/libpci.h"
 #include "lib/probe/pci/pci_backend.h"
 
@@ -115,8 +116,7 @@ static int scan_directory(DIR *dir, struct ocv_libpci *pci, struct ocv_pci_scan 
                           struct ocv_error *err)
 {
     struct dirent *entry;
-    int status = OCV_OK;
-    while (status == OCV_OK && (entry = readdir(dir))) {
+    while ((entry = readdir(dir))) {
         struct ocv_pci_device device = {0};
         if (entry->d_name[0] == '.')
             continue;
@@ -126,9 +126,9 @@ static int scan_directory(DIR *dir, struct ocv_libpci *pci, struct ocv_pci_scan 
             good = pci ? read_by_libpci(pci, dirfd(dir), &device)
                        : read_confined(scan->source->root, &device);
         }
-        status = good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err);
+        OCV_TRY(good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)

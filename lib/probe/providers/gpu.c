@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the providers of GPUs share (see gpu.h). */
 #include "lib/probe/providers/gpu.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,10 +33,10 @@ int ocv_gpu_add_none(json_t *device, const char *feature, struct ocv_error *err)
 int ocv_gpu_bar(json_t *device, const char *const *features, size_t n, const char *why,
                 struct ocv_error *err)
 {
-    int status = ocv_device_attribute(device, "reason", why, err);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = ocv_gpu_add_none(device, features[i], err);
-    return status;
+    OCV_TRY(ocv_device_attribute(device, "reason", why, err));
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_gpu_add_none(device, features[i], err));
+    return OCV_OK;
 }
 
 int ocv_gpu_add_once(struct ocv_result *result, const char *feature, const char *value,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON for people: what fits on a line is on one line. */
 #include "lib/probe/result/pretty.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +45,13 @@ static int append_members(const json_t *json, size_t indent, struct ocv_buffer *
 static int append_items(const json_t *json, size_t indent, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
-    int status = append_text(out, "[", err);
-    for (size_t i = 0; status == OCV_OK && i < json_array_size(json); i++) {
-        status = next_line(out, i > 0, indent + INDENT, err);
-        if (status == OCV_OK)
-            status = ocv_pretty_append(json_array_get(json, i), indent + INDENT, out, err);
+    OCV_TRY(append_text(out, "[", err));
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        OCV_TRY(next_line(out, i > 0, indent + INDENT, err));
+        OCV_TRY(ocv_pretty_append(json_array_get(json, i), indent + INDENT, out, err));
     }
-    if (status == OCV_OK)
-        status = next_line(out, false, indent, err);
-    return status < 0 ? status : append_text(out, "]", err);
+    OCV_TRY(next_line(out, false, indent, err));
+    return append_text(out, "]", err);
 }
 
 int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,

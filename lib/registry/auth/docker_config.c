@@ -4,6 +4,7 @@
  * (podman), or have "*" in the labels of the host (kubelet). The longest part of the repository
  * wins, then the host as it is written here, then its other spellings, then URLs; an entry without
  * credentials is none. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/base64.h"
 #include "lib/base/format/json.h"
 #include "lib/registry/auth/credentials.h"
@@ -243,10 +244,9 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
                              root ? "not a JSON object" : where.text);
     /* .dockercfg, and secrets of type kubernetes.io/dockercfg, have the entries at the top */
     const json_t *auths = json_object_get(root, "auths");
-    int status = find_entry(auths ? auths : root, host, repository, out, err);
-    if (status == OCV_OK)
-        find_helper(root, host, repository, helper);
-    return status;
+    OCV_TRY(find_entry(auths ? auths : root, host, repository, out, err));
+    find_helper(root, host, repository, helper);
+    return OCV_OK;
 }
 
 int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,

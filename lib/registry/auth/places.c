@@ -83,9 +83,7 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
         status = add_place(out, home, "/.docker/config.json", err);
     if (status < 0 || podman)
         return status;
-    status = add_runtime(out, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(add_runtime(out, err));
     return config ? add_place(out, config, AUTH, err) : add_place(out, home, "/.config" AUTH, err);
 }
 

@@ -10,9 +10,6 @@
 #define HUB_KEY "index.docker.io"
 #define CENTURY_MS 3.1536e12
 
-/* ---- durations --------------------------------------------------------------------------------
- */
-
 static const struct {
     const char *name;
     double ms;
@@ -73,9 +70,6 @@ bool ocv_go_duration_parse(const char *text, int64_t *ms)
     *ms = (int64_t)(negative ? -sum : sum);
     return true;
 }
-
-/* ---- reading ----------------------------------------------------------------------------------
- */
 
 static void wipe_secret(char *secret)
 {
@@ -206,9 +200,6 @@ int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
         ocv_provider_answer_free(out);
     return status;
 }
-
-/* ---- finding ----------------------------------------------------------------------------------
- */
 
 static bool is_hub(const char *image)
 {

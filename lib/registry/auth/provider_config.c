@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/registry/auth/provider_config.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/yaml_fields.h"
 #include "lib/registry/auth/image_glob.h"
 #include "lib/registry/auth/provider_answer.h"
@@ -7,9 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what the file may hold -------------------------------------------------------------------
- */
 
 /* It becomes part of a path. */
 static bool is_program(const char *name)
@@ -102,9 +100,6 @@ static const struct ocv_yaml_key keys[] = {
 static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys)};
 static const struct ocv_yaml_rule file = {.takes = OCV_TAKES_MAP, .table = &table};
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
-
 /* The texts of a list with NULL behind them; `first` stands before, if it is given. */
 static const char **list_of(const struct ocv_yaml *map, const char *key, const char *first,
                             size_t *n)
@@ -157,9 +152,7 @@ int ocv_provider_config_read(const char *source, const char *text, size_t len,
 {
     const struct ocv_yaml_reader r = {source, err};
     *out = (struct ocv_provider_config){0};
-    int status = ocv_yaml_load(&r, &file, text, len, OCV_PROVIDER_CONFIG_MAX, &out->tree);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_yaml_load(&r, &file, text, len, OCV_PROVIDER_CONFIG_MAX, &out->tree));
     if (!out->tree)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: is empty", source);
     const struct ocv_yaml *list = ocv_yaml_get(out->tree, "providers");

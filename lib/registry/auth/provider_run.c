@@ -12,9 +12,6 @@
 
 extern char **environ;
 
-/* ---- may it run? ------------------------------------------------------------------------------
- */
-
 int ocv_provider_check(const char *directory, const char *name, char path[4096],
                        struct ocv_error *err)
 {
@@ -26,9 +23,6 @@ int ocv_provider_check(const char *directory, const char *name, char path[4096],
     int status = ocv_trusted_open(directory, S_IFDIR, &dir, err);
     return status < 0 ? status : ocv_trusted_program(path, &program, &script, err);
 }
-
-/* ---- its environment --------------------------------------------------------------------------
- */
 
 static bool same_name(const char *a, const char *b)
 {
@@ -74,9 +68,6 @@ static const char **make_environment(const struct ocv_provider *provider)
             out[n++] = *v;
     return out;
 }
-
-/* ---- asking -----------------------------------------------------------------------------------
- */
 
 static char *make_question(const struct ocv_provider *provider, const char *image)
 {

@@ -69,9 +69,6 @@ struct ocv_credential_providers {
     uint64_t issues;
 };
 
-/* ---- what is kept; with the lock held ---------------------------------------------------------
- */
-
 static void free_kept(struct kept *kept)
 {
     while (kept) {
@@ -146,9 +143,6 @@ bool ocv_providers_renew(struct ocv_credential_providers *providers, uint64_t is
     return others;
 }
 
-/* ---- the life of all; with the lock held unless it says so ------------------------------------
- */
-
 /* Unlocks, and frees everything with the last reference. */
 static void unlock_and_drop(struct ocv_credential_providers *p)
 {
@@ -174,9 +168,6 @@ static void drop_run(struct provider_run *run)
     free(run->image);
     free(run);
 }
-
-/* ---- running ----------------------------------------------------------------------------------
- */
 
 /* The result of a run, to be cached or handed over; NULL without memory. */
 static struct kept *make_kept(const struct provider_run *run, int status,
@@ -290,9 +281,6 @@ static int start_run(struct ocv_credential_providers *p, struct provider_state *
     return OCV_OK;
 }
 
-/* ---- asking; with the lock held ---------------------------------------------------------------
- */
-
 static int wait_a_little(struct ocv_credential_providers *p,
                          const struct ocv_providers_patience *patience, struct ocv_error *err)
 {
@@ -379,9 +367,6 @@ int ocv_providers_find(struct ocv_credential_providers *p, const char *image,
     pthread_mutex_unlock(&p->lock);
     return status;
 }
-
-/* ---- making -----------------------------------------------------------------------------------
- */
 
 static int read_config(struct ocv_credential_providers *p, const char *path, struct ocv_error *err)
 {

@@ -111,8 +111,6 @@ static const char *path_of(const char *text)
     return strncmp(text, "unix://", 7) == 0 ? text + 7 : text;
 }
 
-/* ---- the socket ------------------------------------------------------------------------------ */
-
 static bool address_in_use(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -148,8 +146,6 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
         close(fd);
     return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
 }
-
-/* ---- running --------------------------------------------------------------------------------- */
 
 static int open_workload(const struct proxy_arguments *a, struct workload **out,
                          struct ocv_error *err)

@@ -4,6 +4,8 @@
 #include "plugins/containerd/cri-proxy/pass_internal.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,6 @@ static enum method method_of(const char *path)
     }
     return METHOD_OTHER;
 }
-
-/* ---- handling a request ---------------------------------------------------------------------- */
 
 /* The request's only message. */
 static bool message_of(const struct grpc_call *call, const uint8_t **message, size_t *len)
@@ -136,8 +136,6 @@ static bool inspect_call(struct passing *p)
     return go_on;
 }
 
-/* ---- passing it on --------------------------------------------------------------------------- */
-
 int pass_gone_fd(void *data)
 {
     return grpc_call_gone_fd(((struct passing *)data)->call);
@@ -169,16 +167,14 @@ static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
 {
     const char *name, *value;
     char number[24];
-    int status = OCV_OK;
     if (!grpc_call_metadata(p->call, "content-length"))
         return OCV_OK;
     snprintf(number, sizeof(number), "%zu", p->edited.len);
-    for (size_t at = 0;
-         status == OCV_OK && grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
+    for (size_t at = 0; grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
         value = strcmp(name, "content-length") == 0 ? number : value;
-        status = grpc_header_add(out, name, strlen(name), value, strlen(value));
+        OCV_TRY(grpc_header_add(out, name, strlen(name), value, strlen(value)));
     }
-    return status;
+    return OCV_OK;
 }
 
 static void pass_on(struct passing *p)

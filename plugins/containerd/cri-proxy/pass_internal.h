@@ -31,8 +31,6 @@ enum place_given pass_take_place(struct passing *p);
 /** `silent`: it sent nothing in time; a caller that has gone says nothing about it. */
 void pass_leave_place(struct passing *p, bool silent);
 
-/* ---- pass_workload.c ------------------------------------------------------------------------- */
-
 /** True if the repository has `workload`, and the call has been examined; `*go_on` is false if it
  *  has been answered. */
 bool pass_workload(struct passing *p, bool pull, const struct decide *how,

@@ -51,8 +51,6 @@ const struct verdict_policy *proxy_find_policy(const struct proxy *proxy,
                                                const struct ocv_reference *reference,
                                                struct decide *out);
 
-/* ---- pass.c ---------------------------------------------------------------------------------- */
-
 /** Handle one call of lib/internal/grpc's server; `data` is the proxy. */
 void pass_call(void *data, struct grpc_call *call);
 /** Further events for lib/internal/grpc's client to wait for. */

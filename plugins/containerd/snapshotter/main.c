@@ -55,8 +55,6 @@ static void log_data(void *data, const char *line)
     print_line(line);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 static const struct ocv_option option_rows[] = {
     {.name = "root",
      .value = "DIR",
@@ -136,8 +134,6 @@ static int check_options(void)
     return -1;
 }
 
-/* ---- start ----------------------------------------------------------------------------------- */
-
 /* containerd mounts from another working directory. */
 static int root_absolute(struct ocv_error *err)
 {
@@ -170,13 +166,9 @@ static int root_mountable(struct ocv_error *err)
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
-    int status = root_absolute(err);
-    if (status == OCV_OK)
-        status = root_mountable(err);
-    if (status == OCV_OK)
-        status = ocv_directory_make(program.root, 0700, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(root_absolute(err));
+    OCV_TRY(root_mountable(err));
+    OCV_TRY(ocv_directory_make(program.root, 0700, err));
     snprintf(path, sizeof(path), "%s/lock", program.root);
     program.lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (program.lock_fd < 0)
@@ -225,8 +217,6 @@ static int start_service(struct ocv_error *err)
         program.bound = (status = ocv_unix_listen(program.socket, 0600, 0700, &fd, err)) == OCV_OK;
     return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
 }
-
-/* ---- running --------------------------------------------------------------------------------- */
 
 static void on_signal(int number)
 {

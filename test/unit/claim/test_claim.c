@@ -14,8 +14,6 @@ static const unsigned capabilities[] = {50, 52, 53, 60, 61, 62,  70,  72,  75,  
                                         86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 #define N_CAPABILITIES (sizeof(capabilities) / sizeof(*capabilities))
 
-/* ---- indexes ---- */
-
 struct variant {
     const char *label, *properties;
 };
@@ -50,8 +48,6 @@ static struct ocv_claim *claim_of(const struct ocv_index *index)
     ck_assert_uint_le(claim->n_alternatives, OCV_CLAIM_ALTERNATIVES_MAX);
     return claim;
 }
-
-/* ---- hosts ---- */
 
 static struct ocv_profile *host_of(unsigned sm, unsigned major, unsigned minor)
 {
@@ -124,8 +120,6 @@ static void compare_all(const struct ocv_index *index)
         for (size_t k = 0; k < 8; k++)
             compare_one(index, claim, capabilities[i], versions[k][0], versions[k][1]);
 }
-
-/* ---- tests ---- */
 
 START_TEST(test_code_runs_where_the_provider_says)
 {
@@ -215,8 +209,6 @@ START_TEST(test_hosts_choose_what_the_claim_says)
 }
 END_TEST
 
-/* ---- by chance ---- */
-
 static unsigned roll(uint64_t *state, unsigned n)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -293,8 +285,6 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* ---- recorded ---- */
-
 #define DATA "test/data/claim/"
 
 static size_t attributes_of(const json_t *device, struct cel_attribute *out)
@@ -340,8 +330,6 @@ START_TEST(test_recorded_devices)
 }
 END_TEST
 
-/* ---- the table ---- */
-
 /* Every feature of a driver's namespace, in the order in which hosts list them, and no other word.
  */
 START_TEST(test_the_table_has_the_words_of_the_vocabulary)
@@ -369,8 +357,6 @@ START_TEST(test_the_table_has_the_words_of_the_vocabulary)
     ck_assert_uint_eq(at, n);
 }
 END_TEST
-
-/* ---- what a claim leaves out ---- */
 
 static bool warns(const struct ocv_claim *claim, const char *text)
 {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- msgpack ---- */
-
 /* One value of each form, and how many bytes it has; 0: it is cut off, or none. */
 static const struct value {
     unsigned char bytes[40];
@@ -83,8 +81,6 @@ START_TEST(test_depth_has_no_limit)
     free(deep);
 }
 END_TEST
-
-/* ---- references ---- */
 
 /* A map of a name and paths, each in its long form; the caller frees it. */
 static unsigned char *make_ref(size_t name_len, size_t n_paths, size_t path_len, size_t *len)
@@ -253,8 +249,6 @@ START_TEST(test_only_the_first_reference_is_read)
 }
 END_TEST
 
-/* ---- archives ---- */
-
 static char *archive_facts(const char *bytes, size_t len)
 {
     struct ocv_content_reader *reader = ocv_content_reader_new();
@@ -306,8 +300,6 @@ START_TEST(test_the_longest_table)
     }
 }
 END_TEST
-
-/* ---- both ---- */
 
 static void add_facts(struct ocv_content_report *report, const char *path, const char *facts)
 {

@@ -8,8 +8,6 @@
     "{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux','architecture':'amd64'}," \
     "'namespaces':[" namespaces "]}"
 
-/* ---- devices ---- */
-
 #define H100_LIST "'90_real','90_virtual','80_virtual','75_virtual'"
 #define T4_LIST "'75_real','75_virtual'"
 #define H100_ID "0000:3b:00.0"
@@ -169,8 +167,6 @@ START_TEST(test_any_is_one_device)
 }
 END_TEST
 
-/* ---- namespaces ---- */
-
 static json_t *torch_index(void)
 {
     json_t *index = index_json("nvidia, priority");
@@ -241,8 +237,6 @@ START_TEST(test_default_namespaces)
     ck_assert_str_eq(list[2], "x86_64");
 }
 END_TEST
-
-/* ---- the user's wishes ---- */
 
 #define TWO_NAMESPACES                                                        \
     PROFILE("{'namespace':'a','features':[{'name':'f','values':['2','1']}]}," \
@@ -436,8 +430,6 @@ START_TEST(test_label_null)
     }
 }
 END_TEST
-
-/* ---- platforms ---- */
 
 static struct ocv_index *platform_index(void)
 {

@@ -72,8 +72,6 @@ static void make_world(struct random *r, struct world *w)
     }
 }
 
-/* ---- the plain implementation ---- */
-
 /* Best supported value of a variant's feature, MISSING if it has none, -1 if none is supported. */
 static int rank(const struct world *w, int variant, int n, int f)
 {
@@ -140,8 +138,6 @@ static void plain_order(const struct world *w, char *out, size_t size)
         snprintf(out + used, size - used, "%s%s", i ? " " : "", w->label[list[i]]);
     }
 }
-
-/* ---- the same world as documents ---- */
 
 static struct ocv_profile *world_profile(const struct world *w)
 {

@@ -20,8 +20,6 @@
 #define BIG (8u * 1024 * 1024) /* bytes of a long answer */
 #define WAIT_MS 60000
 
-/* ---- sockets --------------------------------------------------------------------------------- */
-
 static inline int unix_socket(const char *path, bool listening)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -39,8 +37,7 @@ static inline int unix_socket(const char *path, bool listening)
     return fd;
 }
 
-/* ---- the engine ---------------------------------------------------------------------------------
- *
+/*
  * /echo   the request's bytes as they come, its x- headers, and its trailers back
  * /late   the request's bytes, once it is whole
  * /wait   some bytes, and the end of the answer when the gate opens

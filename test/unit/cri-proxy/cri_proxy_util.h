@@ -7,8 +7,6 @@
 #include "lib/base/clock.h"
 #include "test/unit/cri-proxy/cri_proxy_engine.h"
 
-/* ---- the client ------------------------------------------------------------------------------ */
-
 struct answer {
     int32_t id;
     char status[8], message[256], engine[8], echoed[70000];
@@ -198,8 +196,6 @@ static inline void client_call(struct client_side *c, const char *path, const ch
     client_start(c, path, echo, request, len, a);
     CLIENT_UNTIL(c, a->closed);
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static char directory[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64];
 static struct proxy *proxy;

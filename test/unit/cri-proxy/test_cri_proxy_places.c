@@ -79,8 +79,6 @@ START_TEST(who_was_silent_is_not_asked)
 }
 END_TEST
 
-/* ---- in the proxy ---------------------------------------------------------------------------- */
-
 #define DIGEST "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define PULL "/runtime.v1.ImageService/PullImage"
 #define HUNG 90

@@ -147,8 +147,6 @@ START_TEST(engine_dies_under_load)
 }
 END_TEST
 
-/* ---- trailers of a request ------------------------------------------------------------------- */
-
 static const char *trailer_value;
 
 static ssize_t read_with_trailer(nghttp2_session *session, int32_t id, uint8_t *out, size_t size,

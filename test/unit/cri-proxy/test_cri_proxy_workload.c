@@ -17,8 +17,6 @@
 
 static struct ocv_error err;
 
-/* ---- wishes ---------------------------------------------------------------------------------- */
-
 static const struct {
     enum workload_wish wish;
     const char *value, *text; /* NULL: refused */
@@ -80,8 +78,6 @@ START_TEST(long_wish)
     workload_wishes_free(&out);
 }
 END_TEST
-
-/* ---- tables ---------------------------------------------------------------------------------- */
 
 static char dir[] = "/tmp/ocv-workload-XXXXXX";
 static struct pod_table *table;
@@ -289,8 +285,6 @@ START_TEST(kept_indexes)
 }
 END_TEST
 
-/* ---- users ----------------------------------------------------------------------------------- */
-
 static const struct {
     const char *config, *user; /* NULL: malformed */
 } users[] = {
@@ -331,8 +325,6 @@ START_TEST(longest_user)
 }
 END_TEST
 
-/* ---- pods ------------------------------------------------------------------------------------ */
-
 #define TEXT(text) ((struct request_text){(text), strlen(text)})
 
 START_TEST(who_asks)
@@ -364,8 +356,6 @@ START_TEST(who_asks)
     pods_free(pods);
 }
 END_TEST
-
-/* ---- devices --------------------------------------------------------------------------------- */
 
 static const char two_kinds[] =
     "{\"schema\":\"dev.ocivariant.profile/v1\",\"platform\":{\"os\":\"linux\",\"architecture\":"

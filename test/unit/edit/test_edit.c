@@ -2,8 +2,6 @@
 /* lib/internal/edit: indexes that are made and edited. */
 #include "test/unit/edit/edit_util.h"
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
-
 START_TEST(unchanged_is_as_it_was)
 {
     static const char *const texts[] = {PRETTY, "{\"schemaVersion\":2,\"manifests\":[]}",
@@ -151,8 +149,6 @@ START_TEST(order_of_adding_does_not_matter)
 }
 END_TEST
 
-/* ---- platforms ------------------------------------------------------------------------------- */
-
 START_TEST(layouts)
 {
     struct ocv_edit *edit = new_author(OCV_EDIT_SAME_PLATFORM);
@@ -206,8 +202,6 @@ START_TEST(relayout_of_what_another_tool_made)
     free(text);
 }
 END_TEST
-
-/* ---- the default ----------------------------------------------------------------------------- */
 
 #define NULL_ENTRY(digit, platform)                                                           \
     "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 digit "','size':5," \
@@ -311,8 +305,6 @@ START_TEST(annotate_moves_and_renames)
     ocv_edit_free(edit);
 }
 END_TEST
-
-/* ---- twins in other formats ------------------------------------------------------------------ */
 
 static int add_twin(struct ocv_edit *edit, unsigned n, const char *label, const char *text,
                     const char *feature)

@@ -3,8 +3,6 @@
  * found in its good one; corrections. */
 #include "test/unit/lint/lint_util.h"
 
-/* ---- the table ---- */
-
 /* A level that contradicts stands where no level should be. */
 static bool goes_with(const char *id, const char *other)
 {

@@ -2,8 +2,6 @@
 /* What findings say of platforms, labels and names, and of images that nobody gets. */
 #include "test/unit/lint/lint_util.h"
 
-/* ---- what the messages say ---- */
-
 START_TEST(did_you_mean)
 {
     expect("linux/amd64/x-a a habanna :: arch :: gaudi3\n", "OCV203",
@@ -146,8 +144,6 @@ START_TEST(defaults_of_each_architecture)
     expect("linux/amd64 -\nlinux/amd64/x-a a habana :: arch :: gaudi2\n", "OCV501", NULL);
 }
 END_TEST
-
-/* ---- reach ---- */
 
 START_TEST(reach_is_sound)
 {

@@ -2,8 +2,6 @@
 /* Places, settings, input and formats. */
 #include "test/unit/lint/lint_util.h"
 
-/* ---- places ---- */
-
 START_TEST(places)
 {
     static const char text[] = "{\n  \"a\": [1, {\"x/y\": \"\\\"}\", \"b\": [ ]},\n"
@@ -46,8 +44,6 @@ START_TEST(versions)
     ck_assert_int_lt(ocv_version_compare("power9", "power10"), 0);
 }
 END_TEST
-
-/* ---- settings ---- */
 
 static struct ocv_lint_config *settings(const char *text)
 {
@@ -134,8 +130,6 @@ START_TEST(settings_are_checked)
 }
 END_TEST
 
-/* ---- input ---- */
-
 START_TEST(unreadable_input)
 {
     static const char *const texts[] = {"", "{", "[]", "{\"manifests\": 7}",
@@ -176,8 +170,6 @@ START_TEST(report_is_bounded)
     ocv_lint_report_free(&report);
 }
 END_TEST
-
-/* ---- formats ---- */
 
 static void format(const struct ocv_lint_report *report, enum ocv_lint_format how,
                    struct ocv_buffer *out)

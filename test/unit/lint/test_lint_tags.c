@@ -2,8 +2,6 @@
 /* Findings in the configurations of images, and in tags. */
 #include "test/unit/lint/lint_util.h"
 
-/* ---- configurations ---- */
-
 START_TEST(requirements)
 {
     static const struct {
@@ -192,8 +190,6 @@ START_TEST(minor_version_tags)
 #undef TAGGED
 }
 END_TEST
-
-/* ---- tags ---- */
 
 /* One image under two labels: a tag that agrees with either is right. */
 START_TEST(tags_of_shared_images)

@@ -6,8 +6,6 @@
 #include "test/unit/machines/machine_tags.h"
 #include "test/unit/probe/pci_readers.h"
 
-/* ---- expectations ---------------------------------------------------------------------------- */
-
 static const char *words_of_devices(const json_t *ns)
 {
     static char text[2048];
@@ -134,8 +132,6 @@ START_TEST(machine_gives_what_is_written)
 }
 END_TEST
 
-/* ---- the shipped files ----------------------------------------------------------------------- */
-
 struct coverage {
     const char *ns;
     bool serves, unserved, virtual_function;
@@ -175,8 +171,6 @@ START_TEST(every_file_has_its_machines)
     ocv_declarations_free(&set);
 }
 END_TEST
-
-/* ---- recorded machines ----------------------------------------------------------------------- */
 
 static const char *fixtures(const char *family)
 {

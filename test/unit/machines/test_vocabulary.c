@@ -22,8 +22,6 @@ static struct entry entries[ENTRIES_MAX];
 static size_t n_entries;
 static size_t n_probed;
 
-/* ---- the vocabulary -------------------------------------------------------------------------- */
-
 static bool is_documented(const struct ocv_yaml *item, const char *value)
 {
     const struct ocv_yaml *mark = ocv_yaml_get(item, "documented");
@@ -86,8 +84,6 @@ static void forget_vocabulary(void)
     remove_root();
     ocv_yaml_free(vocabulary);
 }
-
-/* ---- what is emitted ------------------------------------------------------------------------- */
 
 /* Its place in the vocabulary; all values of a pattern share one. */
 static size_t find_entry(const char *ns, const char *feature, const char *value)
@@ -190,9 +186,6 @@ static void check_each_path(const char *directory)
 {
     each_path(directory, check_path);
 }
-
-/* ------------------------------------------------------------------------------------------------
- */
 
 /* What images out there name, so that it can never be renamed. */
 static const char *const fixed[][2] = {

@@ -2,8 +2,6 @@
 /* Placing jobs on fleets: classes, order, pins, roles, what is missing. */
 #include "test/unit/match/fleet_util.h"
 
-/* ---- classes ---- */
-
 START_TEST(test_class_is_what_resolution_reads)
 {
     char same[OCV_CLASS_MAX], other[OCV_CLASS_MAX];
@@ -69,8 +67,6 @@ START_TEST(test_class_never_changes)
 }
 END_TEST
 
-/* ---- the same as ocv_resolve ---- */
-
 /* All that a decision says, reasons included. */
 static char *told(const struct ocv_decision *d)
 {
@@ -123,8 +119,6 @@ START_TEST(test_every_node_as_resolve)
     }
 }
 END_TEST
-
-/* ---- placements ---- */
 
 static struct ocv_index *gang_index(void)
 {

@@ -95,8 +95,6 @@ UNUSED static void make_virtual(const char *address, const char *of)
     write_link(path, target);
 }
 
-/* ---- what came out of it --------------------------------------------------------------------- */
-
 UNUSED static const char *text_of(json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
@@ -140,8 +138,6 @@ UNUSED static bool flag_of(json_t *object, const char *key)
 {
     return json_is_true(json_object_get(object, key));
 }
-
-/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 UNUSED static const struct ocv_yaml *yaml_item(const struct ocv_yaml *list, const char *key,
                                                const char *name)
@@ -203,8 +199,6 @@ UNUSED static void check_vocabulary(json_t *ns)
                        json_object_get(nth_device(ns, i), "features"));
     ocv_yaml_free(tree);
 }
-
-/* ---- probing --------------------------------------------------------------------------------- */
 
 /* A namespace of a tree's profile; NULL if it is not there. Freed by the caller. */
 UNUSED static json_t *namespace_by(const struct ocv_probe_options *options, const char *name)

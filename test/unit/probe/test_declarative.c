@@ -3,8 +3,6 @@
  * rules: test_declarative_rules.c; the shipped files: test_machines.c. */
 #include "test/unit/probe/declarative_util.h"
 
-/* ---- the reader ------------------------------------------------------------------------------ */
-
 START_TEST(reader_names_the_line)
 {
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
@@ -76,8 +74,6 @@ START_TEST(reader_takes_no_bombs)
 }
 END_TEST
 
-/* ---- which file answers ---------------------------------------------------------------------- */
-
 START_TEST(directories_hold_files)
 {
     char directory[128], path[256];
@@ -147,8 +143,6 @@ START_TEST(check_asks_one_file)
     ck_assert_int_eq(probe_status(&options, &profile, &err), OCV_ERR_NOT_FOUND);
 }
 END_TEST
-
-/* ---- files that the build knew --------------------------------------------------------------- */
 
 /* A host of nothing but one PCI vendor's device. */
 static void concerns_vendor(const struct ocv_known_file *known, const char *vendor, bool expected)

@@ -2,8 +2,6 @@
 /* lib/probe/declarative: the ways to match a device, and what its values become. */
 #include "test/unit/probe/declarative_util.h"
 
-/* ---- rules ----------------------------------------------------------------------------------- */
-
 static json_t *probe_rules(const char *more)
 {
     char text[2048];
@@ -34,8 +32,6 @@ START_TEST(lists_and_order)
     json_decref(profile);
 }
 END_TEST
-
-/* ---- every way to match ---- */
 
 static const struct {
     const char *rule, *devices; /* of the machine below */

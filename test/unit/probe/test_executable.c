@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 START_TEST(trust)
 {
     static const struct {
@@ -61,8 +59,6 @@ START_TEST(names)
     ck_assert_uint_eq(strlen(name), OCV_EXECUTABLE_NAME_MAX);
 }
 END_TEST
-
-/* ---- a probe with programs ------------------------------------------------------------------- */
 
 static char top[] = "/tmp/ocv-executable.XXXXXX";
 

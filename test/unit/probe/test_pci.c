@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- sysfs and procfs ------------------------------------------------------------------------ */
-
 static size_t descriptors(void)
 {
     size_t n = 0;
@@ -218,8 +216,6 @@ START_TEST(no_pci_at_all)
     ck_assert_uint_eq(list.n + list.broken, 0);
 }
 END_TEST
-
-/* ---- names ----------------------------------------------------------------------------------- */
 
 START_TEST(names)
 {

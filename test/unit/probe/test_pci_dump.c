@@ -175,8 +175,6 @@ START_TEST(limits_of_a_dump)
 }
 END_TEST
 
-/* ---- recorded dumps -------------------------------------------------------------------------- */
-
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

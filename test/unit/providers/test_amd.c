@@ -2,8 +2,6 @@
 /* lib/probe/providers/amd, gpu.c: recorded KFD topologies and trees made here. */
 #include "test/unit/providers/amd_util.h"
 
-/* ---- recordings ------------------------------------------------------------------------------ */
-
 static void check_recording(const char *name)
 {
     char path[512], joined[256] = "";
@@ -75,8 +73,6 @@ START_TEST(recorded_card_before_rocm)
     json_decref(ns);
 }
 END_TEST
-
-/* ---- machines made here ---------------------------------------------------------------------- */
 
 START_TEST(partitions_are_one_device)
 {
@@ -179,8 +175,6 @@ START_TEST(domains)
     json_decref(ns);
 }
 END_TEST
-
-/* ---- GPUs that serve nothing ----------------------------------------------------------------- */
 
 static void check_useless(const char *words)
 {
@@ -295,8 +289,6 @@ START_TEST(nothing_there)
     ck_assert_ptr_null(amd());
 }
 END_TEST
-
-/* ---- virtual functions ----------------------------------------------------------------------- */
 
 START_TEST(virtual_functions_of_the_host)
 {

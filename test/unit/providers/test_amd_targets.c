@@ -2,8 +2,6 @@
 /* lib/probe/providers/amd: the targets of GPUs, XNACK and SRAM ECC, broken topologies. */
 #include "test/unit/providers/amd_util.h"
 
-/* ---- targets --------------------------------------------------------------------------------- */
-
 static void write_discovery(const char *major, const char *minor, const char *revision)
 {
     pci_file("0000:05:00.0", "ip_discovery/die/0/GC/0/major", major);
@@ -129,8 +127,6 @@ START_TEST(names_of_targets)
 }
 END_TEST
 
-/* ---- XNACK, SRAM ECC ------------------------------------------------------------------------- */
-
 START_TEST(xnack)
 {
     /* amdgpu's noretry: -1, 0, 1 */
@@ -207,8 +203,6 @@ START_TEST(sramecc)
     }
 }
 END_TEST
-
-/* ---- broken topologies ----------------------------------------------------------------------- */
 
 START_TEST(broken_nodes_cost_themselves)
 {

@@ -2,8 +2,6 @@
 /* lib/probe/providers/amd: ROCm, the user spaces that a driver serves, device nodes. */
 #include "test/unit/providers/amd_util.h"
 
-/* ---- ROCm ------------------------------------------------------------------------------------ */
-
 static void add_card(void)
 {
     add_node(1, (struct node){.target = 110000, .device = 0x744c, .location = 0x300});
@@ -65,8 +63,6 @@ START_TEST(rocm_versions)
     json_decref(lists);
 }
 END_TEST
-
-/* ---- the machine that this runs on ----------------------------------------------------------- */
 
 START_TEST(published_variables)
 {
@@ -135,8 +131,6 @@ START_TEST(rocm_path)
     json_decref(lists);
 }
 END_TEST
-
-/* ---- user spaces of containers --------------------------------------------------------------- */
 
 static const char *user_spaces(const char *version, unsigned target)
 {

@@ -12,8 +12,6 @@ static const struct ocv_cpu *const cpus[] = {&ocv_cpu_aarch64, &ocv_cpu_loongarc
                                              &ocv_cpu_ppc64le, &ocv_cpu_riscv64, &ocv_cpu_s390x};
 #define N_CPUS (sizeof(cpus) / sizeof(*cpus))
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
 /* Every flag by its bit or its name but the one at `without`, which nothing implies either. */
 struct everything {
     struct ocv_cpu_facts facts;
@@ -124,8 +122,6 @@ START_TEST(each_level_needs_each_of_its_flags)
 }
 END_TEST
 
-/* ---- riscv_hwprobe(2): values written out from the kernel's documentation -------------------- */
-
 static const struct {
     uint64_t base, extensions;
     const char *profile, *flags;
@@ -156,8 +152,6 @@ START_TEST(words_of_hwprobe)
     ck_assert_str_eq(flags, hwprobes[_i].flags);
 }
 END_TEST
-
-/* ---- vocabulary ------------------------------------------------------------------------------ */
 
 static yaml_document_t vocabulary;
 

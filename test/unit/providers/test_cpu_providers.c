@@ -18,8 +18,6 @@ static const struct ocv_cpu *const cpus[] = {&ocv_cpu_aarch64, &ocv_cpu_loongarc
                                              &ocv_cpu_ppc64le, &ocv_cpu_riscv64, &ocv_cpu_s390x};
 #define N_CPUS (sizeof(cpus) / sizeof(*cpus))
 
-/* ---- the isa line ---------------------------------------------------------------------------- */
-
 /* Extensions joined by blanks, "-" if it is not a 64-bit RISC-V isa line. */
 static void join_isa(const char *line, char *out, size_t size)
 {
@@ -91,8 +89,6 @@ START_TEST(isa_line_is_limited)
     ck_assert_ptr_nonnull(strstr(err.message, "1024"));
 }
 END_TEST
-
-/* ---- recorded machines ----------------------------------------------------------------------- */
 
 static json_t *probe_tree(const char *dir)
 {
@@ -245,8 +241,6 @@ START_TEST(file_of_another_architecture)
     ocv_cpuinfo_free(&cpuinfo);
 }
 END_TEST
-
-/* ---- fixtures -------------------------------------------------------------------------------- */
 
 static const json_t *feature_values(const json_t *ns, const char *name)
 {

@@ -121,8 +121,6 @@ static unsigned level_with_xcr0(struct ocv_cpuid cpuid, uint64_t xcr0)
     return ocv_x86_64_level(&cpuid);
 }
 
-/* ---- fixtures -------------------------------------------------------------------------------- */
-
 static void check_recorded(const char *name, const json_t *want)
 {
     struct ocv_error err = {0};
@@ -299,8 +297,6 @@ START_TEST(recorded_cpuinfo)
     ck_assert_uint_ge(n, 1);
 }
 END_TEST
-
-/* ---- made-up processors ---------------------------------------------------------------------- */
 
 /* test/data/cpuid/NAME.vN.cpuid: the level stands in the name, v0 is below v1. */
 START_TEST(synthetic_processors)

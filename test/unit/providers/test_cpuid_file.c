@@ -7,8 +7,6 @@
 
 #define DATA "test/data/cpuid"
 
-/* ---- registers ------------------------------------------------------------------------------- */
-
 static void check_bad(const char *text, const char *message)
 {
     struct ocv_error err = {0};
@@ -92,8 +90,6 @@ START_TEST(unreadable_files)
     ck_assert_ptr_nonnull(strstr(err.message, "/dev/zero"));
 }
 END_TEST
-
-/* ---- cpuinfo --------------------------------------------------------------------------------- */
 
 static struct ocv_cpuinfo cpuinfo_of(const char *text)
 {

@@ -22,8 +22,6 @@ static void check_useless(json_t *ns, const char *feature, const char *words)
     json_decref(ns);
 }
 
-/* ---- recordings ------------------------------------------------------------------------------ */
-
 START_TEST(recorded_laptop)
 {
     if (!have_fixture("pci", "ghw-linux-amd64-intel-i7-1270P"))
@@ -49,8 +47,6 @@ START_TEST(recorded_server_without_gpu)
     ck_assert_ptr_null(intel());
 }
 END_TEST
-
-/* ---- machines made here ---------------------------------------------------------------------- */
 
 START_TEST(integrated_beside_a_card)
 {
@@ -137,8 +133,6 @@ START_TEST(class_accel_is_shared)
 }
 END_TEST
 
-/* ---- devices that serve nothing -------------------------------------------------------------- */
-
 START_TEST(unknown_gpu)
 {
     add_pci("0000:00:02.0", "8086:5916", GPU, "i915");
@@ -218,8 +212,6 @@ START_TEST(virtual_functions)
 }
 END_TEST
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
 START_TEST(ids)
 {
     static const struct {
@@ -251,8 +243,6 @@ START_TEST(ids)
     ck_assert_ptr_null(ocv_intel_npu_find(0x7d1c));
 }
 END_TEST
-
-/* ---- the machine that this runs on ----------------------------------------------------------- */
 
 START_TEST(published_variable)
 {

@@ -71,8 +71,6 @@ START_TEST(test_cut)
 }
 END_TEST
 
-/* ---- asking ---------------------------------------------------------------------------------- */
-
 static char directory[] = "/tmp/ocv-verdict-XXXXXX";
 static char path[64];
 

@@ -182,8 +182,6 @@ START_TEST(refused)
 }
 END_TEST
 
-/* ---- in place of the C library's: what is done, in its order --------------------------------- */
-
 static char steps[128];
 
 static void step(const char *what)
@@ -249,8 +247,6 @@ START_TEST(readers_and_writers_at_once)
 }
 END_TEST
 
-/* ---- repositories ---------------------------------------------------------------------------- */
-
 START_TEST(record_speaks_for_its_repository)
 {
     struct ocv_record other = sample;
@@ -281,8 +277,6 @@ START_TEST(record_under_another_name_is_none)
     ck_assert_uint_eq(walk(scratch, NULL, NULL).n, 0);
 }
 END_TEST
-
-/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* What is read later is what the entry said, and its texts are the reader's own. */
 START_TEST(chosen_is_read_as_the_entry_was_described)

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <time.h>
 
-/* ---- indexes --------------------------------------------------------------------------------- */
-
 static char *index_path(const char *digest)
 {
     return file_of("indexes/", digest, APP);
@@ -131,8 +129,6 @@ START_TEST(index_resolved_last_is_believed)
 }
 END_TEST
 
-/* ---- repositories ---------------------------------------------------------------------------- */
-
 static int count_index(void *data, struct ocv_record_index *kept)
 {
     unsigned *n = data;
@@ -183,8 +179,6 @@ START_TEST(old_records_are_discarded)
     ocv_index_free(index);
 }
 END_TEST
-
-/* ---- bounds ---------------------------------------------------------------------------------- */
 
 START_TEST(records_are_bounded)
 {

@@ -13,8 +13,6 @@
 
 static struct ocv_error err;
 
-/* ---- globs: the examples of kubelet's own tests and documentation ---------------------------- */
-
 static const struct {
     const char *glob, *image;
     bool fits;
@@ -62,8 +60,6 @@ START_TEST(glob_covers_a_host)
 }
 END_TEST
 
-/* ---- durations ------------------------------------------------------------------------------- */
-
 static const struct {
     const char *text;
     int64_t ms; /* INT64_MIN: refused */
@@ -104,8 +100,6 @@ START_TEST(duration_of_go)
         ck_assert_int_eq(ms, durations[_i].ms);
 }
 END_TEST
-
-/* ---- what is printed ------------------------------------------------------------------------- */
 
 #define HEAD "{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"" V1 "\""
 
@@ -234,8 +228,6 @@ START_TEST(answer_is_found_as_kubelet_finds_it)
     ocv_provider_answer_free(&answer);
 }
 END_TEST
-
-/* ---- configuration --------------------------------------------------------------------------- */
 
 #define CONFIG                               \
     "apiVersion: kubelet.config.k8s.io/v1\n" \

@@ -5,8 +5,6 @@
 #include "lib/registry/registry_internal.h"
 #include "test/unit/registry/registry_util.h"
 
-/* ---- against the server ---------------------------------------------------------------------- */
-
 static void as_u(void)
 {
     new_client((struct ocv_registry_options){.username = "u", .password = "p"});
@@ -317,8 +315,6 @@ START_TEST(service_is_told_of_its_configuration)
     ck_assert_msg(strstr(err.hint, "/auth.json has no login for 127.0.0.1:"), "%s", err.hint);
 }
 END_TEST
-
-/* ---- where files are ------------------------------------------------------------------------- */
 
 /* An ordinary user's podman without XDG_RUNTIME_DIR (cron, su, containers) makes a directory. */
 START_TEST(places_without_runtime_directory)

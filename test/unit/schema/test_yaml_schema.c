@@ -108,8 +108,6 @@ static bool in_words(const char *const *words, const char *text)
     return false;
 }
 
-/* ---- what is compared ------------------------------------------------------------------------ */
-
 /* "true" of a table is true of a schema, too. */
 static bool in_schema(json_t *schema, const char *word)
 {

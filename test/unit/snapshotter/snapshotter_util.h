@@ -88,8 +88,6 @@ static inline void world_close(struct world *w)
     ck_assert_int_eq(snap_tree_remove(AT_FDCWD, w->root), 0);
 }
 
-/* ---- calls: the answer is unpacked as `type` and freed by the caller ------------------------- */
-
 struct answers {
     const ProtobufCMessageDescriptor *type;
     void *list[4096];

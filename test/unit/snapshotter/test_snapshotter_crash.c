@@ -55,8 +55,6 @@ static void in_shell(const char *format, ...)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* ---- what changes ---------------------------------------------------------------------------- */
-
 static enum grpc_code make(struct store *s, enum snap_kind kind, const char *key,
                            const char *parent)
 {
@@ -117,8 +115,6 @@ static enum grpc_code do_update(struct store *s)
     return code;
 }
 
-/* ---- what is found --------------------------------------------------------------------------- */
-
 struct found {
     char root[64];
     char text[2048]; /* "name<parent kind labels\n" ... */
@@ -173,8 +169,6 @@ static void look(const char *root, struct found *f)
     ck_assert_msg(count_directories(root) == f->rows, "%zu directories of %zu snapshots:\n%s",
                   count_directories(root), f->rows, f->text);
 }
-
-/* ---- killing --------------------------------------------------------------------------------- */
 
 /* With an orphan at hand. No change: the start is what is killed. */
 static void child(const char *root, enum grpc_code (*change)(struct store *s))

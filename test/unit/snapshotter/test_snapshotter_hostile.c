@@ -33,8 +33,6 @@ static int dial(void)
     return fd;
 }
 
-/* ---- a client that sends given bytes --------------------------------------------------------- */
-
 struct raw {
     int fd;
     nghttp2_session *session;
@@ -175,8 +173,6 @@ static int ask_raw(const char *method, const void *body, size_t len)
     raw_free(&r);
     return status;
 }
-
-/* ---- tests ----------------------------------------------------------------------------------- */
 
 START_TEST(test_byte_by_byte)
 {

@@ -112,8 +112,6 @@ START_TEST(test_callers_gone)
 }
 END_TEST
 
-/* ---- headers that are passed on -------------------------------------------------------------- */
-
 static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
 static char told[256]; /* "namespace lease traceparent" */
 static int64_t left;

@@ -70,8 +70,6 @@ UNUSED static void check_listed(const char *where, const char *ns, const char *f
                   value);
 }
 
-/* ---- tags ------------------------------------------------------------------------------------ */
-
 UNUSED static struct ocv_tag *parse(const char *text)
 {
     struct ocv_error err = {0};
@@ -141,8 +139,6 @@ UNUSED static void check_devices(const struct ocv_tag *tag, const json_t *wanted
     ck_assert_msg(n == json_array_size(list), "%s: the rules give %zu of %zu sm_arch",
                   ocv_tag_reference(tag), n, json_array_size(list));
 }
-
-/* ---- the fixtures ---------------------------------------------------------------------------- */
 
 UNUSED static const char *string_at(const json_t *object, const char *key)
 {

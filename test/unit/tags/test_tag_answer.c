@@ -162,8 +162,6 @@ static void teardown(void)
     ocv_tag_rules_free(rules);
 }
 
-/* ---- one tag ---- */
-
 static const struct {
     const char *tag, *environment, *properties, *heard, *refused, *contradiction;
 } answers[] = {
@@ -281,8 +279,6 @@ START_TEST(test_rules_are_checked)
     ck_assert_str_eq(err.message, "b.yaml:1: config: no part reads 'cuda12.8' as a property");
 }
 END_TEST
-
-/* ---- a choice ---- */
 
 static struct ocv_profile *host(const char *cuda)
 {

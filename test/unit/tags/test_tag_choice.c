@@ -369,8 +369,6 @@ START_TEST(test_failures)
 }
 END_TEST
 
-/* ---- many tags ------------------------------------------------------------------------------- */
-
 static size_t listed, others, paid;
 static int depth;
 

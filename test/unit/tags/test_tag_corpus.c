@@ -90,8 +90,6 @@ START_TEST(test_toolkits)
 }
 END_TEST
 
-/* ---- the corpus ------------------------------------------------------------------------------ */
-
 START_TEST(test_corpus)
 {
     char path[4096], text[1024];

@@ -24,8 +24,6 @@ static void teardown(void)
     ocv_tag_rules_free(rules);
 }
 
-/* ---- hosts ----------------------------------------------------------------------------------- */
-
 __attribute__((format(printf, 2, 3))) static void append(struct ocv_buffer *out, const char *format,
                                                          ...)
 {
@@ -97,8 +95,6 @@ static struct ocv_profile *host(const char *cuda, unsigned sm)
     ocv_buffer_free(&branches);
     return profile;
 }
-
-/* ---- sets ------------------------------------------------------------------------------------ */
 
 static struct ocv_tag_plan *plan_of(const char *name, const char *list)
 {

@@ -17,8 +17,6 @@ static void buffer_of(struct ocv_buffer *buffer, const char *text)
     ck_assert_int_eq(ocv_buffer_append(buffer, text, strlen(text), NULL), OCV_OK);
 }
 
-/* ---- hosts.toml ------------------------------------------------------------------------------ */
-
 static const struct {
     const char *from, *to, *back; /* back NULL: from */
 } hosts[] = {
@@ -92,8 +90,6 @@ START_TEST(hosts_that_cannot_be_edited_are_refused)
 }
 END_TEST
 
-/* ---- daemon.json ----------------------------------------------------------------------------- */
-
 static const struct {
     const char *from, *to, *back; /* back NULL: from */
 } documents[] = {
@@ -164,8 +160,6 @@ START_TEST(json_that_cannot_be_edited_is_refused)
     }
 }
 END_TEST
-
-/* ---- lists in TOML, registries.conf, single keys --------------------------------------------- */
 
 START_TEST(a_nul_byte_is_no_json)
 {
@@ -269,8 +263,6 @@ START_TEST(a_key_that_others_changed_is_theirs)
     ck_assert_int_eq(setup_own_remove(&own, "f", &text, &err), OCV_ERR_DATA);
 }
 END_TEST
-
-/* ---- versions, diffs ------------------------------------------------------------------------- */
 
 START_TEST(versions_as_programs_tell_them)
 {

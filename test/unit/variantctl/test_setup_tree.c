@@ -60,8 +60,6 @@ static void check_text(const char *path, const char *text)
     ck_assert_str_eq(read.data, text);
 }
 
-/* ---- a file in place of another -------------------------------------------------------------- */
-
 /* user::rw-, user:1:rw-, group::---, mask::rw-, other::---: the mode alone would admit the group */
 static const unsigned char access_list[] = {
     2, 0, 0,    0,    1,    0,    6,    0, 0xff, 0xff, 0xff, 0xff, 2,    0,    6,
@@ -94,8 +92,6 @@ START_TEST(what_a_file_has_beside_its_bytes_stays)
     rmdir(disk);
 }
 END_TEST
-
-/* ---- other names of a file ------------------------------------------------------------------- */
 
 static struct setup_file *open_planned(const char *path)
 {
@@ -156,8 +152,6 @@ START_TEST(below_a_root_other_names_keep_what_they_are)
     ck_assert_str_eq(line, "theirs\n");
 }
 END_TEST
-
-/* ---- the owner of the tree is against us ----------------------------------------------------- */
 
 #define RUNS 10000
 

@@ -56,8 +56,6 @@ static struct listening listen_on_free(char address[32])
     return listening;
 }
 
-/* ---- somebody who wants the port ------------------------------------------------------------- */
-
 /* Another user where we can make one; tells of every TRIES attempts, and of success by "!". */
 static void intrude(unsigned port, int tell)
 {
@@ -237,8 +235,6 @@ START_TEST(what_was_kept_for_another_address_is_closed)
 }
 END_TEST
 
-/* ---- who listens ----------------------------------------------------------------------------- */
-
 static void check_found(const char *address, const char *asked)
 {
     struct listening listening;
@@ -286,8 +282,6 @@ START_TEST(whoever_is_in_our_place_is_named)
     close(first.fd);
 }
 END_TEST
-
-/* ---- the default ----------------------------------------------------------------------------- */
 
 /* In a process of its own, without the right to a low port. */
 static int try_as_nobody(const char *yaml)

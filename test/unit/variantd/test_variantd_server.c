@@ -187,8 +187,6 @@ START_TEST(late_requests_are_not_asked)
 }
 END_TEST
 
-/* ---- clients that read nothing --------------------------------------------------------------- */
-
 #define DOCUMENT_BYTES (3u * 1024 * 1024)
 #define CLIENTS (BUDGET_BYTES / DOCUMENT_BYTES + 8)
 
@@ -273,8 +271,6 @@ START_TEST(unread_answers_are_bounded)
     metrics_free(metrics);
 }
 END_TEST
-
-/* ---- the watchdog's question ----------------------------------------------------------------- */
 
 /* The addresses of the start stay, whatever a reload reads. */
 START_TEST(other_addresses_do_not_fool_the_selfcheck)

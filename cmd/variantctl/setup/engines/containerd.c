@@ -18,8 +18,6 @@
 #define CONFIG_DEFAULT "/etc/containerd/config.toml"
 #define HOSTS_DEFAULT "/etc/containerd/certs.d"
 
-/* ---- the plan -------------------------------------------------------------------------------- */
-
 /* A configuration file that we create states its version. */
 static int start_config(struct containerd_config *config, struct containerd_part *part,
                         struct ocv_buffer *text, struct ocv_error *err)
@@ -129,30 +127,25 @@ static int plan_config(struct containerd_config *config, const char *path, struc
 {
     struct setup *setup = config->setup;
     bool tell = false;
-    int status = containerd_read(config, path, 1, err);
-    if (status == OCV_OK)
-        status = containerd_check(config, err);
-    if (status == OCV_OK)
-        status = choose_directory(config, &tell, err);
-    if (status == OCV_OK && tell && setup->hosts_only)
-        status = report_needed(config, path, err);
+    OCV_TRY(containerd_read(config, path, 1, err));
+    OCV_TRY(containerd_check(config, err));
+    OCV_TRY(choose_directory(config, &tell, err));
+    if (tell && setup->hosts_only)
+        OCV_TRY(report_needed(config, path, err));
     bool disabled = containerd_cri_disabled(config);
-    if (status == OCV_OK)
-        status = setup_hosts(setup, config->roots, config->n_roots,
-                             setup_version_at_least(&config->engine, 2, 1), err);
-    if (status == OCV_OK && tell) {
+    OCV_TRY(setup_hosts(setup, config->roots, config->n_roots,
+                        setup_version_at_least(&config->engine, 2, 1), err));
+    if (tell) {
         snprintf(setup->restart, sizeof(setup->restart), "systemctl restart containerd");
-        status = set_config_path(config, config->roots[0], err);
+        OCV_TRY(set_config_path(config, config->roots[0], err));
     }
-    if (status == OCV_OK && disabled)
-        status = setup_note(setup, err,
-                            "note: the CRI plugin is disabled in %s: only nerdctl and "
-                            "`ctr images pull --hosts-dir %s` read these files",
-                            path, config->roots[0]);
-    return status;
+    if (disabled)
+        OCV_TRY(setup_note(setup, err,
+                           "note: the CRI plugin is disabled in %s: only nerdctl and "
+                           "`ctr images pull --hosts-dir %s` read these files",
+                           path, config->roots[0]));
+    return OCV_OK;
 }
-
-/* ---- running daemons ------------------------------------------------------------------------- */
 
 /* A path in a process's arguments as that process sees it; NULL if it does not exist. */
 static char *file_of_process(const char *pid, const char *path)
@@ -220,8 +213,6 @@ static int note_readers(struct setup *setup, const char *directory, struct ocv_e
                             "pull` need `--hosts-dir %s`",
                       directory);
 }
-
-/* ---- what it reads now ----------------------------------------------------------------------- */
 
 #define DUMP_MAX (256u * 1024) /* what `containerd config dump` prints */
 

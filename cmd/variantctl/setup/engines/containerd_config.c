@@ -108,8 +108,6 @@ char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_
     return NULL;
 }
 
-/* ---- reading the configuration --------------------------------------------------------------- */
-
 static int read_version(struct containerd_part *part, int inherited, struct ocv_error *err)
 {
     const struct toml_item *item = toml_find(&part->toml, "version");
@@ -194,9 +192,7 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
                              CONTAINERD_CHAIN_MAX);
     struct containerd_part *part = &config->parts[config->n];
     *part = (struct containerd_part){.file = file};
-    status = toml_scan(file->path, file->want.text.data, file->want.text.len, &part->toml, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(toml_scan(file->path, file->want.text.data, file->want.text.len, &part->toml, err));
     size_t index = config->n++;
     status = read_version(part, inherited, err);
     return status < 0 ? status : add_imports(config, index, err);
@@ -259,15 +255,12 @@ static int part_config_path(const struct containerd_part *part, char **out, stru
 int containerd_check(struct containerd_config *config, struct ocv_error *err)
 {
     bool merged = !config->engine.known || config->engine.major >= 2;
-    int status = name_tables(config, err);
-    for (size_t i = 0; i < config->n && status == OCV_OK; i++) {
+    OCV_TRY(name_tables(config, err));
+    for (size_t i = 0; i < config->n; i++) {
         const struct containerd_part *part = &config->parts[i];
         char *path = NULL;
-        status = refuse_old_style(part, err);
-        if (status == OCV_OK)
-            status = part_config_path(part, &path, err);
-        if (status < 0)
-            return status;
+        return refuse_old_style(part, err);
+        OCV_TRY(part_config_path(part, &path, err));
         bool names = i == 0;
         for (size_t k = 0; k < part->toml.count && !names; k++)
             names = toml_path_under(part->toml.items[k].path, part->plugin);
@@ -278,7 +271,7 @@ int containerd_check(struct containerd_config *config, struct ocv_error *err)
             config->path = path;
         }
     }
-    return status;
+    return OCV_OK;
 }
 
 int containerd_add_root(struct containerd_config *config, const char *path, size_t len,
@@ -300,12 +293,11 @@ int containerd_add_root(struct containerd_config *config, const char *path, size
 
 int containerd_split_roots(struct containerd_config *config, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (const char *at = config->path; at && status == OCV_OK; at = strchr(at, ':')) {
+    for (const char *at = config->path; at; at = strchr(at, ':')) {
         at += at != config->path || *at == ':';
-        status = containerd_add_root(config, at, strcspn(at, ":"), err);
+        OCV_TRY(containerd_add_root(config, at, strcspn(at, ":"), err));
     }
-    return status;
+    return OCV_OK;
 }
 
 bool containerd_cri_disabled(const struct containerd_config *config)

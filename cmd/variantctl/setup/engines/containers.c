@@ -31,8 +31,6 @@ static void entry_free(struct registry_entry *entry)
     free(entry->location);
 }
 
-/* ---- existing files -------------------------------------------------------------------------- */
-
 static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
                      struct registry_entry *entry, struct ocv_error *err)
 {
@@ -74,17 +72,16 @@ static int copy_entry(const char *source, const struct toml *toml, size_t header
     *entry = (struct registry_entry){.replacing = entry->replacing};
     ocv_buffer_init(&entry->keys, SETUP_FILE_MAX);
     ocv_buffer_init(&entry->mirrors, SETUP_FILE_MAX);
-    int status = copy_keys(toml, header, &entry->keys, true, entry, err);
-    for (size_t i = header + 1; i < toml->count && status == OCV_OK; i++) {
+    OCV_TRY(copy_keys(toml, header, &entry->keys, true, entry, err));
+    for (size_t i = header + 1; i < toml->count; i++) {
         if (toml->items[i].kind == TOML_VALUE)
             continue;
         if (strcmp(toml->items[i].path, MIRROR_TABLE) != 0)
             break;
-        status = ocv_buffer_printf(&entry->mirrors, err, "\n[[registry.mirror]]\n");
-        if (status == OCV_OK)
-            status = copy_keys(toml, i, &entry->mirrors, false, entry, err);
+        OCV_TRY(ocv_buffer_printf(&entry->mirrors, err, "\n[[registry.mirror]]\n"));
+        OCV_TRY(copy_keys(toml, i, &entry->mirrors, false, entry, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static char *entry_prefix(const struct toml *toml, size_t header)
@@ -251,8 +248,6 @@ static int scan_all(struct setup *setup, const char *directory, const char *own_
     return status < 0 ? status : scan_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
-/* ---- our drop-in ----------------------------------------------------------------------------- */
-
 /* 127.0.0.1:340/docker.io; a colon in the registry's name is written as "--". */
 static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,
                            struct ocv_error *err)
@@ -260,11 +255,11 @@ static int mirror_location(const struct setup *setup, const char *host, struct o
     if (strchr(host, '['))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: a mirror's path cannot hold an IPv6 address",
                              host);
-    int status = ocv_buffer_printf(out, err, "%s/", setup->listen);
-    for (; *host && status == OCV_OK; host++)
-        status = *host == ':' ? ocv_buffer_append(out, "--", 2, err)
-                              : ocv_buffer_append(out, host, 1, err);
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "%s/", setup->listen));
+    for (; *host; host++)
+        OCV_TRY(*host == ':' ? ocv_buffer_append(out, "--", 2, err)
+                             : ocv_buffer_append(out, host, 1, err));
+    return OCV_OK;
 }
 
 static int write_entry(const struct setup *setup, const char *host, const char *mirror,
@@ -272,19 +267,14 @@ static int write_entry(const struct setup *setup, const char *host, const char *
                        struct ocv_error *err)
 {
     const char *keys = entry->keys.data ? entry->keys.data : "";
-    int status = ocv_buffer_printf(out, err, "\n[[registry]]\nprefix = \"%s\"\n", host);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "\n[[registry]]\nprefix = \"%s\"\n", host));
     if (setup->fail_closed)
         return ocv_buffer_printf(out, err, "location = \"%s\"\ninsecure = true\n", mirror);
-    status = entry->location ? ocv_buffer_printf(out, err, "location = %s\n", entry->location)
-                             : ocv_buffer_printf(out, err, "location = \"%s\"\n", host);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err,
-                                   "%s\n[[registry.mirror]]\nlocation = \"%s\"\ninsecure = true\n",
-                                   keys, mirror);
-    return status < 0 ? status
-                      : ocv_buffer_append(out, entry->mirrors.data, entry->mirrors.len, err);
+    OCV_TRY(entry->location ? ocv_buffer_printf(out, err, "location = %s\n", entry->location)
+                            : ocv_buffer_printf(out, err, "location = \"%s\"\n", host));
+    OCV_TRY(ocv_buffer_printf(
+        out, err, "%s\n[[registry.mirror]]\nlocation = \"%s\"\ninsecure = true\n", keys, mirror));
+    return ocv_buffer_append(out, entry->mirrors.data, entry->mirrors.len, err);
 }
 
 static int plan_registry(struct setup *setup, const char *directory, const char *name,

@@ -24,9 +24,7 @@ static int read_feature(const struct setup_file *file, int *out, struct ocv_erro
     *out = -1;
     if (!file->want.there || text[strspn(text, " \t\r\n")] == '\0')
         return OCV_OK;
-    int status = setup_json_load(file->path, text, file->want.text.len, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(setup_json_load(file->path, text, file->want.text.len, &root, err));
     const json_t *value =
         json_object_get(json_object_get(root, "features"), "containerd-snapshotter");
     if (json_is_boolean(value))
@@ -41,9 +39,7 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
     char answer[ANSWER_MAX];
     const char *argv[] = {"docker", "info", "--format", "{{json .DriverStatus}}", NULL};
     int said;
-    int status = read_feature(file, &said, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_feature(file, &said, err));
     *out = STORE_CLASSIC;
     if (setup->store)
         *out = strcmp(setup->store, "containerd") == 0 ? STORE_CONTAINERD : STORE_CLASSIC;
@@ -61,8 +57,6 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
     }
     return OCV_OK;
 }
-
-/* ---- --registry-mirror on the daemon's command line ------------------------------------------ */
 
 #define FLAG "--registry-mirror"
 
@@ -123,8 +117,6 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
     return status;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------- */
-
 static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     ocv_auto_buffer text, url;
@@ -174,14 +166,11 @@ static int plan_hosts(struct setup *setup, const char *directory, bool dial_time
 {
     ocv_auto_buffer root;
     ocv_buffer_init(&root, SETUP_FILE_MAX);
-    int status = ocv_buffer_printf(&root, err, "%s/certs.d", directory);
-    if (status < 0)
-        return status;
-    status = setup_hosts(setup, &root.data, 1, dial_timeout, err);
-    return status < 0 ? status
-                      : setup_note(setup, err,
-                                   "hosts.toml files are read at every pull: no restart is needed; "
-                                   "builds go on for minutes with what they have read before");
+    OCV_TRY(ocv_buffer_printf(&root, err, "%s/certs.d", directory));
+    OCV_TRY(setup_hosts(setup, &root.data, 1, dial_timeout, err));
+    return setup_note(setup, err,
+                      "hosts.toml files are read at every pull: no restart is needed; "
+                      "builds go on for minutes with what they have read before");
 }
 
 int setup_docker(struct setup *setup, struct ocv_error *err)
@@ -201,12 +190,10 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
         status = find_store(setup, file, &version, &store, err);
     if (status < 0 || !file)
         return status;
-    status = setup_note(setup, err, "docker %s, %s image store",
-                        version.known ? version.text
-                                      : "of unknown version (set it with --engine-version)",
-                        store == STORE_CONTAINERD ? "containerd" : "classic");
-    if (status < 0)
-        return status;
+    OCV_TRY(setup_note(setup, err, "docker %s, %s image store",
+                       version.known ? version.text
+                                     : "of unknown version (set it with --engine-version)",
+                       store == STORE_CONTAINERD ? "containerd" : "classic"));
     status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)
                  ? plan_hosts(setup, directory, setup_version_at_least(&version, 29, 0), err)
                  : plan_mirrors(setup, file, err);
@@ -215,8 +202,6 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
                                    "note: `docker build` asks the same mirror: a tag in FROM means "
                                    "this machine's variant then; a digest there stays what it is");
 }
-
-/* ---- what it reads now ----------------------------------------------------------------------- */
 
 /* Mirrors are tried in order. */
 static int check_mirrors(struct setup *setup, const struct setup_record *record, json_t *list,

@@ -15,8 +15,6 @@
     "1s" /* to loopback: long enough for a busy machine, short for a stopped one \
           */
 
-/* ---- one file -------------------------------------------------------------------------------- */
-
 /* Checks whether our table can be inserted into the file's content and notation. */
 static int check_hosts(const char *source, const struct toml *toml, const char *url,
                        bool fail_closed, bool *present, size_t *first, struct ocv_error *err)
@@ -112,15 +110,12 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
                                       : toml_set(source, text, "", "server", quoted.data, err);
 }
 
-/* ---- certificates ---------------------------------------------------------------------------- */
-
 static int append_quoted(struct ocv_buffer *out, const char *lead, const char *name,
                          const char *tail, struct ocv_error *err)
 {
-    int status = ocv_buffer_printf(out, err, "%s", lead);
-    if (status == OCV_OK)
-        status = toml_quote(out, name, err);
-    return status < 0 ? status : ocv_buffer_printf(out, err, "%s", tail);
+    OCV_TRY(ocv_buffer_printf(out, err, "%s", lead));
+    OCV_TRY(toml_quote(out, name, err));
+    return ocv_buffer_printf(out, err, "%s", tail);
 }
 
 /* A directory in Docker's style has *.crt (authorities) and NAME.cert with NAME.key (client
@@ -176,11 +171,9 @@ static int name_authority(struct setup *setup, const char *path, const char *hos
                           "note: containerd does not read variantd's configuration, which names %s "
                           "as the authority of %s: name it in %s, too: ca = \"%s\" above [host]",
                           ca, host, path, ca);
-    int status = ocv_buffer_printf(text, err, "server = \"https://%s\"\n", host);
-    return status < 0 ? status : append_quoted(text, "ca = ", ca, "\n", err);
+    OCV_TRY(ocv_buffer_printf(text, err, "server = \"https://%s\"\n", host));
+    return append_quoted(text, "ca = ", ca, "\n", err);
 }
-
-/* ---- files ----------------------------------------------------------------------------------- */
 
 /* `host`: the directory's registry; NULL: all registries, or only those requested. */
 static int edit_directory(struct setup *setup, const char *directory, const char *host,
@@ -280,10 +273,7 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
     size_t found;
-    int status =
-        find_directory(setup, roots, n_roots, host, directory_counts, &directory, &found, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(find_directory(setup, roots, n_roots, host, directory_counts, &directory, &found, err));
     if (found == 2) {
         ocv_error_set(
             err, OCV_ERR_CONFIG,
@@ -294,9 +284,9 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
     }
     if (found == 3) {
         ocv_buffer_free(&directory);
-        status = ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host);
+        OCV_TRY(ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host));
     }
-    return status < 0 ? status : edit_directory(setup, directory.data, host, dial_timeout, err);
+    return edit_directory(setup, directory.data, host, dial_timeout, err);
 }
 
 /* Every directory of a root that belongs to a registry. */
@@ -349,8 +339,6 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
     status = ocv_buffer_printf(&directory, err, "%s/_default", roots[last]);
     return status < 0 ? status : edit_directory(setup, directory.data, NULL, dial_timeout, err);
 }
-
-/* ---- what is read now ------------------------------------------------------------------------ */
 
 static bool is_directory(const struct setup *setup, const char *path)
 {

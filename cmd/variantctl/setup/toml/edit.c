@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where a new key goes -------------------------------------------------------------------- */
-
 struct insertion {
     size_t at;
     const char *before, *after; /* text before and after the statement */
@@ -110,13 +108,11 @@ static int insert_at(struct ocv_buffer *text, const struct insertion *place, con
 {
     ocv_auto_buffer line;
     ocv_buffer_init(&line, TOML_MAX);
-    int status = ocv_buffer_printf(&line, err, "%s%.*s", place->before, (int)place->indent,
-                                   text->data + place->indent_from);
-    if (status == OCV_OK)
-        status = toml_quote_path(&line, place->path, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&line, err, " = %s%s", raw, place->after);
-    return status < 0 ? status : text_splice(text, place->at, place->at, line.data, line.len, err);
+    OCV_TRY(ocv_buffer_printf(&line, err, "%s%.*s", place->before, (int)place->indent,
+                              text->data + place->indent_from));
+    OCV_TRY(toml_quote_path(&line, place->path, err));
+    OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, place->after));
+    return text_splice(text, place->at, place->at, line.data, line.len, err);
 }
 
 /* Root keys come before the first header. */
@@ -126,10 +122,9 @@ static int insert_root(struct ocv_buffer *text, const struct toml *toml, const c
     ocv_auto_buffer line;
     ocv_buffer_init(&line, TOML_MAX);
     size_t at = text->len >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    int status = toml_quote_path(&line, key, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len));
-    return status < 0 ? status : text_splice(text, at, at, line.data, line.len, err);
+    OCV_TRY(toml_quote_path(&line, key, err));
+    OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len)));
+    return text_splice(text, at, at, line.data, line.len, err);
 }
 
 /* A new table at the end of the file. */
@@ -138,36 +133,28 @@ static int append_table(struct ocv_buffer *text, const char *table, const char *
 {
     const char *nl = toml_newline(text->data, text->len);
     bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
-    int status = ocv_buffer_printf(text, err, "%s%s[", ended ? "" : nl, text->len ? nl : "");
-    if (status == OCV_OK)
-        status = toml_quote_path(text, table, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(text, err, "]%s  ", nl);
-    if (status == OCV_OK)
-        status = toml_quote_path(text, key, err);
-    return status < 0 ? status : ocv_buffer_printf(text, err, " = %s%s", raw, nl);
+    OCV_TRY(ocv_buffer_printf(text, err, "%s%s[", ended ? "" : nl, text->len ? nl : ""));
+    OCV_TRY(toml_quote_path(text, table, err));
+    OCV_TRY(ocv_buffer_printf(text, err, "]%s  ", nl));
+    OCV_TRY(toml_quote_path(text, key, err));
+    return ocv_buffer_printf(text, err, " = %s%s", raw, nl);
 }
-
-/* ---- check of the result --------------------------------------------------------------------- */
 
 /* The values outside `path`, in order, each as PATH NUL RAW NUL. */
 static int file_fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
                             struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < toml->count && status == OCV_OK; i++) {
+    for (size_t i = 0; i < toml->count; i++) {
         const struct toml_item *item = &toml->items[i];
         /* text of inline tables around the key changes with it; their other members are compared */
         if (item->kind != TOML_VALUE || toml_path_under(item->path, path) ||
             toml->text[item->start] == '{')
             continue;
-        status = ocv_buffer_append(out, item->path, strlen(item->path) + 1, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, toml->text + item->start, item->end - item->start, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, "", 1, err);
+        OCV_TRY(ocv_buffer_append(out, item->path, strlen(item->path) + 1, err));
+        OCV_TRY(ocv_buffer_append(out, toml->text + item->start, item->end - item->start, err));
+        OCV_TRY(ocv_buffer_append(out, "", 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int toml_check_others(const char *source, const struct toml *before, const struct ocv_buffer *text,
@@ -177,13 +164,9 @@ int toml_check_others(const char *source, const struct toml *before, const struc
     ocv_auto_buffer old, new;
     ocv_buffer_init(&old, 4 * TOML_MAX + (size_t)TOML_ITEMS_MAX * TOML_KEY_MAX);
     ocv_buffer_init(&new, old.max);
-    int status = toml_scan(source, text->data, text->len, &after, err);
-    if (status == OCV_OK)
-        status = file_fingerprint(before, path, &old, err);
-    if (status == OCV_OK)
-        status = file_fingerprint(&after, path, &new, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(toml_scan(source, text->data, text->len, &after, err));
+    OCV_TRY(file_fingerprint(before, path, &old, err));
+    OCV_TRY(file_fingerprint(&after, path, &new, err));
     if (old.len != new.len || (old.len && memcmp(old.data, new.data, old.len) != 0))
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                              "%s: written in a way that cannot be edited here without changing "
@@ -197,11 +180,8 @@ static int check_edit(const char *source, const struct toml *before, const struc
                       const char *path, const char *raw, struct ocv_error *err)
 {
     toml_auto after = {0};
-    int status = toml_check_others(source, before, text, path, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, text->data, text->len, &after, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(toml_check_others(source, before, text, path, err));
+    OCV_TRY(toml_scan(source, text->data, text->len, &after, err));
     const struct toml_item *item = toml_find(&after, path);
     bool set = raw && item && item->end - item->start == strlen(raw) &&
                memcmp(after.text + item->start, raw, strlen(raw)) == 0;
@@ -219,8 +199,6 @@ static int check_single(const char *source, const struct toml *toml, const char 
         n += toml->items[i].kind == TOML_VALUE && strcmp(toml->items[i].path, path) == 0;
     return n <= 1 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate key", source);
 }
-
-/* ---- the edits ------------------------------------------------------------------------------- */
 
 static int set_key(const char *source, struct ocv_buffer *text, const struct toml *toml,
                    const char *table, const char *key, const char *path, const char *raw,
@@ -244,12 +222,11 @@ int toml_scan_copy(const char *source, const struct ocv_buffer *text, const char
                    struct ocv_error *err)
 {
     ocv_buffer_init(copy, text->max);
-    int status = ocv_buffer_append(copy, text->data, text->len, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, copy->data, copy->len, toml, err);
-    if (status == OCV_OK && (*path = toml_join(table, key, err)) == NULL)
-        status = OCV_ERR_NOMEM;
-    return status;
+    OCV_TRY(ocv_buffer_append(copy, text->data, text->len, err));
+    OCV_TRY(toml_scan(source, copy->data, copy->len, toml, err));
+    if ((*path = toml_join(table, key, err)) == NULL)
+        return OCV_ERR_NOMEM;
+    return OCV_OK;
 }
 
 int toml_set(const char *source, struct ocv_buffer *text, const char *table, const char *key,
@@ -301,8 +278,8 @@ static int drop_header(struct ocv_buffer *text, const char *source, const char *
                        struct ocv_error *err)
 {
     toml_auto toml = {0};
-    int status = toml_scan(source, text->data, text->len, &toml, err);
-    for (size_t i = 0; i < toml.count && status == OCV_OK; i++) {
+    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
+    for (size_t i = 0; i < toml.count; i++) {
         const struct toml_item *item = &toml.items[i];
         bool empty = i + 1 == toml.count || toml.items[i + 1].kind != TOML_VALUE;
         if (item->kind != TOML_TABLE || strcmp(item->path, table) != 0 || !empty)
@@ -314,7 +291,7 @@ static int drop_header(struct ocv_buffer *text, const char *source, const char *
             from -= 2;
         return text_splice(text, from, item->line_end, NULL, 0, err);
     }
-    return status;
+    return OCV_OK;
 }
 
 int toml_unset(const char *source, struct ocv_buffer *text, const char *table, const char *key,

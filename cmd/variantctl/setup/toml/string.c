@@ -54,8 +54,6 @@ void toml_skip_lines(struct toml_scanner *s)
     } while (toml_skip_newline(s));
 }
 
-/* ---- strings --------------------------------------------------------------------------------- */
-
 static int hex_value(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'

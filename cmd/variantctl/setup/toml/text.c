@@ -2,6 +2,8 @@
 /* Helpers for edits of text. */
 #include "cmd/variantctl/setup/toml/toml.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +16,17 @@ const char *toml_newline(const char *text, size_t len)
 
 int toml_quote(struct ocv_buffer *out, const char *text, struct ocv_error *err)
 {
-    int status = ocv_buffer_append(out, "\"", 1, err);
-    for (; *text && status == OCV_OK; text++) {
+    OCV_TRY(ocv_buffer_append(out, "\"", 1, err));
+    for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\')
-            status = ocv_buffer_printf(out, err, "\\%c", c);
+            OCV_TRY(ocv_buffer_printf(out, err, "\\%c", c));
         else if (c < 0x20 || c == 0x7f)
-            status = ocv_buffer_printf(out, err, "\\u%04x", c);
+            OCV_TRY(ocv_buffer_printf(out, err, "\\u%04x", c));
         else
-            status = ocv_buffer_append(out, text, 1, err);
+            OCV_TRY(ocv_buffer_append(out, text, 1, err));
     }
-    return status < 0 ? status : ocv_buffer_append(out, "\"", 1, err);
+    return ocv_buffer_append(out, "\"", 1, err);
 }
 
 static bool bare_key(const char *key)

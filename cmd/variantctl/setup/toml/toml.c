@@ -2,13 +2,12 @@
 /* Parses TOML 1.0 for positions. Strict about structure; bare values are not checked. */
 #include "cmd/variantctl/setup/toml/toml_scan.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static int read_value(struct toml_scanner *s, bool keep, unsigned depth);
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool bare_char(int c)
 {
@@ -56,8 +55,6 @@ static int set_path_len(struct toml_scanner *s, size_t len)
     return OCV_OK;
 }
 
-/* ---- items ----------------------------------------------------------------------------------- */
-
 static int add_item(struct toml_scanner *s, struct toml_item item)
 {
     struct toml *out = s->out;
@@ -83,24 +80,19 @@ static size_t line_start(const struct toml_scanner *s, size_t at)
 static int read_pair(struct toml_scanner *s, bool keep, bool inside, unsigned depth)
 {
     size_t above = s->path.len, index = s->out->count, key = s->at;
-    int status = read_key(s);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_key(s));
     if (toml_peek(s) != '=')
         return toml_fail(s, "'=' is missing behind a key");
     s->at++;
     toml_skip_blanks(s);
     if (keep)
-        status = add_item(s, (struct toml_item){.kind = TOML_VALUE,
-                                                .inside = inside,
-                                                .line = line_start(s, key),
-                                                .key = key,
-                                                .start = s->at,
-                                                .header = s->header});
-    if (status == OCV_OK)
-        status = read_value(s, keep, depth);
-    if (status < 0)
-        return status;
+        OCV_TRY(add_item(s, (struct toml_item){.kind = TOML_VALUE,
+                                               .inside = inside,
+                                               .line = line_start(s, key),
+                                               .key = key,
+                                               .start = s->at,
+                                               .header = s->header}));
+    OCV_TRY(read_value(s, keep, depth));
     if (keep)
         s->out->items[index].end = s->at;
     return set_path_len(s, above);
@@ -115,10 +107,8 @@ static int read_members(struct toml_scanner *s, char close, bool keep, unsigned 
         toml_skip_lines(s);
         if (toml_peek(s) == close)
             break;
-        int status =
-            close == '}' ? read_pair(s, keep, true, depth + 1) : read_value(s, false, depth + 1);
-        if (status < 0)
-            return status;
+        OCV_TRY(close == '}' ? read_pair(s, keep, true, depth + 1)
+                             : read_value(s, false, depth + 1));
         toml_skip_lines(s);
         if (toml_peek(s) == ',')
             s->at++;
@@ -161,9 +151,7 @@ static int read_header(struct toml_scanner *s)
     item.line = line_start(s, s->at);
     s->at += item.kind == TOML_ARRAY_TABLE ? 2 : 1;
     set_path_len(s, 0);
-    int status = read_key(s);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_key(s));
     if (!toml_looking_at(s, item.kind == TOML_ARRAY_TABLE ? "]]" : "]"))
         return toml_fail(s, "']' is missing");
     s->at += item.kind == TOML_ARRAY_TABLE ? 2 : 1;
@@ -175,9 +163,7 @@ static int read_header(struct toml_scanner *s)
 static int read_statement(struct toml_scanner *s)
 {
     size_t first = s->out->count;
-    int status = toml_peek(s) == '[' ? read_header(s) : read_pair(s, true, false, 0);
-    if (status < 0)
-        return status;
+    OCV_TRY(toml_peek(s) == '[' ? read_header(s) : read_pair(s, true, false, 0));
     toml_skip_blanks(s);
     toml_skip_comment(s);
     if (s->at < s->len && !toml_skip_newline(s))
@@ -222,8 +208,6 @@ void toml_free(struct toml *toml)
     free(toml->items);
     *toml = (struct toml){0};
 }
-
-/* ---- queries --------------------------------------------------------------------------------- */
 
 bool toml_path_under(const char *path, const char *top)
 {

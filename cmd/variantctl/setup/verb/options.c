@@ -10,8 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 #define PORT_MAX 65535u
 #define REGISTRY_MAX 256 /* HOST[:PORT] with its NUL */
 
@@ -164,8 +162,6 @@ static int take_json(const struct ocv_option_given *given, struct ocv_error *err
     return OCV_OK;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
 #define REGISTRY(text)                                                                             \
     {                                                                                              \
         .name = "registry", .value = "HOST[:PORT]", .help = (text), OCV_OPTION_CALL(take_registry) \
@@ -280,8 +276,6 @@ static const struct ocv_option containers_options[] = {
     STORE(NULL),
     {.group = common_options},
     OCV_OPTIONS_END};
-
-/* ---- help ------------------------------------------------------------------------------------ */
 
 #define KEEPS                                                                           \
     "Existing files are kept and backed up; a second run with other options replaces\n" \

@@ -5,6 +5,8 @@
 #include "cmd/variantctl/setup/tree.h"
 #include "cmd/variantctl/setup/verb/setup_options.h"
 
+#include "lib/base/cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,13 +54,12 @@ const struct setup_engine *setup_find_engine(const char *name)
 
 static int print_plan(const struct setup *setup, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
+    for (size_t i = 0; i < setup->n_files; i++) {
         const struct setup_file *file = setup->files[i];
         if (setup_changes(file))
-            status = setup_print_diff(file->path, &file->disk, &file->want, err);
+            OCV_TRY(setup_print_diff(file->path, &file->disk, &file->want, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static size_t count_changes(const struct setup *setup)

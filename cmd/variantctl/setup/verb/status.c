@@ -5,6 +5,8 @@
 #include "cmd/variantctl/setup/registry_lines.h"
 #include "cmd/variantctl/setup/verb/run.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -341,29 +343,29 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     setup_auto_json *root =
         json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon_json(setup),
                   "registries", json_object_get(told, "registries"), "engines", engines);
-    int status = root ? read_engines(setup, name, engines, err) : ocv_error_nomem(err);
+    if (!root)
+        return ocv_error_nomem(err);
+    OCV_TRY(read_engines(setup, name, engines, err));
     bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
-    if (status == OCV_OK)
-        status = check_registries(told, engines, &good, &warnings, err);
-    if (status == OCV_OK && !as_json)
-        status = print_daemon(root, &out, err);
-    if (status == OCV_OK && !as_json && warnings.len)
-        status = ocv_buffer_append(&out, warnings.data, warnings.len, err);
-    for (size_t i = 0; status == OCV_OK && i < json_array_size(engines); i++) {
+    OCV_TRY(check_registries(told, engines, &good, &warnings, err));
+    if (!as_json)
+        OCV_TRY(print_daemon(root, &out, err));
+    if (!as_json && warnings.len)
+        OCV_TRY(ocv_buffer_append(&out, warnings.data, warnings.len, err));
+    for (size_t i = 0; i < json_array_size(engines); i++) {
         good = is_good(json_array_get(engines, i), &any) && good;
         if (!as_json &&
             (json_array_size(engines) == 1 || !is_of_the_past(json_array_get(engines, i))))
-            status = print_engine(json_array_get(engines, i), told, &out, err);
+            OCV_TRY(print_engine(json_array_get(engines, i), told, &out, err));
     }
-    if (status == OCV_OK && as_json)
-        status = setup_json_dump(root, JSON_INDENT(2), &out, err);
-    if (status == OCV_OK && as_json)
-        status = ocv_buffer_append(&out, "\n", 1, err);
-    if (status == OCV_OK)
-        status = cli_print(out.data, out.len, err);
-    if (status == OCV_OK && !(any && good)) {
+    if (as_json)
+        OCV_TRY(setup_json_dump(root, JSON_INDENT(2), &out, err));
+    if (as_json)
+        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    OCV_TRY(cli_print(out.data, out.len, err));
+    if (!(any && good)) {
         *err = (struct ocv_error){0}; /* of a query whose result is optional */
-        status = OCV_ERR_CHECK;
+        return OCV_ERR_CHECK;
     }
-    return status;
+    return OCV_OK;
 }

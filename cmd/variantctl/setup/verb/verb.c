@@ -89,8 +89,6 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     return status;
 }
 
-/* ---- the verb -------------------------------------------------------------------------------- */
-
 static int no_engine(const char *name, struct ocv_error *err)
 {
     char names[SETUP_NAMES_MAX], question[OCV_NEAREST_QUESTION_MAX];
@@ -135,9 +133,7 @@ static int run_engine(struct cli *cli, struct setup *setup, const char *name, st
     if (!engine)
         return setup_uninstall_all(setup, setup->dry_run, err);
     setup->engine = engine->name;
-    status = check_user(setup, engine->name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_user(setup, engine->name, err));
     return setup_run(setup, engine, action, setup->dry_run, err);
 }
 

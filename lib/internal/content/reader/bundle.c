@@ -5,6 +5,7 @@
  * bundle: magic, u64 entries; each u64 offset, u64 size, u64 length, name of the target
  * CCOB:   u32 magic, u16 version, u16 method; version 1: u32 inflated; 2: u32 total, u32 inflated;
  *         3: u64 total, u64 inflated; then u64 hash and the compressed bundle */
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
 #include <stdlib.h>
@@ -89,11 +90,8 @@ static int read_list(struct ocv_content_reader *r, struct bundle *b, const unsig
             return LIST_BAD;
         if (have < at + 24 + len)
             return OCV_STEP_MORE;
-        if (count) {
-            int status = sight_target(r, b, (const char *)p + at + 24, len, size, err);
-            if (status < 0)
-                return status;
-        }
+        if (count)
+            OCV_TRY(sight_target(r, b, (const char *)p + at + 24, len, size, err));
         if (b->end < (int64_t)(offset + size))
             b->end = (int64_t)(offset + size);
         at += 24 + len;
@@ -119,9 +117,7 @@ int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last, st
         r->next = offset;
     if (status == OCV_STEP_MORE)
         return last ? OCV_STEP_DONE : OCV_STEP_MORE;
-    status = read_list(r, &b, p, have, true, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_list(r, &b, p, have, true, err));
     status = ocv_content_leap(r, offset, (offset + b.end + 7) & ~(int64_t)7, err);
     return status < 0 ? status : OCV_STEP_DONE;
 }
@@ -205,13 +201,11 @@ static int read_compressed(struct ocv_content_reader *r, struct bundle *b, const
     if (got < 0)
         return ocv_error_nomem(err);
     size_t n = (size_t)got;
-    int status = ocv_content_work(r, 24 + (int64_t)(n / 4096), err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_content_work(r, 24 + (int64_t)(n / 4096), err));
     b->part = c->total && c->inflated ? ((uint64_t)c->total << 20) / c->inflated : 0;
     if (n < OCV_BUNDLE_MAGIC_LEN || memcmp(r->header, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN) != 0)
         return LIST_BAD;
-    status = read_list(r, b, r->header, n, false, err);
+    int status = read_list(r, b, r->header, n, false, err);
     if (status == OCV_STEP_MORE)
         return LIST_BAD;
     return status < 0 ? status : read_list(r, b, r->header, n, true, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* ELF, 64-bit and little-endian: its header and program headers as they pass, its dynamic section,
  * and at the end its section table. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
 #include <elf.h>
@@ -151,18 +152,15 @@ int ocv_elf_capture(struct ocv_content_reader *r, struct ocv_error *err)
 {
     struct ocv_elf *e = &r->elf;
     bool had = is_complete(&e->segments);
-    int status = ocv_capture_keep(r, &e->segments, err);
-    if (status >= 0 && !had && is_complete(&e->segments))
+    OCV_TRY(ocv_capture_keep(r, &e->segments, err));
+    if (!had && is_complete(&e->segments))
         read_segments(e);
-    if (status >= 0)
-        status = ocv_capture_keep(r, &e->dynamic, err);
-    if (status >= 0)
-        status = ocv_capture_keep(r, &e->property, err);
-    if (status >= 0)
-        status = ocv_capture_keep(r, &e->sections, err);
-    for (size_t i = 0; i < r->n_refs && status >= 0; i++)
-        status = ocv_capture_keep(r, &r->refs[i], err);
-    return status;
+    OCV_TRY(ocv_capture_keep(r, &e->dynamic, err));
+    OCV_TRY(ocv_capture_keep(r, &e->property, err));
+    OCV_TRY(ocv_capture_keep(r, &e->sections, err));
+    for (size_t i = 0; i < r->n_refs; i++)
+        OCV_TRY(ocv_capture_keep(r, &r->refs[i], err));
+    return OCV_OK;
 }
 
 int64_t ocv_capture_wants(const struct ocv_content_reader *r, const struct ocv_capture *c)
@@ -188,8 +186,6 @@ int64_t ocv_elf_wants(const struct ocv_content_reader *r)
     }
     return least;
 }
-
-/* ---- the end ---- */
 
 /* The place in the file of an address, -1 if no segment has it. */
 static int64_t place_of(const struct ocv_elf *e, uint64_t address)
@@ -251,8 +247,8 @@ static int add_fact(struct ocv_content_reader *r, struct ocv_content_facts *fact
                     enum ocv_content_fact fact, const char *value, int64_t bytes,
                     struct ocv_error *err)
 {
-    int status = ocv_content_work(r, 1 + (int64_t)facts->n / 16, err);
-    return status < 0 ? status : ocv_content_facts_add(facts, fact, value, bytes, 1, err);
+    OCV_TRY(ocv_content_work(r, 1 + (int64_t)facts->n / 16, err));
+    return ocv_content_facts_add(facts, fact, value, bytes, 1, err);
 }
 
 static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *facts,
@@ -275,8 +271,8 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
     const char *soname = NULL;
     if (dynamic_value(e, DT_SONAME, &name) && name < size)
         soname = ocv_words_at(r, strings + (int64_t)name);
-    int status = soname ? ocv_content_facts_add(facts, OCV_CONTENT_SONAME, soname, 0, 1, err) : 0;
-    for (size_t at = 0; at + 16 <= e->dynamic.have && status >= 0; at += 16) {
+    OCV_TRY(soname ? ocv_content_facts_add(facts, OCV_CONTENT_SONAME, soname, 0, 1, err) : 0);
+    for (size_t at = 0; at + 16 <= e->dynamic.have; at += 16) {
         int64_t tag = (int64_t)ocv_le64(e->dynamic.data + at);
         uint64_t value = ocv_le64(e->dynamic.data + at + 8);
         const char *word =
@@ -284,11 +280,11 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
         if (tag == DT_NULL)
             break;
         if (word)
-            status = add_fact(r, facts, OCV_CONTENT_NEEDED, word, 0, err);
+            OCV_TRY(add_fact(r, facts, OCV_CONTENT_NEEDED, word, 0, err));
         else if (tag == DT_NEEDED)
             ocv_content_unseen(r, "the name of a library that it needs");
     }
-    return status < 0 ? status : add_versions(r, facts, strings, (int64_t)size, soname, err);
+    return add_versions(r, facts, strings, (int64_t)size, soname, err);
 }
 
 /* x86-64-ABI: property GNU_PROPERTY_X86_ISA_1_NEEDED, a bit for each level. */
@@ -418,11 +414,8 @@ static int add_device_object(struct ocv_content_reader *r, struct ocv_content_fa
 {
     struct ocv_elf *e = &r->elf;
     bool cuda = e->machine == EM_CUDA_NUMBER;
-    if (e->toolkit[0]) {
-        int status = ocv_content_facts_add(facts, OCV_CONTENT_TOOLKIT, e->toolkit, 0, 1, err);
-        if (status < 0)
-            return status;
-    }
+    if (e->toolkit[0])
+        OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_TOOLKIT, e->toolkit, 0, 1, err));
     if (e->target[0] || (cuda && ocv_cubin_sm(e->header, e->target, sizeof(e->target))))
         return ocv_content_facts_add(facts, cuda ? OCV_CONTENT_CUDA_CODE : OCV_CONTENT_HIP_CODE,
                                      e->target, size, 1, err);
@@ -453,17 +446,13 @@ int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, i
 {
     char buffer[16];
     const char *machine = ocv_content_machine_name(r->elf.machine, buffer, sizeof(buffer));
-    int status = ocv_content_facts_add(facts, OCV_CONTENT_MACHINE, machine, size, 1, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_MACHINE, machine, size, 1, err));
     if (ocv_elf_is_device(r))
         return add_device_object(r, facts, size, err);
-    status = add_linked(r, facts, err);
-    if (status >= 0)
-        status = add_level(&r->elf, facts, err);
-    if (status >= 0)
-        status = add_sections(r, facts, err);
-    return status < 0 ? status : add_rest(r, facts, err);
+    OCV_TRY(add_linked(r, facts, err));
+    OCV_TRY(add_level(&r->elf, facts, err));
+    OCV_TRY(add_sections(r, facts, err));
+    return add_rest(r, facts, err);
 }
 
 void ocv_elf_free(struct ocv_elf *elf)

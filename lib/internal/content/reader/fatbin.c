@@ -5,6 +5,7 @@
  * container: u32 magic, u16 version, u16 header size, u64 bytes that follow
  * entry:     u16 kind, u16, u32 header size, u64 bytes that follow, u32, u32, u16 minor, u16 major,
  *            u32 architecture, …, u64 flags (at 40), …, u64 bytes that they inflate to (at 56) */
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
 #include <stdio.h>
@@ -38,9 +39,7 @@ int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last, st
     unsigned header = ocv_le16(p + 6);
     if (ocv_le16(p + 4) != 1 || header < CONTAINER_HEADER || header > 4096 || size > INT64_MAX / 4)
         return OCV_STEP_DONE;
-    int status = ocv_content_leap(r, offset, offset + header, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_content_leap(r, offset, offset + header, err));
     r->container = offset;
     r->container_end = offset + header + (int64_t)size;
     return OCV_STEP_DONE;
@@ -50,8 +49,8 @@ static int leave_fatbin(struct ocv_content_reader *r, int64_t at, struct ocv_err
 {
     int64_t container = r->container;
     r->container = -1;
-    int status = ocv_content_leap(r, container, (at + 7) & ~(int64_t)7, err);
-    return status < 0 ? status : OCV_STEP_DONE;
+    OCV_TRY(ocv_content_leap(r, container, (at + 7) & ~(int64_t)7, err));
+    return OCV_STEP_DONE;
 }
 
 static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int64_t bytes,
@@ -69,11 +68,8 @@ static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int
              flags & FLAG_ARCH_ONLY ? "a"
              : flags & FLAG_FAMILY  ? "f"
                                     : "");
-    if (flags & FLAG_ZSTD) {
-        int status = ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err);
-        if (status < 0)
-            return status;
-    }
+    if (flags & FLAG_ZSTD)
+        OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err));
     if (kind == ENTRY_CUBIN)
         return ocv_content_sight(r, r->container,
                                  inflated <= CUBIN_EMPTY_MAX ? OCV_CONTENT_CUDA_EMPTY
@@ -85,9 +81,7 @@ static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int
         ocv_content_unseen(r, "an entry of a CUDA fat binary of a kind that is not known");
         return OCV_OK;
     }
-    int status = ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_PTX, value, bytes, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_PTX, value, bytes, err));
     snprintf(value, sizeof(value), "%u.%u", ocv_le16(p + 26), ocv_le16(p + 24));
     return ocv_content_sight(r, r->container, OCV_CONTENT_PTX_VERSION, value, 0, err);
 }
@@ -114,9 +108,7 @@ int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *e
     }
     int64_t bytes = header + (int64_t)size;
     uint64_t inflated = header >= ENTRY_INFLATED && have >= ENTRY_INFLATED ? ocv_le64(p + 56) : 0;
-    int status = sight_entry(r, p, bytes, inflated ? inflated : size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(sight_entry(r, p, bytes, inflated ? inflated : size, err));
     r->next += bytes;
     return OCV_STEP_DONE;
 }

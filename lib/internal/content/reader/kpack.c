@@ -10,6 +10,7 @@
  *
  * Both are MessagePack. `#0` counts the objects of a library. What is in an archive is compressed,
  * and not read. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
 #include "lib/internal/content/reader/msgpack.h"
@@ -28,8 +29,6 @@
 #define PATHS_MAX 64u
 
 #define UNREADABLE "a .kpack archive that cannot be read"
-
-/* ---- references ---- */
 
 /* A section table stands at the end of its file. So what may be a reference is kept while it
  * passes. */
@@ -82,9 +81,7 @@ static int add_paths(struct ocv_msgpack *m, struct ocv_content_facts *facts, str
             m->bad = true;
             return OCV_OK;
         }
-        int status = ocv_content_facts_add(facts, OCV_CONTENT_KPACK_PATH, path, 0, 1, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_KPACK_PATH, path, 0, 1, err));
     }
     return OCV_OK;
 }
@@ -132,8 +129,6 @@ int ocv_kpack_ref(struct ocv_content_reader *r, int64_t offset, int64_t size,
     return OCV_OK;
 }
 
-/* ---- archives ---- */
-
 void ocv_kpack_begin(struct ocv_content_reader *r)
 {
     uint64_t offset = r->len >= 16 ? ocv_le64(r->window + 8) : 0;
@@ -175,9 +170,7 @@ static int sight_objects(struct ocv_content_reader *r, struct ocv_msgpack *m,
         }
         snprintf(value, sizeof(value), "%s %s", gpu, path);
         int64_t bytes = size < INT64_MAX / 4 ? (int64_t)size : INT64_MAX / 4;
-        int status = ocv_content_sight(r, 0, OCV_CONTENT_KPACK_CODE, value, bytes, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_content_sight(r, 0, OCV_CONTENT_KPACK_CODE, value, bytes, err));
     }
     return OCV_OK;
 }
@@ -197,9 +190,7 @@ int ocv_kpack_table_parse(struct ocv_content_reader *r, const void *bytes, size_
         found = true;
         for (uint32_t k = 0; k < names && !m.bad; k++) {
             struct ocv_msgpack_text name = ocv_msgpack_text(&m);
-            int status = sight_objects(r, &m, name, err);
-            if (status < 0)
-                return status;
+            OCV_TRY(sight_objects(r, &m, name, err));
         }
     }
     if (m.bad || !found)

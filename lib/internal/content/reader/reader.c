@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/reader/reader.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -111,9 +112,7 @@ int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_
                       const char *value, int64_t bytes, struct ocv_error *err)
 {
     size_t known = r->n_values;
-    int status = ocv_content_work(r, 8, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_content_work(r, 8, err));
     int64_t place = intern_text(r, fact, value);
     if (place < 0)
         return ocv_error_nomem(err);
@@ -229,23 +228,20 @@ static int scan_bytes(struct ocv_content_reader *r, bool last, struct ocv_error 
 {
     if (r->kind == OCV_KIND_UNKNOWN)
         identify_file(r);
-    int status = OCV_OK;
     int64_t end = r->base + (int64_t)r->len;
     bool device = ocv_elf_is_device(r);
     if (device)
         ocv_elf_device(r, last);
     else if (r->kind == OCV_KIND_KPACK)
-        status = ocv_capture_keep(r, &r->table, err);
+        OCV_TRY(ocv_capture_keep(r, &r->table, err));
     else if (r->kind == OCV_KIND_ELF)
         ocv_kpack_search(r);
-    if (status >= 0 && r->kind == OCV_KIND_ELF && !device)
-        status = ocv_elf_capture(r, err);
-    if (status >= 0 && r->kind != OCV_KIND_NONE && !device)
-        status = scan_code(r, last, err);
-    if (status >= 0 && r->kind == OCV_KIND_ELF && r->container < 0 && !device)
-        status = ocv_words_scan(r, r->next < end && !last ? r->next : end, last, err);
-    if (status < 0)
-        return status;
+    if (r->kind == OCV_KIND_ELF && !device)
+        OCV_TRY(ocv_elf_capture(r, err));
+    if (r->kind != OCV_KIND_NONE && !device)
+        OCV_TRY(scan_code(r, last, err));
+    if (r->kind == OCV_KIND_ELF && r->container < 0 && !device)
+        OCV_TRY(ocv_words_scan(r, r->next < end && !last ? r->next : end, last, err));
     int64_t from = wanted_from(r);
     if (from > end)
         from = end;
@@ -299,9 +295,7 @@ int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t
             identify_file(reader);
             continue;
         }
-        int status = scan_bytes(reader, false, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(scan_bytes(reader, false, err));
     }
     return OCV_OK;
 }
@@ -310,15 +304,13 @@ int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t
 static int add_all(struct ocv_content_reader *r, struct ocv_content_facts *facts,
                    struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < r->n_sightings && status >= 0; i++) {
+    for (size_t i = 0; i < r->n_sightings; i++) {
         const struct ocv_content_value *value = &r->values[r->sightings[i].value];
-        status = ocv_content_work(r, (int64_t)facts->n / 16, err);
-        if (status >= 0)
-            status = ocv_content_facts_add(facts, value->fact, value->text, r->sightings[i].bytes,
-                                           1, err);
+        OCV_TRY(ocv_content_work(r, (int64_t)facts->n / 16, err));
+        OCV_TRY(
+            ocv_content_facts_add(facts, value->fact, value->text, r->sightings[i].bytes, 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_content_end(struct ocv_content_reader *reader, struct ocv_content_facts *facts,

@@ -147,8 +147,6 @@ enum ocv_step {
     OCV_STEP_DONE = 1, /* go on at r->next */
 };
 
-/* ---- fatbin.c ---- */
-
 #define OCV_FATBIN_MAGIC 0xBA55ED50u
 /** A container may begin at `offset`, whose magic number is in the window. `last`: the window has
  *  the file's end. Returns a step, as the others here. */
@@ -161,8 +159,6 @@ bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size);
 /** The SM at the begin of `text`, "90a"; false if there is none. */
 bool ocv_cubin_arch(const char *text, size_t len, char *out, size_t size);
 
-/* ---- bundle.c ---- */
-
 #define OCV_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define OCV_BUNDLE_MAGIC_LEN 24u
 #define OCV_CCOB_MAGIC 0x424f4343u
@@ -172,8 +168,6 @@ int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, stru
 /** The GPU in a target's name, "amdgcn-amd-amdhsa--gfx942:xnack-"; false if there is none. */
 bool ocv_bundle_gpu(const char *target, size_t len, char *out, size_t size);
 void ocv_bundle_free(struct ocv_content_reader *r);
-
-/* ---- kpack.c ---- */
 
 #define OCV_KPACK_MAGIC 0x4b41504bu
 #define OCV_KPACK_REF ".rocm_kpack_ref"
@@ -194,15 +188,11 @@ int ocv_kpack_end(struct ocv_content_reader *r, int64_t size, struct ocv_error *
 int ocv_kpack_table_parse(struct ocv_content_reader *r, const void *bytes, size_t len,
                           struct ocv_error *err);
 
-/* ---- words.c ---- */
-
 /** Keep the names of libraries, versions and sections that stand before `upto`; `ends`: the bytes
  *  to look at end there, so that no string goes on. */
 int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct ocv_error *err);
 /** The word that ends where a string at `offset` ends, from that offset on; NULL if none is. */
 const char *ocv_words_at(const struct ocv_content_reader *r, int64_t offset);
-
-/* ---- elf.c ---- */
 
 /** Read the ELF header and the program headers, which are at the window's begin. */
 void ocv_elf_begin(struct ocv_content_reader *r);

@@ -2,6 +2,7 @@
 /* The string tables of a file stand before the tables that point into them. So strings that may be
  * wanted are kept with their places while they pass. */
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
 #include <string.h>
@@ -111,9 +112,7 @@ static int search_text(struct ocv_content_reader *r, const char *text, size_t le
             !string_around(text, len, (size_t)(at - text), &begin, &end) ||
             !is_wanted(text + begin, end - begin))
             continue;
-        int status = keep_word(r, offset + (int64_t)begin, text + begin, end - begin, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(keep_word(r, offset + (int64_t)begin, text + begin, end - begin, err));
         cursor = text + end;
     }
     *reached = cursor > stop ? (size_t)(cursor - text) : to;

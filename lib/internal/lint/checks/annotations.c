@@ -228,8 +228,6 @@ static void check_static_values(struct ocv_lint *lint)
     }
 }
 
-/* ---- keys ---- */
-
 #define OWN_PREFIX "dev.ocivariant."
 
 static const char *const index_keys[] = {OCV_ANNOTATION_NAMESPACES, OCV_ANNOTATION_SCHEMA};

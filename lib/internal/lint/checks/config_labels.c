@@ -128,8 +128,6 @@ static void check_value(struct ocv_lint *lint, size_t i, const char *key, const 
     regfree(&regex);
 }
 
-/* ---- accelerators ---- */
-
 static const char *accelerator_namespace(const char *name, size_t len)
 {
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)

@@ -72,8 +72,6 @@ static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
     }
 }
 
-/* ---- environment ---- */
-
 /* The value of "NAME=value" where NAME is, or with `prefix` begins with, `name`; `*at` counts on.
  */
 static const char *next_variable(const json_t *config, const char *name, bool prefix, size_t *at,

@@ -97,8 +97,6 @@ static void check_child(struct ocv_lint *lint, size_t i)
     }
 }
 
-/* ---- annotations of layers, which containerd hands to its snapshotter ---- */
-
 #define SNAPSHOT "containerd.io/snapshot/"
 #define SNAPSHOT_MAX 4096u /* key and value together (reference: containerd labels.Validate) */
 

@@ -33,8 +33,6 @@ static int find_place(const char *list, const char *word)
     return -1;
 }
 
-/* ---- vocabulary ---- */
-
 /* Bytes of name and properties: a command that is cut would lose some of them. */
 #define COMMAND_MAX 600u
 
@@ -115,8 +113,6 @@ static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
     }
 }
 
-/* ---- syntax ---- */
-
 static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     const char *text = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
@@ -146,8 +142,6 @@ static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry
                           canonical.data ? canonical.data : "''");
     }
 }
-
-/* ---- processors ---- */
 
 static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry,
                             struct ocv_property p)
@@ -187,8 +181,6 @@ static void check_level(struct ocv_lint *lint, size_t i, const struct ocv_entry 
         }
     }
 }
-
-/* ---- features against each other ---- */
 
 /* Lowest or highest value of a feature in the entry, NULL: not named. */
 static const char *extreme_value(const struct ocv_lint *lint, const struct ocv_entry *entry,

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the rules say of one tag ---- */
-
 static void check_parts(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag)
 {
     const char *const *texts;

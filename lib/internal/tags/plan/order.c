@@ -2,6 +2,7 @@
 /* The order of a set's builds by their toolkit. Of builds that a host can only tell apart by it the
  * oldest asks least of a driver, so an index made of tags has a namespace of its own for it, the
  * last of all. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/plan/plan.h"
 #include "ocivariant/vocabulary.h"
 
@@ -62,10 +63,9 @@ const char *ocv_tag_order_property(const struct ocv_tag_order *order, const stru
 int ocv_tag_order_list(const struct ocv_tag_order *order, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; order->n > 1 && i < order->n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", order->toolkits[i]);
-    return status;
+    for (size_t i = 0; order->n > 1 && i < order->n; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", order->toolkits[i]));
+    return OCV_OK;
 }
 
 static int append_name(struct ocv_buffer *list, const char *name, struct ocv_error *err)
@@ -121,9 +121,6 @@ int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffe
                ? status
                : append_name(out, OCV_TAG_ORDER_NAMESPACE, err);
 }
-
-/* ---- a plan's set ------------------------------------------------------------------------------
- */
 
 static int order_set(const struct ocv_tag_set *set, struct ocv_tag_order *order,
                      const struct ocv_tag ***tags, struct ocv_error *err)

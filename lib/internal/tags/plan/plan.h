@@ -57,8 +57,6 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
 int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_set_clear(struct ocv_tag_set *set);
 
-/* ---- order.c ---- */
-
 #define OCV_TAG_ORDER_NAMESPACE "priority" /**< the set's own */
 
 struct ocv_tag_order {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Sets of tags: which tags join, which of several that say the same is taken, and their labels. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/plan/plan.h"
 
 #include "lib/base/array.h"
@@ -8,9 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- one tag ------------------------------------------------------------------------------------
- */
 
 /* Why a tag joins no set; NULL where it may. */
 const char *ocv_tag_unfit(struct ocv_arena *arena, const struct ocv_tag *tag)
@@ -84,15 +82,10 @@ static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LA
         return OCV_OK;
     if (plain)
         return make_label(tag, false, out, err);
-    int status = ocv_digest_bytes(tag->tag, strlen(tag->tag), digest, err);
-    if (status == OCV_OK)
-        snprintf(out + n, OCV_TAG_LABEL_MAX + 1 - n, "%s%.8s", n ? "_" : "",
-                 strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_digest_bytes(tag->tag, strlen(tag->tag), digest, err));
+    snprintf(out + n, OCV_TAG_LABEL_MAX + 1 - n, "%s%.8s", n ? "_" : "", strchr(digest, ':') + 1);
+    return OCV_OK;
 }
-
-/* ---- sets ---------------------------------------------------------------------------------------
- */
 
 /* NULL: no memory, or `*taken` by another template. */
 static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, const char *format,
@@ -260,20 +253,19 @@ static struct ocv_tag_member *nth_member(const struct ocv_tag_set *set, size_t i
 
 static int label_members(const struct ocv_tag_set *set, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < set->n + set->n_doubts && status == OCV_OK; i++) {
+    for (size_t i = 0; i < set->n + set->n_doubts; i++) {
         struct ocv_tag_member *m = nth_member(set, i);
         if (ocv_properties_count(m->tag->properties) == 0 && !m->tag->open) {
             memcpy(m->label, "null", 5);
             continue;
         }
-        status = make_label(m->tag, true, m->label, err);
-        for (size_t k = 0; k < i && status == OCV_OK; k++)
+        OCV_TRY(make_label(m->tag, true, m->label, err));
+        for (size_t k = 0; k < i; k++)
             if (strcmp(nth_member(set, k)->label, m->label) == 0 &&
                 !same_build(nth_member(set, k)->tag, m->tag))
-                status = make_label(m->tag, false, m->label, err);
+                OCV_TRY(make_label(m->tag, false, m->label, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Members that say nothing and leave the same open, as the images of a build for several platforms

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Checks across the values of a rule file: names that are not defined, and captures without a pair
  * of parentheses. A typing error would otherwise be a rule that never applies. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <ctype.h>
 #include <string.h>
-
-/* ---- captures ----------------------------------------------------------------------------------
- */
 
 static int check_captures(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                           const struct ocv_tag_pair *list, size_t n, size_t captured)
@@ -34,9 +32,6 @@ int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yam
     return status < 0 ? status : check_captures(r, map, item->groups, item->n_groups, captured);
 }
 
-/* ---- names of groups ---------------------------------------------------------------------------
- */
-
 static bool in_pairs(const struct ocv_tag_pair *list, size_t n, const char *name, size_t len)
 {
     for (size_t i = 0; i < n; i++)
@@ -60,26 +55,24 @@ static bool is_group(const struct ocv_tag_family *f, const char *name, size_t le
 
 static int check_group_tags(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
 {
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
-        for (const char *p = strchr(m->text, '{'); p && status == OCV_OK; p = strchr(p + 1, '{')) {
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
+        for (const char *p = strchr(m->text, '{'); p; p = strchr(p + 1, '{')) {
             size_t len = strcspn(p + 1, "}");
             if (!is_group(r->family, p + 1, len))
-                status = ocv_yaml_fail(&r->file, m, "'%.*s' is a group that no part captures",
-                                       (int)len, p + 1);
+                OCV_TRY(ocv_yaml_fail(&r->file, m, "'%.*s' is a group that no part captures",
+                                      (int)len, p + 1));
         }
-    return status;
+    return OCV_OK;
 }
 
 static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                       const char *besides)
 {
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = map ? map->first : NULL; m && status == OCV_OK; m = m->next)
+    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next)
         if ((!besides || strcmp(m->key, besides) != 0) &&
             !is_group(r->family, m->key, strlen(m->key)))
-            status = ocv_yaml_error(&r->file, m, "is a group that no part captures");
-    return status;
+            OCV_TRY(ocv_yaml_error(&r->file, m, "is a group that no part captures"));
+    return OCV_OK;
 }
 
 static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
@@ -102,10 +95,9 @@ static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml 
 
 static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
 {
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
-        status = check_keys(r, ocv_yaml_get(m, "where"), NULL);
-    return status;
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
+        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
+    return OCV_OK;
 }
 
 /* A fact whose version no part of the family reads would be asked for in vain. */
@@ -125,24 +117,20 @@ static int check_configs(const struct ocv_tag_reader *r, const struct ocv_yaml *
     const struct ocv_tag_family *f = r->family;
     const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
     const struct ocv_yaml *m = list ? list->first : NULL;
-    int status = OCV_OK;
-    for (size_t i = 0; i < f->n_repositories && status == OCV_OK; i++)
-        status = check_config(r, tree, f->repositories[i].config);
-    for (size_t i = 0; i < f->n_items && status == OCV_OK; i++)
-        status = check_config(r, tree, f->items[i].config);
-    for (size_t i = 0; m && i < f->n_defaults && status == OCV_OK; i++, m = m->next)
-        status = check_config(r, m, f->defaults[i].config);
-    return status;
+    for (size_t i = 0; i < f->n_repositories; i++)
+        OCV_TRY(check_config(r, tree, f->repositories[i].config));
+    for (size_t i = 0; i < f->n_items; i++)
+        OCV_TRY(check_config(r, tree, f->items[i].config));
+    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next)
+        OCV_TRY(check_config(r, m, f->defaults[i].config));
+    return OCV_OK;
 }
 
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
-    int status = check_group_tags(r, ocv_yaml_get(tree, "group_tags"));
-    if (status == OCV_OK)
-        status = check_keys(r, ocv_yaml_get(tree, "prefer"), "tag");
-    if (status == OCV_OK)
-        status = check_defaults(r, ocv_yaml_get(tree, "defaults"));
-    if (status == OCV_OK)
-        status = check_configs(r, tree);
-    return status == OCV_OK ? check_cuda(r, ocv_yaml_get(tree, "cuda")) : status;
+    OCV_TRY(check_group_tags(r, ocv_yaml_get(tree, "group_tags")));
+    OCV_TRY(check_keys(r, ocv_yaml_get(tree, "prefer"), "tag"));
+    OCV_TRY(check_defaults(r, ocv_yaml_get(tree, "defaults")));
+    OCV_TRY(check_configs(r, tree));
+    return check_cuda(r, ocv_yaml_get(tree, "cuda"));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a family says of its CUDA builds: on which drivers they run, and for which devices they hold
  * code. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ static int compile_where(const struct ocv_tag_reader *r, const struct ocv_yaml *
 int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                        struct ocv_tag_where *out)
 {
-    int status = ocv_tag_read_pairs(r, map, "where", NULL, &out->list, &out->n);
-    return status < 0 ? status : compile_where(r, map, out);
+    OCV_TRY(ocv_tag_read_pairs(r, map, "where", NULL, &out->list, &out->n));
+    return compile_where(r, map, out);
 }
 
 /* `KEY: PATTERN`, over a value that is not a group. */
@@ -50,12 +51,11 @@ static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     const char *compat = ocv_yaml_text(map, "compat");
     out->compat = compat && !strcmp(compat, "true");
     out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
-    int status = read_pattern(r, map, "toolkit", &out->toolkit);
-    if (status == OCV_OK)
-        status = ocv_tag_read_where(r, map, &out->where);
-    if (status == OCV_OK && !out->any_sm)
-        status = ocv_tag_read_texts(r, map, "sm_arch", &out->sm_arch, &out->n_sm_arch);
-    return status;
+    OCV_TRY(read_pattern(r, map, "toolkit", &out->toolkit));
+    OCV_TRY(ocv_tag_read_where(r, map, &out->where));
+    if (!out->any_sm)
+        OCV_TRY(ocv_tag_read_texts(r, map, "sm_arch", &out->sm_arch, &out->n_sm_arch));
+    return OCV_OK;
 }
 
 int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
@@ -71,8 +71,7 @@ int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
         bool compat = !strcmp(node->text, "compat");
         f->cudas[f->n_cudas++] = (struct ocv_tag_cuda){.minor = !compat, .compat = compat};
     }
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next)
-        status = read_table(r, m, &f->cudas[f->n_cudas++]);
-    return status;
+    for (const struct ocv_yaml *m = node->first; m; m = m->next)
+        OCV_TRY(read_table(r, m, &f->cudas[f->n_cudas++]));
+    return OCV_OK;
 }

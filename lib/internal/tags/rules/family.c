@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One family from its checked tree. What the table cannot say is checked here, so that parsing a
  * tag can only find what the tag says. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <stdlib.h>
@@ -33,16 +34,11 @@ static int read_default(const struct ocv_tag_reader *r, const struct ocv_yaml *m
     out->platform = ocv_yaml_text(map, "platform");
     out->refuse = ocv_yaml_text(map, "refuse");
     out->config = ocv_yaml_text(map, "config");
-    int status = ocv_tag_read_texts(r, map, "missing", &out->missing, &out->n_missing);
-    if (status == OCV_OK)
-        status = ocv_tag_read_where(r, map, &out->where);
-    if (status == OCV_OK)
-        status = ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives);
-    if (status == OCV_OK)
-        status = ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes);
-    if (status == OCV_OK)
-        status = ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups);
-    return status;
+    OCV_TRY(ocv_tag_read_texts(r, map, "missing", &out->missing, &out->n_missing));
+    OCV_TRY(ocv_tag_read_where(r, map, &out->where));
+    OCV_TRY(ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives));
+    OCV_TRY(ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes));
+    return ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups);
 }
 
 static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
@@ -54,10 +50,9 @@ static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *
     f->defaults = ocv_arena_alloc(&f->arena, list->n + 1, sizeof(*f->defaults));
     if (!f->defaults)
         return ocv_error_nomem(r->file.err);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next)
-        status = read_default(r, m, &f->defaults[f->n_defaults++]);
-    return status;
+    for (const struct ocv_yaml *m = list->first; m; m = m->next)
+        OCV_TRY(read_default(r, m, &f->defaults[f->n_defaults++]));
+    return OCV_OK;
 }
 
 static int add_kind(const struct ocv_tag_reader *r, const char *kind)
@@ -78,26 +73,25 @@ static int read_kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
 {
     struct ocv_tag_family *f = r->family;
     const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
-    int status = OCV_OK;
     f->kinds = ocv_arena_alloc(&f->arena, OCV_TAG_ITEMS_MAX, sizeof(*f->kinds));
     if (!f->kinds)
         return ocv_error_nomem(r->file.err);
-    for (size_t i = 0; i < f->n_repositories && status == OCV_OK; i++)
-        status = add_kind(r, f->repositories[i].kind);
-    for (size_t i = 0; i < f->n_items && status == OCV_OK; i++)
-        status = add_kind(r, f->items[i].kind);
+    for (size_t i = 0; i < f->n_repositories; i++)
+        OCV_TRY(add_kind(r, f->repositories[i].kind));
+    for (size_t i = 0; i < f->n_items; i++)
+        OCV_TRY(add_kind(r, f->items[i].kind));
     const struct ocv_yaml *m = list ? list->first : NULL;
-    for (size_t i = 0; m && i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
+    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next) {
         size_t before = f->n_kinds;
-        for (size_t k = 0; k < f->defaults[i].n_missing && status == OCV_OK; k++)
-            status = add_kind(r, f->defaults[i].missing[k]);
-        if (status == OCV_OK && f->defaults[i].said)
-            status = add_kind(r, f->defaults[i].said);
-        if (status == OCV_OK && f->n_kinds != before)
-            status =
-                ocv_yaml_fail(&r->file, m, "'%.80s' is a kind that no part has", f->kinds[before]);
+        for (size_t k = 0; k < f->defaults[i].n_missing; k++)
+            OCV_TRY(add_kind(r, f->defaults[i].missing[k]));
+        if (f->defaults[i].said)
+            OCV_TRY(add_kind(r, f->defaults[i].said));
+        if (f->n_kinds != before)
+            OCV_TRY(
+                ocv_yaml_fail(&r->file, m, "'%.80s' is a kind that no part has", f->kinds[before]));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_prefer(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
@@ -109,17 +103,16 @@ static int read_prefer(const struct ocv_tag_reader *r, const struct ocv_yaml *tr
     f->prefers = ocv_arena_alloc(&f->arena, map->n + 1, sizeof(*f->prefers));
     if (!f->prefers)
         return ocv_error_nomem(r->file.err);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         struct ocv_tag_prefer *p = &f->prefers[f->n_prefers++];
         p->key = m->key;
         p->shortest = strcmp(m->key, "tag") == 0;
         if (m->type == OCV_YAML_LIST)
-            status = ocv_tag_read_texts(r, map, m->key, &p->values, &p->n);
+            OCV_TRY(ocv_tag_read_texts(r, map, m->key, &p->values, &p->n));
         else if (!p->shortest)
             p->direction = strcmp(m->text, "newest") == 0 ? 1 : -1;
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
@@ -134,22 +127,15 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     out->source = ocv_arena_copy(&out->arena, source, strlen(source));
     if (!out->source)
         return ocv_error_nomem(err);
-    int status = read_repositories(&r, tree);
-    if (status == OCV_OK)
-        status = ocv_tag_read_parts(&r, tree);
-    if (status == OCV_OK)
-        status = read_defaults(&r, tree);
-    if (status == OCV_OK)
-        status = ocv_tag_read_cuda(&r, tree);
-    if (status == OCV_OK)
-        status = read_kinds(&r, tree);
-    if (status == OCV_OK)
-        status = ocv_tag_read_texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags);
-    if (status == OCV_OK)
-        status = read_prefer(&r, tree);
-    if (status == OCV_OK)
-        status = ocv_tag_read_texts(&r, tree, "namespaces", &out->namespaces, &out->n_namespaces);
-    return status == OCV_OK ? ocv_tag_read_check(&r, tree) : status;
+    OCV_TRY(read_repositories(&r, tree));
+    OCV_TRY(ocv_tag_read_parts(&r, tree));
+    OCV_TRY(read_defaults(&r, tree));
+    OCV_TRY(ocv_tag_read_cuda(&r, tree));
+    OCV_TRY(read_kinds(&r, tree));
+    OCV_TRY(ocv_tag_read_texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags));
+    OCV_TRY(read_prefer(&r, tree));
+    OCV_TRY(ocv_tag_read_texts(&r, tree, "namespaces", &out->namespaces, &out->n_namespaces));
+    return ocv_tag_read_check(&r, tree);
 }
 
 static void where_clear(struct ocv_tag_where *where)

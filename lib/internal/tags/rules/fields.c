@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* ---- texts ------------------------------------------------------------------------------------
- */
-
 static bool is_name(const char *text)
 {
     return ocv_property_name_valid(text, strlen(text));
@@ -129,9 +126,6 @@ static const struct ocv_yaml_rule group = {NAME, .takes = OCV_TAKES_TEXT | OCV_T
                                            .each = &pair};
 static const struct ocv_yaml_rule platform = {TEXT, .check = check_platform};
 
-/* ---- parts ------------------------------------------------------------------------------------
- */
-
 static const struct ocv_yaml_key part_keys[] = {
     {"match", &text, true},         {"kind", &text, false},   {"gives", &gives, false},
     {"assumes", &gives, false},     {"group", &group, false}, {"ignore", &flag, false},
@@ -159,9 +153,6 @@ static const struct ocv_yaml_rule repositories = {LIST_OF(repository), .min = 1}
 
 static const struct ocv_yaml_rule notation = {LIST_OF(ocv_tag_part_rule)};
 static const struct ocv_yaml_rule notations = {.takes = OCV_TAKES_MAP, .each = &notation};
-
-/* ---- defaults, CUDA ---------------------------------------------------------------------------
- */
 
 static const struct ocv_yaml_rule text_or_texts = {
     .takes = OCV_TAKES_TEXT | OCV_TAKES_LIST, .len_max = OCV_TAG_PATTERN_MAX, .item = &text};
@@ -199,9 +190,6 @@ static const struct ocv_yaml_rule cudas = {.takes = OCV_TAKES_TEXT | OCV_TAKES_L
                                            .words = cuda_words,
                                            .max = OCV_TAG_CUDA_MAX,
                                            .item = &cuda};
-
-/* ---- the file ---------------------------------------------------------------------------------
- */
 
 static const char *const schema_words[] = {OCV_TAG_RULES_SCHEMA, NULL};
 static const struct ocv_yaml_rule schema = {.takes = OCV_TAKES_TEXT, .words = schema_words};

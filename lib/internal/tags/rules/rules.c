@@ -83,9 +83,7 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
                              map->line);
     while (map->first) {
         struct ocv_yaml *list = map->first;
-        int status = add_notation(rules, source, list, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(add_notation(rules, source, list, err));
         map->first = list->next;
         list->next = NULL;
     }
@@ -169,11 +167,9 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
                              "invalid value '%.80s' for schema: %s", schema, OCV_TAG_RULES_SCHEMA);
     bool family = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
     bool wanted = !repository || (family && concerns_repository(*tree, repository));
-    int status = wanted ? ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree) : OCV_OK;
-    if (status == OCV_OK)
-        status = add_notations(rules, source, *tree, err);
-    if (status < 0)
-        return status;
+    if (wanted)
+        OCV_TRY(ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree));
+    OCV_TRY(add_notations(rules, source, *tree, err));
     if (!family && !ocv_yaml_get(*tree, "notations"))
         return ocv_yaml_fail(&r, *tree, "neither a family nor notations");
     if (family && !ocv_yaml_text(*tree, "family"))

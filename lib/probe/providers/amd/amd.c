@@ -3,6 +3,7 @@
  * shown with empty lists and as secondary: it serves no build and takes nothing from the others.
  * Overrides of user space (HSA_OVERRIDE_GFX_VERSION) are not looked at: an image may lack them. */
 #include "lib/probe/providers/amd/amd.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 #include "ocivariant/property.h"
 
@@ -24,8 +25,6 @@ struct amd_probe {
     const char *force; /* targets from the environment, or NULL */
     struct ocv_amd_driver driver;
 };
-
-/* ---- features -------------------------------------------------------------------------------- */
 
 enum value { EXACT, GENERIC, XNACK, SRAMECC, N_VALUES };
 
@@ -94,14 +93,13 @@ static int add_user_spaces(const struct amd_probe *run, unsigned target, json_t 
 {
     struct ocv_rocm_version versions[OCV_AMD_USER_SPACES_MAX];
     char text[32];
-    int status = OCV_OK;
     size_t n = ocv_amd_user_spaces(&run->driver, target, versions);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         snprintf(text, sizeof(text), "%u.%u", versions[i].major, versions[i].minor);
-        status = device ? ocv_device_add(device, "rocm_user_space", text, run->err)
-                        : ocv_result_add(run->result, "rocm_user_space", text, run->err);
+        OCV_TRY(device ? ocv_device_add(device, "rocm_user_space", text, run->err)
+                       : ocv_result_add(run->result, "rocm_user_space", text, run->err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static unsigned least_bounded(const struct amd_probe *run)
@@ -114,20 +112,17 @@ static unsigned least_bounded(const struct amd_probe *run)
 
 static int add_values(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device)
 {
-    int status = OCV_OK;
     if (gpu->state != OCV_AMD_USABLE)
         return bar_device(run, gpu, device);
-    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++) {
         const char *value = value_of(run, gpu, (enum value)kind);
         if (value)
-            status = ocv_device_add(device, feature_of[kind], value, run->err);
+            OCV_TRY(ocv_device_add(device, feature_of[kind], value, run->err));
     }
-    if (status == OCV_OK && ocv_amd_bounded(&run->driver, gpu->target))
-        status = add_user_spaces(run, gpu->target, device);
-    return status;
+    if (ocv_amd_bounded(&run->driver, gpu->target))
+        OCV_TRY(add_user_spaces(run, gpu->target, device));
+    return OCV_OK;
 }
-
-/* ---- devices --------------------------------------------------------------------------------- */
 
 static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device,
                     const char *key, const char *file)
@@ -142,19 +137,14 @@ static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, 
 static int add_attributes(const struct amd_probe *run, const struct ocv_amd_gpu *gpu,
                           json_t *device)
 {
-    int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
-    if (status == OCV_OK && gpu->pci)
-        status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
-    if (status == OCV_OK)
-        status =
-            ocv_device_attribute(device, "integrated", gpu->integrated ? "true" : "", run->err);
-    if (status == OCV_OK && gpu->nodes > 1)
-        status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
-    if (status == OCV_OK)
-        status = add_line(run, gpu, device, "compute_partition", "current_compute_partition");
-    if (status == OCV_OK)
-        status = add_line(run, gpu, device, "memory_partition", "current_memory_partition");
-    return status;
+    OCV_TRY(ocv_gpu_add_number(device, "memory", gpu->memory, run->err));
+    if (gpu->pci)
+        OCV_TRY(ocv_device_attribute(device, "driver", gpu->pci->driver, run->err));
+    OCV_TRY(ocv_device_attribute(device, "integrated", gpu->integrated ? "true" : "", run->err));
+    if (gpu->nodes > 1)
+        OCV_TRY(ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err));
+    OCV_TRY(add_line(run, gpu, device, "compute_partition", "current_compute_partition"));
+    return add_line(run, gpu, device, "memory_partition", "current_memory_partition");
 }
 
 static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
@@ -165,18 +155,16 @@ static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
     json_t *device = ocv_result_device(run->result, gpu->address, named ? name : NULL);
     if (!device)
         return ocv_error_nomem(run->err);
-    int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, run->err);
-    if (status == OCV_OK && gpu->node && gpu->node->unique_id) { /* as ROCm's tools write it */
+    OCV_TRY(ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, run->err));
+    if (gpu->node && gpu->node->unique_id) {
+        /* as ROCm's tools write it */
         snprintf(uuid, sizeof(uuid), "GPU-%016llx", (unsigned long long)gpu->node->unique_id);
         if (json_object_set_new(device, "uuid", json_string(uuid)) < 0)
             return ocv_error_nomem(run->err);
     }
-    if (status == OCV_OK)
-        status = add_attributes(run, gpu, device);
-    return status == OCV_OK ? add_values(run, gpu, device) : status;
+    OCV_TRY(add_attributes(run, gpu, device));
+    return add_values(run, gpu, device);
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 /* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
 static int add_forced(const struct amd_probe *run)
@@ -192,9 +180,7 @@ static int add_forced(const struct amd_probe *run)
             return ocv_error_set(
                 run->err, OCV_ERR_CONFIG,
                 "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH=%.200s: not a list of targets", run->force);
-        int status = ocv_gpu_add_once(run->result, "gfx_arch", value, run->err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_gpu_add_once(run->result, "gfx_arch", value, run->err));
         at += len;
     }
     return OCV_OK;
@@ -222,22 +208,20 @@ static void read_xnack(struct amd_probe *run)
 static int fill_result(struct amd_probe *run)
 {
     struct ocv_rocm_version rocm = {0};
-    int status = run->force ? add_forced(run) : OCV_OK;
-    if (status == OCV_OK)
-        status = add_union(run);
-    if (status == OCV_OK && (run->m->usable || run->force))
+    if (run->force)
+        OCV_TRY(add_forced(run));
+    OCV_TRY(add_union(run));
+    if ((run->m->usable || run->force))
         rocm = ocv_rocm_read(run->host);
-    if (status == OCV_OK)
-        status = forced_rocm(run, &rocm);
-    if (status == OCV_OK)
-        status = ocv_rocm_add(run->result, rocm, run->err);
-    if (status == OCV_OK && (run->m->usable || run->force))
-        status = add_user_spaces(run, least_bounded(run), NULL);
+    OCV_TRY(forced_rocm(run, &rocm));
+    OCV_TRY(ocv_rocm_add(run->result, rocm, run->err));
+    if ((run->m->usable || run->force))
+        OCV_TRY(add_user_spaces(run, least_bounded(run), NULL));
     /* a forced target counts for the machine, also where no GPU of it can */
     bool devices = run->m->usable || !run->force;
-    for (size_t i = 0; i < run->m->n && status == OCV_OK && devices; i++)
-        status = add_gpu(run, &run->m->gpus[i]);
-    return status;
+    for (size_t i = 0; i < run->m->n && devices; i++)
+        OCV_TRY(add_gpu(run, &run->m->gpus[i]));
+    return OCV_OK;
 }
 
 static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *result,

@@ -10,8 +10,6 @@
 #define OCV_KFD_NODES_MAX 1024u       /**< entries of the topology's directory that are looked at */
 #define OCV_KFD_BANKS_MAX 16u         /**< memory banks of a node */
 
-/* ---- targets (ids.c) --------------------------------------------------------------------- */
-
 enum {
     OCV_AMD_INTEGRATED = 1 << 0, /**< shares a package with the processor, and its memory */
     OCV_AMD_COMPUTE = 1 << 1,    /**< built for computing: comes before graphics cards */
@@ -31,8 +29,6 @@ unsigned ocv_amd_traits(unsigned target);
 /** Target of a graphics core's IP version and of a PCI device; 0 if unknown. */
 unsigned ocv_amd_of_ip(uint64_t major, uint64_t minor, uint64_t revision);
 unsigned ocv_amd_of_device(uint16_t device, bool *guess);
-
-/* ---- KFD (kfd.c) ------------------------------------------------------------------------- */
 
 struct ocv_kfd_node {
     unsigned number;
@@ -61,8 +57,6 @@ int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out);
 int ocv_kfd_read(const struct ocv_probe_host *host, struct ocv_kfd *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_kfd_free(struct ocv_kfd *kfd);
-
-/* ---- machine (gpus.c) -------------------------------------------------------------------- */
 
 #define OCV_AMD_GPUS_MAX 256u /**< GPUs of a machine; more are not looked at */
 
@@ -106,16 +100,12 @@ struct ocv_amd_machine {
 int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- notes for the operator (driven.c) ---------------------------------------------- */
-
 /** Why a GPU that is not usable serves no build. */
 void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
                     size_t size);
 /** Set the namespace's status and its note. */
 void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
                         struct ocv_result *result);
-
-/* ---- ROCm (rocm.c) ----------------------------------------------------------------------- */
 
 struct ocv_rocm_version {
     unsigned major, minor; /**< major 0: none */
@@ -129,8 +119,6 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host);
 /** Add rocm_version and rocm_version_lower_bound. */
 int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version,
                  struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* ---- user spaces of containers (user_space.c) -------------------------------------------- */
 
 #define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are listed */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The AMD GPUs of a machine: what the PCI bus shows, with the KFD nodes that belong to each. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/amd/amd.h"
 
 #include <stdio.h>
@@ -170,9 +171,7 @@ int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
     out->card = false;
     out->node = host->whole_node;
     out->whole = host->live || ocv_sysroot_directory(host->root, "sys/module/amdgpu");
-    int status = ocv_kfd_read(host, &out->kfd, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_kfd_read(host, &out->kfd, err));
     for (size_t i = 0; i < host->pci.n && out->n < OCV_AMD_GPUS_MAX; i++)
         if (is_gpu(&host->pci.devices[i])) {
             struct ocv_amd_gpu *gpu = &out->gpus[out->n++];

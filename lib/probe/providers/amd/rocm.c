@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The installed ROCm tree. */
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/versions.h"
 #include "lib/probe/providers/amd/amd.h"
 
@@ -104,8 +105,7 @@ int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version, str
     if (version.major == 0)
         return OCV_OK;
     snprintf(text, sizeof(text), "%u.%u", version.major, version.minor);
-    int status = ocv_result_add(result, "rocm_version", text, err);
-    return status < 0 ? status
-                      : ocv_versions_below("amd", "rocm_version_lower_bound", version.major,
-                                           version.minor, add_lower_bound, &to);
+    OCV_TRY(ocv_result_add(result, "rocm_version", text, err));
+    return ocv_versions_below("amd", "rocm_version_lower_bound", version.major, version.minor,
+                              add_lower_bound, &to);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Providers of the CPU namespaces that follow from the kernel's word (cpu.h): where the facts come
  * from on this host, and the answer as part of a profile. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/cpu/cpu.h"
 
@@ -13,13 +14,12 @@ static int add_cpuinfo(const struct ocv_cpu *cpu, const struct ocv_probe_host *h
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_CPUINFO_MAX);
-    int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err);
-    if (status == OCV_OK)
-        status = ocv_cpuinfo_parse(&text, cpuinfo, err);
-    if (status == OCV_OK && !ocv_cpu_recorded(cpu, cpuinfo, facts))
-        status = ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                               "/proc/cpuinfo describes another architecture than the kernel's");
-    return status;
+    OCV_TRY(ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err));
+    OCV_TRY(ocv_cpuinfo_parse(&text, cpuinfo, err));
+    if (!ocv_cpu_recorded(cpu, cpuinfo, facts))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "/proc/cpuinfo describes another architecture than the kernel's");
+    return OCV_OK;
 }
 
 static int gather_facts(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,

@@ -2,6 +2,7 @@
 /* Namespace x86_64: psABI level and instruction set flags, from what the processor and the
  * operating system say of themselves, never from a table of models. */
 #include "lib/probe/providers/cpu/x86_64.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 
 #include <string.h>
@@ -185,16 +186,15 @@ const char *ocv_x86_64_flag(size_t i)
 
 static int add_all(struct ocv_result *result, const bool have[N_FLAGS], struct ocv_error *err)
 {
-    int status = OCV_OK;
     unsigned level = level_of(have);
     result->status = OCV_RESULT_OK;
     result->variant = levels[level];
-    for (unsigned i = level; status == OCV_OK && i >= V1; i--)
-        status = ocv_result_add(result, "level", levels[i], err);
-    for (size_t i = 0; status == OCV_OK && i < N_FLAGS; i++)
+    for (unsigned i = level; i >= V1; i--)
+        OCV_TRY(ocv_result_add(result, "level", levels[i], err));
+    for (size_t i = 0; i < N_FLAGS; i++)
         if (have[i] && flags[i].name)
-            status = ocv_result_add(result, flags[i].name, "on", err);
-    return status;
+            OCV_TRY(ocv_result_add(result, flags[i].name, "on", err));
+    return OCV_OK;
 }
 
 static int probe_x86_64(const struct ocv_probe_host *host, struct ocv_result *result,
@@ -206,11 +206,8 @@ static int probe_x86_64(const struct ocv_probe_host *host, struct ocv_result *re
         return OCV_OK;
     if (host->has_cpuid || !host->has_cpuinfo) {
         struct ocv_cpuid live = {0};
-        if (!host->has_cpuid) {
-            int status = ocv_cpuid_live(leaves, sizeof(leaves) / sizeof(*leaves), &live, err);
-            if (status < 0)
-                return status;
-        }
+        if (!host->has_cpuid)
+            OCV_TRY(ocv_cpuid_live(leaves, sizeof(leaves) / sizeof(*leaves), &live, err));
         result->source = "cpuid";
         read_cpuid(host->has_cpuid ? &host->cpuid : &live, have);
         ocv_cpuid_free(&live);

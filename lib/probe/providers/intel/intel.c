@@ -4,6 +4,7 @@
  * from the others. An NPU takes no part in what is asked of GPUs, and the reverse: each has lists
  * of its own features only. */
 #include "lib/probe/providers/intel/intel.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 
 #include <stdio.h>
@@ -35,8 +36,6 @@ static bool is_usable(const struct device *device)
 {
     return device->driven && !device->lost && (device->gpu || device->npu);
 }
-
-/* ---- what is there --------------------------------------------------------------------------- */
 
 static bool is_gpu_driver(const char *driver)
 {
@@ -124,22 +123,21 @@ static void scan_devices(const struct ocv_probe_host *host, struct machine *m)
         qsort(m->devices, m->n, sizeof(*m->devices), by_capability);
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 static int add_union(const struct machine *m, const char *force, struct ocv_result *result,
                      struct ocv_error *err)
 {
-    int status = force ? ocv_result_add(result, "device_ip", force, err) : OCV_OK;
-    for (size_t i = 0; i < m->usable && status == OCV_OK; i++) {
+    if (force)
+        OCV_TRY(ocv_result_add(result, "device_ip", force, err));
+    for (size_t i = 0; i < m->usable; i++) {
         const struct device *device = &m->devices[i];
         if (device->npu)
-            status = ocv_gpu_add_once(result, "npu_arch", device->npu, err);
+            OCV_TRY(ocv_gpu_add_once(result, "npu_arch", device->npu, err));
         else if (device->gpu && !force)
-            status = ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err);
-        if (status == OCV_OK && device->gpu && device->gpu->base && !force)
-            status = ocv_gpu_add_once(result, "device_ip", device->gpu->base, err);
+            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err));
+        if (device->gpu && device->gpu->base && !force)
+            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->base, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Why a device serves no build. */
@@ -174,10 +172,8 @@ static int add_values(const struct device *device, bool forced, json_t *json, st
         return ocv_device_add(json, "npu_arch", device->npu, err);
     if (forced)
         return OCV_OK;
-    int status = ocv_device_add(json, "device_ip", device->gpu->ip, err);
-    if (status == OCV_OK && device->gpu->base)
-        status = ocv_device_add(json, "device_ip", device->gpu->base, err);
-    return status;
+    OCV_TRY(ocv_device_add(json, "device_ip", device->gpu->ip, err));
+    return device->gpu->base ? ocv_device_add(json, "device_ip", device->gpu->base, err) : OCV_OK;
 }
 
 /* xe shows the memory of each tile, i915 (of discrete cards) that of the card. */
@@ -209,19 +205,16 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
     if (!json)
         return ocv_error_nomem(err);
     bool guess = device->gpu && device->gpu->guess;
-    int status = ocv_gpu_mark(json, device->index, device->secondary, guess, err);
-    if (status == OCV_OK && device->gpu)
-        status = ocv_device_attribute(json, "family", device->gpu->name, err);
-    if (status == OCV_OK && !device->is_npu && device->driven)
-        status = ocv_gpu_add_number(json, "memory", memory_of(host, address), err);
-    if (status == OCV_OK)
-        status = ocv_device_attribute(json, "driver", device->pci->driver, err);
-    if (status == OCV_OK && device->gpu && device->gpu->integrated)
-        status = ocv_device_attribute(json, "integrated", "true", err);
-    return status == OCV_OK ? add_values(device, forced, json, err) : status;
+    OCV_TRY(ocv_gpu_mark(json, device->index, device->secondary, guess, err));
+    if (device->gpu)
+        OCV_TRY(ocv_device_attribute(json, "family", device->gpu->name, err));
+    if (!device->is_npu && device->driven)
+        OCV_TRY(ocv_gpu_add_number(json, "memory", memory_of(host, address), err));
+    OCV_TRY(ocv_device_attribute(json, "driver", device->pci->driver, err));
+    if (device->gpu && device->gpu->integrated)
+        OCV_TRY(ocv_device_attribute(json, "integrated", "true", err));
+    return add_values(device, forced, json, err);
 }
-
-/* ---- what an operator has to know ------------------------------------------------------------ */
 
 static void format_reason(const struct machine *m, char *out, size_t size)
 {
@@ -269,8 +262,6 @@ static void read_driver(const struct ocv_probe_host *host, const struct machine 
             return;
         }
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 /* Three numbers with dots. */
 static bool is_ip(const char *text)

@@ -2,6 +2,7 @@
 /* Namespace nvidia: which GPUs there are, which machine code they run and which CUDA version their
  * driver supports. Files of the kernel first, NVIDIA's libraries only where they were asked for. */
 #include "lib/probe/providers/nvidia/nvidia.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 
 #include "lib/probe/providers/gpu.h"
@@ -80,10 +81,9 @@ static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, stru
         {"integrated", gpu->integrated ? "true" : ""},
         {"visible", gpu->hidden ? "false" : ""},
     };
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < sizeof(attributes) / sizeof(*attributes); i++)
-        status = ocv_device_attribute(device, attributes[i][0], attributes[i][1], err);
-    return status;
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
+        OCV_TRY(ocv_device_attribute(device, attributes[i][0], attributes[i][1], err));
+    return OCV_OK;
 }
 
 /* The user space of a newer driver than the machine's own. WSL's driver is Windows'. */
@@ -139,32 +139,29 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
     /* what no driver runs must not be chosen: without a GPU that counts there are no features */
     bool counts = m->n > 0 && !ocv_nvidia_barred(&m->gpus[0]);
     unsigned branch = branch_of(m, forced);
-    int status = OCV_OK;
     if (forced->cuda)
-        status = ocv_nvidia_add_cuda(result, forced->version, err);
+        OCV_TRY(ocv_nvidia_add_cuda(result, forced->version, err));
     else if (counts && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
-        status = ocv_nvidia_add_cuda(result, m->cuda, err);
-    if (status == OCV_OK && forced->sm)
-        status = ocv_nvidia_add_sm(result, NULL, forced->capability, false, err);
-    else if (status == OCV_OK && counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
-        status = ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err);
-    if (status == OCV_OK && branch && (counts || forced->cuda))
-        status = ocv_nvidia_add_user_spaces(result, NULL, branch,
-                                            m->n > 0 && runs_newer(m, &m->gpus[0]), err);
-    for (size_t i = 0; status == OCV_OK && i < m->n; i++)
-        status = add_gpu(m, &m->gpus[i], branch, result, err);
-    return status;
+        OCV_TRY(ocv_nvidia_add_cuda(result, m->cuda, err));
+    if (forced->sm)
+        OCV_TRY(ocv_nvidia_add_sm(result, NULL, forced->capability, false, err));
+    else if (counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
+        OCV_TRY(ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err));
+    if (branch && (counts || forced->cuda))
+        OCV_TRY(ocv_nvidia_add_user_spaces(result, NULL, branch,
+                                           m->n > 0 && runs_newer(m, &m->gpus[0]), err));
+    for (size_t i = 0; i < m->n; i++)
+        OCV_TRY(add_gpu(m, &m->gpus[i], branch, result, err));
+    return OCV_OK;
 }
 
 static int describe_machine(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                             struct ocv_result *result, struct ocv_error *err)
 {
     struct forced forced;
-    int status = read_forced(host, &forced, err);
-    if (status == OCV_OK && host->deep && host->live && !(forced.cuda && forced.sm))
-        status = ask_libraries(host, m, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_forced(host, &forced, err));
+    if (host->deep && host->live && !(forced.cuda && forced.sm))
+        OCV_TRY(ask_libraries(host, m, err));
     if (m->n == 0 && !m->loaded && !m->wsl && !m->virtual_functions && !m->trouble[0] &&
         !forced.cuda && !forced.sm)
         return OCV_OK;

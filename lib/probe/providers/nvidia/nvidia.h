@@ -19,8 +19,6 @@ struct ocv_cuda_version {
     unsigned major, minor; /**< major 0: unknown */
 };
 
-/* ---- Tables (table.c, nvidia_ids.h) --------------------------------------------------- */
-
 /** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
  *  of ids that a chip was given, not by its own. */
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess);
@@ -41,8 +39,6 @@ unsigned ocv_nvidia_user_space(unsigned branch, bool data_centre, size_t i);
 /** The driver branches that run GPUs of a compute capability: the first and the last one, 0 where
  *  no driver that the lists are made for is too old or too new. */
 void ocv_nvidia_branches(unsigned sm, unsigned *first, unsigned *last);
-
-/* ---- The machine ----------------------------------------------------------------------------- */
 
 /** What programs can do with a GPU. */
 enum ocv_nvidia_state {
@@ -129,8 +125,6 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
 /** Set the status and the note for operators. */
 void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result *result);
 
-/* ---- What NVIDIA's libraries say (nvml.c, merge.c) ----------------------------- */
-
 #define OCV_NVML_OUTPUT_MAX (512u * 1024) /**< bytes of nvml-query's answer */
 #define OCV_NVML_DEVICES_MAX OCV_NVIDIA_GPUS_MAX
 #define OCV_NVML_MIG_MAX 16u /**< instances of a GPU */
@@ -171,8 +165,6 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Correct what was seen by what the libraries say. */
 void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer);
-
-/* ---- Lists (sm.c) --------------------------------------------------------------------- */
 
 /** Add both lists of CUDA versions. */
 int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,

@@ -2,6 +2,7 @@
 /* The answer of plugins/nvml/nvml-query. It comes from a program that loaded a vendor's library, so
  * nothing in it is believed unread: every text is bounded and plain, every number has a range, and
  * what is out of it counts as not told. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include "lib/base/format/json.h"
@@ -183,10 +184,8 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
         return ocv_error_set(err, OCV_ERR_INVALID, "the directory of " PROGRAM " is too long");
     const struct ocv_child_limits limits = {
         .timeout_ms = host->timeout_ms, .output_max = OCV_NVML_OUTPUT_MAX, .wide = true};
-    int status = ocv_child_run(path, argv, &limits, &text, err);
-    if (status == OCV_OK)
-        status = ocv_nvml_parse(text.data, text.len, out, err);
-    if (status == OCV_OK)
-        out->time_ms = time_ms;
-    return status;
+    OCV_TRY(ocv_child_run(path, argv, &limits, &text, err));
+    OCV_TRY(ocv_nvml_parse(text.data, text.len, out, err));
+    out->time_ms = time_ms;
+    return OCV_OK;
 }

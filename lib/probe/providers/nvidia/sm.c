@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lists of namespace nvidia: CUDA versions and machine code. */
+#include "lib/base/cleanup.h"
 #include "lib/core/resolve/versions.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 
@@ -23,10 +24,9 @@ static int add_version(struct ocv_result *result, const char *feature, unsigned 
 static int add_versions(struct ocv_result *result, const char *feature, unsigned major,
                         unsigned from, int to, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (int minor = (int)from; status == OCV_OK && minor >= to; minor--)
-        status = add_version(result, feature, major, minor, err);
-    return status;
+    for (int minor = (int)from; minor >= to; minor--)
+        OCV_TRY(add_version(result, feature, major, minor, err));
+    return OCV_OK;
 }
 
 struct lower_bounds {
@@ -45,17 +45,16 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
 {
     static const char upper[] = "cuda_version_upper_bound";
     struct lower_bounds to = {result, err};
-    int status = OCV_OK;
     if (cuda.major >= OCV_NVIDIA_CUDA_MIN)
-        status = ocv_versions_below("nvidia", "cuda_version_lower_bound", cuda.major, cuda.minor,
-                                    add_lower_bound, &to);
-    for (unsigned major = OCV_NVIDIA_CUDA_MAX; status == OCV_OK && major > cuda.major; major--)
+        OCV_TRY(ocv_versions_below("nvidia", "cuda_version_lower_bound", cuda.major, cuda.minor,
+                                   add_lower_bound, &to));
+    for (unsigned major = OCV_NVIDIA_CUDA_MAX; major > cuda.major; major--)
         if (major >= OCV_NVIDIA_CUDA_MIN)
-            status = add_versions(result, upper, major, OCV_NVIDIA_MINOR_MAX, -1, err);
-    if (status == OCV_OK && cuda.major <= OCV_NVIDIA_CUDA_MAX)
-        status =
-            add_versions(result, upper, cuda.major, OCV_NVIDIA_MINOR_MAX, (int)cuda.minor + 1, err);
-    return status;
+            OCV_TRY(add_versions(result, upper, major, OCV_NVIDIA_MINOR_MAX, -1, err));
+    if (cuda.major <= OCV_NVIDIA_CUDA_MAX)
+        OCV_TRY(add_versions(result, upper, cuda.major, OCV_NVIDIA_MINOR_MAX, (int)cuda.minor + 1,
+                             err));
+    return OCV_OK;
 }
 
 /* Arch-specific code (`a`) runs on its own chip, family code (`f`) on the chip and on those that
@@ -103,20 +102,18 @@ int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bo
                       struct ocv_error *err)
 {
     unsigned lowest = runs_own_only(sm) ? sm : sm / 10 * 10;
-    int status = OCV_OK;
     if (sm < OCV_NVIDIA_SM_MIN)
         return OCV_OK;
-    for (unsigned code = sm; status == OCV_OK && code >= lowest; code--) {
+    for (unsigned code = sm; code >= lowest; code--) {
         if (code == sm && !guess && has_specific(sm))
-            status = add_form(result, device, code, "a_real", err);
-        if (status == OCV_OK && !guess && runs_family(sm, code))
-            status = add_form(result, device, code, "f_real", err);
-        if (status == OCV_OK)
-            status = add_form(result, device, code, "_real", err);
+            OCV_TRY(add_form(result, device, code, "a_real", err));
+        if (!guess && runs_family(sm, code))
+            OCV_TRY(add_form(result, device, code, "f_real", err));
+        OCV_TRY(add_form(result, device, code, "_real", err));
     }
-    for (unsigned code = sm; status == OCV_OK && code >= OCV_NVIDIA_SM_MIN; code--)
-        status = add_form(result, device, code, "_virtual", err);
-    return status;
+    for (unsigned code = sm; code >= OCV_NVIDIA_SM_MIN; code--)
+        OCV_TRY(add_form(result, device, code, "_virtual", err));
+    return OCV_OK;
 }
 
 int ocv_nvidia_add_user_spaces(struct ocv_result *result, json_t *device, unsigned branch,
@@ -124,16 +121,15 @@ int ocv_nvidia_add_user_spaces(struct ocv_result *result, json_t *device, unsign
 {
     static const char feature[] = "forward_compatibility";
     char value[16];
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK; i++) {
+    for (size_t i = 0;; i++) {
         unsigned user_space = ocv_nvidia_user_space(branch, data_centre, i);
         if (!user_space)
             break;
         snprintf(value, sizeof(value), "%u", user_space);
-        status = device ? ocv_device_add(device, feature, value, err)
-                        : ocv_result_add(result, feature, value, err);
+        OCV_TRY(device ? ocv_device_add(device, feature, value, err)
+                       : ocv_result_add(result, feature, value, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* At most two digits, zeroes before them aside. */

@@ -4,6 +4,7 @@
  * (NVIDIA's). Display controllers without such a driver, lavapipe and virtual GPUs do not count:
  * whether the host of a virtio GPU offers Venus cannot be read from files. No library is asked. */
 #include "lib/probe/providers/vulkan/vulkan.h"
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/builtin.h"
 
 #include <dirent.h>
@@ -147,16 +148,15 @@ static int add_device(const struct machine *m, size_t i, struct ocv_result *resu
         return ocv_error_nomem(err);
     /* an integrated GPU beside a card, which comes first */
     bool secondary = device->support.integrated && !m->devices[0].support.integrated;
-    int status = ocv_gpu_mark(json, device->index, secondary, false, err);
-    if (status == OCV_OK && device->support.integrated)
-        status = ocv_device_attribute(json, "integrated", "true", err);
-    if (status == OCV_OK)
-        status = ocv_device_add(json, "driver", device->support.driver, err);
-    for (unsigned minor = device->support.minor + 1; minor-- > 0 && status == OCV_OK;) {
+    OCV_TRY(ocv_gpu_mark(json, device->index, secondary, false, err));
+    if (device->support.integrated)
+        OCV_TRY(ocv_device_attribute(json, "integrated", "true", err));
+    OCV_TRY(ocv_device_add(json, "driver", device->support.driver, err));
+    for (unsigned minor = device->support.minor + 1; minor-- > 0;) {
         snprintf(version, sizeof(version), "1.%u", minor);
-        status = ocv_device_add(json, "api_version", version, err);
+        OCV_TRY(ocv_device_add(json, "api_version", version, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* What any of the devices has. */
@@ -210,10 +210,10 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
         snprintf(result->note, sizeof(result->note),
                  "more than %zu GPUs: the others are not looked at", m.n);
     }
-    int status = add_union(&m, result, err);
-    for (size_t i = 0; i < m.n && status == OCV_OK; i++)
-        status = add_device(&m, i, result, err);
-    return status;
+    OCV_TRY(add_union(&m, result, err));
+    for (size_t i = 0; i < m.n; i++)
+        OCV_TRY(add_device(&m, i, result, err));
+    return OCV_OK;
 }
 
 const struct provider ocv_provider_vulkan = {.name = "vulkan",

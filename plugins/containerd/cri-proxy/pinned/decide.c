@@ -23,8 +23,6 @@ static void question_free(struct pinned_choice *q)
 
 #define auto_question __attribute__((cleanup(question_free))) struct pinned_choice
 
-/* ---- profile and choice ---------------------------------------------------------------------- */
-
 int decide_profile(const struct decide *d, struct ocv_profile **out, char digest[OCV_DIGEST_MAX],
                    struct ocv_error *err)
 {
@@ -84,8 +82,6 @@ int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const 
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "no entry fits this node");
 }
 
-/* ---- storing the choice ---------------------------------------------------------------------- */
-
 const char *decide_records(const struct decide *decide, char *out, size_t size)
 {
     return decide->records
@@ -110,10 +106,9 @@ static void record_choice(const struct pinned_choice *q)
 
 static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
 {
-    int status = map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err);
-    if (status == OCV_OK)
-        record_choice(q);
-    return status;
+    OCV_TRY(map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err));
+    record_choice(q);
+    return OCV_OK;
 }
 
 /* The previous child, resolved again from the kept index with the current profile. False: a
@@ -225,8 +220,6 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         log_debug("%s has no variants", text);
     return found && status == OCV_OK && !shadow;
 }
-
-/* ---- after a change of the node -------------------------------------------------------------- */
 
 static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
                          const char *child)

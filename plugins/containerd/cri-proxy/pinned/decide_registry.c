@@ -3,6 +3,8 @@
 #include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -34,10 +36,9 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
     };
     snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
     options.n_registries = ocv_config_registries(config, &options.registries);
-    int status = ocv_registry_new(&options, out, err);
-    if (status == OCV_OK)
-        ocv_registry_deadline(*out, DECIDE_MS);
-    return status;
+    OCV_TRY(ocv_registry_new(&options, out, err));
+    ocv_registry_deadline(*out, DECIDE_MS);
+    return OCV_OK;
 }
 
 /* Engines do not fall back if a child does not exist. */
@@ -48,15 +49,13 @@ static int check_child(const struct pinned_choice *q, struct ocv_registry *regis
     struct ocv_descriptor found;
     ocv_auto(ocv_reference) child = NULL;
     snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
-    int status = ocv_reference_parse(text, &child, err);
-    if (status == OCV_OK)
-        status = ocv_registry_head(registry, child, &found, err);
-    if (status == OCV_OK &&
-        (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+    OCV_TRY(ocv_reference_parse(text, &child, err));
+    OCV_TRY(ocv_registry_head(registry, child, &found, err));
+    if ((strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
          strcmp(found.media_type, q->entry->media_type) != 0))
-        status = ocv_error_set(err, OCV_ERR_MISMATCH,
-                               "the registry's %s is not what the index says it is", text);
-    return status;
+        return ocv_error_set(err, OCV_ERR_MISMATCH,
+                             "the registry's %s is not what the index says it is", text);
+    return OCV_OK;
 }
 
 int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
 /* Call with the lock held. */
 static struct map_entry *find_entry(struct map *map, const char *key)
 {
@@ -117,8 +115,6 @@ int map_keep(struct map *map, const char *key, const char *child, int64_t when, 
     entry->time = when;
     return OCV_OK;
 }
-
-/* ---- open and close -------------------------------------------------------------------------- */
 
 int map_open(const char *dir, struct map **out, struct ocv_error *err)
 {

@@ -20,12 +20,11 @@ static int adopt_entry(struct map *map, struct map *from, const char *key, const
     ocv_buffer_init(&body, MAP_INDEX_MAX);
     if (map_find(map, key, known)) /* chosen meanwhile */
         return OCV_OK;
-    int status = map_index(from, key, &body, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err);
-    if (status == OCV_OK && !ocv_index_find_digest(index, child))
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", child);
-    return status < 0 ? status : map_put(map, key, child, body.data, body.len, err);
+    OCV_TRY(map_index(from, key, &body, err));
+    OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
+    if (!ocv_index_find_digest(index, child))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", child);
+    return map_put(map, key, child, body.data, body.len, err);
 }
 
 static void remove_files(struct map *from)

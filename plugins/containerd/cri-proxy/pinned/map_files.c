@@ -15,15 +15,12 @@
 
 #define NAME_MAX_BYTES MAP_NAME_MAX
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static int entry_name(const char *key, char out[NAME_MAX_BYTES], struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
-    int status = ocv_digest_bytes(key, strlen(key), digest, err);
-    if (status == OCV_OK)
-        snprintf(out, NAME_MAX_BYTES, "%s.json", strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_digest_bytes(key, strlen(key), digest, err));
+    snprintf(out, NAME_MAX_BYTES, "%s.json", strchr(digest, ':') + 1);
+    return OCV_OK;
 }
 
 /* File name of the index named by a key; the digest's algorithm is known, so it is safe in a name.
@@ -40,8 +37,6 @@ static bool valid_key(const char *key)
     ocv_auto(ocv_reference) reference = pinned_parse(key, strlen(key));
     return reference && pinned_key(reference, again) && strcmp(key, again) == 0;
 }
-
-/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Remove an index that no entry names any more. */
 static void sweep_index(struct map *map, const char *key)
@@ -75,12 +70,11 @@ static int write_entry(struct map *map, const char *key, const char *child, int6
     ocv_buffer_init(&text, MAP_ENTRY_MAX);
     ocv_auto_json *json =
         json_pack("{s:s, s:s, s:I}", "reference", key, "child", child, "time", (json_int_t)when);
-    int status = json ? ocv_json_append(json, JSON_COMPACT, &text, err) : ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = entry_name(key, name, err);
-    if (status == OCV_OK)
-        status = ocv_file_replace(map->fd, map->fd, map->dir, name, text.data, text.len, 0600, err);
-    return status;
+    if (!json)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, err));
+    OCV_TRY(entry_name(key, name, err));
+    return ocv_file_replace(map->fd, map->fd, map->dir, name, text.data, text.len, 0600, err);
 }
 
 static int write_index(struct map *map, const char *key, const void *index, size_t len,
@@ -129,8 +123,6 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
         unlinkat(map->fd, name, 0);
     return status;
 }
-
-/* ---- reading at the start -------------------------------------------------------------------- */
 
 int map_entry_parse(const char *bytes, size_t len, struct map_parsed *out, struct ocv_error *err)
 {

@@ -58,8 +58,6 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     return join(start, name, digest, out);
 }
 
-/* ---- credentials ----------------------------------------------------------------------------- */
-
 /* The host and port of "https://index.docker.io/v1/" or "registry.example:5000". */
 static void server_host(const char *address, char *out, size_t size)
 {

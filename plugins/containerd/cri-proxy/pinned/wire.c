@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/pinned/wire.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/internal/grpc/fields.h"
 
 #include <stdlib.h>
@@ -9,8 +10,6 @@
 #define FIELD_IMAGE 1u
 #define FIELD_AUTH 2u
 #define AUTH_TEXTS 6u
-
-/* ---- the image ------------------------------------------------------------------------------- */
 
 /* The last field `image` of the ImageSpec at `spec`. -1: malformed. */
 static int find_inner(const uint8_t *message, const struct grpc_field *spec, struct wire_image *out,
@@ -79,13 +78,10 @@ int wire_replace_image(const uint8_t *message, size_t len, const struct wire_ima
         {text, n},
         {message + inner_end, len - inner_end},
     };
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && status == OCV_OK; i++)
-        status = ocv_buffer_append(out, parts[i].bytes, parts[i].len, err);
-    return status;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        OCV_TRY(ocv_buffer_append(out, parts[i].bytes, parts[i].len, err));
+    return OCV_OK;
 }
-
-/* ---- credentials ----------------------------------------------------------------------------- */
 
 static void wipe_secret(char *secret)
 {

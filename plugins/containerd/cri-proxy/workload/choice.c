@@ -10,8 +10,6 @@
 
 #define LABELS_MAX 400u /* bytes of the labels in a message */
 
-/* ---- preferences ----------------------------------------------------------------------------- */
-
 /* Input of a resolution; the arrays are owned, their members borrowed. */
 struct choice_input {
     struct ocv_resolve_options options;
@@ -74,8 +72,6 @@ static int resolve_entry(const struct choose_question *q, const struct workload_
     asked_free(&asked);
     return status;
 }
-
-/* ---- refusals -------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct ocv_entry *entry)
 {
@@ -163,8 +159,6 @@ static int explain_refusal(const struct choose_question *q, const struct ocv_dec
     return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static int take_unknown(void *data, const struct ocv_unknown_name *name)
 {
     if (name->kind == OCV_UNKNOWN_NOTE)
@@ -206,8 +200,6 @@ int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
     *out = ocv_decision_selected(decision);
     return *out ? OCV_OK : explain_refusal(q, decision, err);
 }
-
-/* ---- all possible entries -------------------------------------------------------------------- */
 
 /* Rejections that no wish and no set of devices can change. */
 static bool can_never_fit(enum ocv_reject code)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/pod_resources.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/internal/grpc/fields.h"
 
 #include <stdio.h>
@@ -74,8 +75,6 @@ static void set_owner(struct device_reader *r, size_t from)
         memcpy(r->out->list[i].owner, r->owner, sizeof(r->owner));
 }
 
-/* ---- device plug-ins ------------------------------------------------------------------------- */
-
 static void visit_plugin(struct device_reader *r, const uint8_t *bytes,
                          const struct grpc_field *field)
 {
@@ -85,8 +84,6 @@ static void visit_plugin(struct device_reader *r, const uint8_t *bytes,
     if (field->number == 2)
         add_devices(r, bytes, field);
 }
-
-/* ---- claims ---------------------------------------------------------------------------------- */
 
 static void visit_cdi(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field)
 {
@@ -116,8 +113,6 @@ static void visit_dynamic(struct device_reader *r, const uint8_t *bytes,
     each_field(r, bytes, field, visit_claim);
     set_owner(r, from);
 }
-
-/* ---- the response ---------------------------------------------------------------------------- */
 
 static void visit_container(struct device_reader *r, const uint8_t *bytes,
                             const struct grpc_field *field)
@@ -164,8 +159,6 @@ int pod_resources_parse(const uint8_t *message, size_t len, const struct pod *po
     return OCV_OK;
 }
 
-/* ---- the request ----------------------------------------------------------------------------- */
-
 struct resources_call {
     const struct pod *pod;
     struct ocv_given_devices *out;
@@ -186,8 +179,8 @@ static int put_text(struct ocv_buffer *out, uint8_t number, const char *text, st
 {
     uint8_t head[GRPC_VARINT_MAX + 1] = {(uint8_t)(number << 3 | GRPC_BYTES)};
     size_t n = 1 + grpc_put_varint(head + 1, strlen(text));
-    int status = ocv_buffer_append(out, head, n, err);
-    return status < 0 ? status : ocv_buffer_append(out, text, strlen(text), err);
+    OCV_TRY(ocv_buffer_append(out, head, n, err));
+    return ocv_buffer_append(out, text, strlen(text), err);
 }
 
 int pod_resources_ask(struct grpc_client *kubelet, const struct pod *pod,

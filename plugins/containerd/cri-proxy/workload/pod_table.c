@@ -9,8 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
 char *table_row_key(const struct pod_row *row)
 {
     char *key = NULL;
@@ -78,8 +76,6 @@ struct pod_row *table_other_user(const struct pod_rows *rows, const struct pod_r
             return &rows->list[i];
     return NULL;
 }
-
-/* ---- queries --------------------------------------------------------------------------------- */
 
 static bool is_choice(const struct pod_row *row, const struct table_key *key)
 {
@@ -239,8 +235,6 @@ size_t table_count_pods(struct pod_table *t)
     pthread_mutex_unlock(&t->lock);
     return n;
 }
-
-/* ---- changing -------------------------------------------------------------------------------- */
 
 static int refuse_user(const char *reference, const char *a, const char *b, struct ocv_error *err)
 {
@@ -418,8 +412,6 @@ void table_prune(struct pod_table *t, const struct table_pod *live, size_t n, in
     table_sweep_indexes(t);
     pthread_mutex_unlock(&t->writing);
 }
-
-/* ---- open and close -------------------------------------------------------------------------- */
 
 int table_open(const char *dir, struct pod_table **out, struct ocv_error *err)
 {

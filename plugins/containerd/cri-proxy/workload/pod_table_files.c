@@ -16,16 +16,13 @@
 #define ROW_MAX (64u * 1024) /* bytes of a row's file */
 #define NAME_MAX_BYTES 192
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static int row_name(const struct pod_row *row, char out[NAME_MAX_BYTES], struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     const char *kind = strstr(row->key, "\nuid ") || strstr(row->key, "\nseen ") ? "pod" : "choice";
-    int status = ocv_digest_bytes(row->key, strlen(row->key), digest, err);
-    if (status == OCV_OK)
-        snprintf(out, NAME_MAX_BYTES, "%s-%s.json", kind, strchr(digest, ':') + 1);
-    return status;
+    OCV_TRY(ocv_digest_bytes(row->key, strlen(row->key), digest, err));
+    snprintf(out, NAME_MAX_BYTES, "%s-%s.json", kind, strchr(digest, ':') + 1);
+    return OCV_OK;
 }
 
 /* The digest's algorithm is known, so it is safe in a name. */
@@ -39,16 +36,13 @@ int table_directory(struct pod_table *t, bool make, struct ocv_error *err)
 {
     if (t->fd >= 0)
         return OCV_OK;
-    int status = make ? ocv_directory_make(t->dir, 0700, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (make)
+        OCV_TRY(ocv_directory_make(t->dir, 0700, err));
     t->fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (t->fd < 0 && (make || errno != ENOENT))
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", t->dir, strerror(errno));
     return OCV_OK;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 int table_write_row(struct pod_table *t, const struct pod_row *row, struct ocv_error *err)
 {
@@ -61,12 +55,11 @@ int table_write_row(struct pod_table *t, const struct pod_row *row, struct ocv_e
                   "wishes", row->wishes, "devices", row->devices, "uid",
                   row->wishes ? NULL : row->uid, "seen", row->wishes ? NULL : row->seen, "child",
                   v->child, "index", v->index, "user", v->user, "time", (json_int_t)row->time);
-    int status = json ? ocv_json_append(json, JSON_COMPACT, &text, err) : ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = row_name(row, name, err);
-    if (status == OCV_OK)
-        status = ocv_file_replace(t->fd, t->fd, t->dir, name, text.data, text.len, 0600, err);
-    return status;
+    if (!json)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, err));
+    OCV_TRY(row_name(row, name, err));
+    return ocv_file_replace(t->fd, t->fd, t->dir, name, text.data, text.len, 0600, err);
 }
 
 void table_remove_row(struct pod_table *t, const struct pod_row *row)
@@ -75,8 +68,6 @@ void table_remove_row(struct pod_table *t, const struct pod_row *row)
     if (row_name(row, name, NULL) == OCV_OK)
         unlinkat(t->fd, name, 0);
 }
-
-/* ---- indexes --------------------------------------------------------------------------------- */
 
 int table_write_index(struct pod_table *t, const char *digest, const void *body, size_t len,
                       struct ocv_error *err)
@@ -133,8 +124,6 @@ void table_sweep_indexes(struct pod_table *t)
         closedir(list);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 struct row_texts {
     const char *reference, *wishes, *devices, *uid, *seen, *child, *index, *user;
 };
@@ -147,10 +136,9 @@ static int read_texts(const json_t *json, struct row_texts *out, struct ocv_erro
                  {"devices", &out->devices},     {"uid", &out->uid},
                  {"seen", &out->seen},           {"child", &out->child},
                  {"index", &out->index},         {"user", &out->user}};
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && status == OCV_OK; i++)
-        status = ocv_json_string(json, "row", texts[i].key, texts[i].to, err);
-    return status;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        OCV_TRY(ocv_json_string(json, "row", texts[i].key, texts[i].to, err));
+    return OCV_OK;
 }
 
 /* True for the canonical form, as in keys. */
@@ -207,17 +195,14 @@ int table_row_parse(const void *bytes, size_t len, struct pod_row *out, struct o
 {
     struct row_texts texts = {0};
     json_t *parsed = NULL;
-    int status = ocv_json_load("row", bytes, len, ROW_MAX, &parsed, err);
+    OCV_TRY(ocv_json_load("row", bytes, len, ROW_MAX, &parsed, err));
     ocv_auto_json *json = parsed;
-    if (status == OCV_OK)
-        status = read_texts(json, &texts, err);
-    if (status == OCV_OK && !texts_good(&texts))
-        status = ocv_error_set(err, OCV_ERR_DATA, "not a row of these tables");
-    if (status == OCV_OK)
-        status = fill_row(&texts, out, err);
-    if (status == OCV_OK)
-        out->time = json_integer_value(json_object_get(json, "time"));
-    return status;
+    OCV_TRY(read_texts(json, &texts, err));
+    if (!texts_good(&texts))
+        return ocv_error_set(err, OCV_ERR_DATA, "not a row of these tables");
+    OCV_TRY(fill_row(&texts, out, err));
+    out->time = json_integer_value(json_object_get(json, "time"));
+    return OCV_OK;
 }
 
 static int read_row(struct pod_table *t, const char *name, struct ocv_error *err)

@@ -30,10 +30,6 @@ struct pod_table {
     struct pod_rows choices, pods;
 };
 
-/* ---- pod_table.c
- * -----------------------------------------------------------------------------------
- */
-
 /** The text by which a row is found; owned by the caller. NULL: no memory. */
 char *table_row_key(const struct pod_row *row);
 void table_row_free(struct pod_row *row);
@@ -44,10 +40,6 @@ int table_keep(struct pod_rows *rows, struct pod_row *row, struct pod_row *gone,
 
 /** A row for the same reference with another user, or NULL. */
 struct pod_row *table_other_user(const struct pod_rows *rows, const struct pod_row *row);
-
-/* ---- pod_table_files.c
- * -----------------------------------------------------------------------------
- */
 
 /** Open the directory if it is not open. If it does not exist, `make` creates it; otherwise there
  *  is nothing to read. */

@@ -45,8 +45,6 @@ void pods_list_free(struct pods_list *list)
     *list = (struct pods_list){0};
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
 /* Call with the lock held. When kubelet restarts a pod gets another config.seen, while its old
  * sandbox keeps the old one. */
 static void keep_pod(struct pods *p, const struct pod *pod)
@@ -104,8 +102,7 @@ void pods_of_request(struct pods *p, const struct workload_request *request, str
     }
 }
 
-/* ---- the engine's answer -----------------------------------------------------------------------
- *
+/*
  * ListPodSandboxResponse { repeated PodSandbox items = 1; }
  * PodSandbox { PodSandboxMetadata metadata = 2; ...; map<string, string> annotations = 6; ... }
  * PodSandboxMetadata { string name = 1, uid = 2, namespace = 3; ... } */
@@ -190,8 +187,6 @@ int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct
     }
     return more == 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "malformed list of sandboxes");
 }
-
-/* ---- the request ----------------------------------------------------------------------------- */
 
 struct pods_call {
     struct pods_list *list;

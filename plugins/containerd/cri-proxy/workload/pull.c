@@ -3,6 +3,7 @@
  * the child with them, so no pod gets an image that it may not read. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/internal/records/records.h"
 #include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
@@ -32,23 +33,18 @@ static void pulling_free(struct workload_pull *p)
     ocv_buffer_free(&p->body);
 }
 
-/* ---- choosing -------------------------------------------------------------------------------- */
-
 static int fetch_index(struct workload_pull *p, struct ocv_error *err)
 {
     const struct ocv_reference *reference = p->work->call->reference;
     enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
-    int status =
-        ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err);
-    if (status == OCV_OK)
-        status = ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err);
-    if (status == OCV_OK)
-        status = kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(p->body.data, p->body.len,
-                                                              p->found.media_type, &p->index, err)
-                                            : ocv_index_of_manifest(&p->found, &p->index, err);
-    if (status == OCV_OK && kind == OCV_DOCUMENT_INDEX)
-        status = decide_walk(p->registry, reference, &p->index, err);
-    return status;
+    OCV_TRY(ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err));
+    OCV_TRY(ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err));
+    OCV_TRY(kind == OCV_DOCUMENT_INDEX
+                ? ocv_index_parse(p->body.data, p->body.len, p->found.media_type, &p->index, err)
+                : ocv_index_of_manifest(&p->found, &p->index, err));
+    if (kind == OCV_DOCUMENT_INDEX)
+        OCV_TRY(decide_walk(p->registry, reference, &p->index, err));
+    return OCV_OK;
 }
 
 /* The entry, and the user that it and all other possible entries run as. */
@@ -97,8 +93,6 @@ static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct 
     return status < 0 ? status : choose_for_pod(p, err);
 }
 
-/* ---- storing the choice ---------------------------------------------------------------------- */
-
 /* For hooks that see only the child. */
 static void record_choice(const struct workload_pull *p)
 {
@@ -120,13 +114,12 @@ static int keep_choice(struct workload_pull *p, struct ocv_error *err)
     const struct work *work = p->work;
     const struct table_key key = work_key(work);
     const struct table_pod pod = work_pod(work);
-    int status =
-        table_put_choice(work->workload->table, &key, &p->value, p->body.data, p->body.len, err);
-    if (status == OCV_OK && *work->pod.uid)
-        status = table_put_pod(work->workload->table, work->call->text, &pod, &p->value, err);
-    if (status == OCV_OK)
-        record_choice(p);
-    return status;
+    OCV_TRY(
+        table_put_choice(work->workload->table, &key, &p->value, p->body.data, p->body.len, err));
+    if (*work->pod.uid)
+        OCV_TRY(table_put_pod(work->workload->table, work->call->text, &pod, &p->value, err));
+    record_choice(p);
+    return OCV_OK;
 }
 
 /* A pod that has a choice keeps it. The pull fails if a pod with a new config.seen (after a restart
@@ -170,8 +163,6 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
     }
     pulling_free(&p);
 }
-
-/* ---- annotations that count for nothing ------------------------------------------------------ */
 
 /* The first time for this key. It takes the place of the oldest one. */
 static bool first_warning(struct workload *w, const char *key)

@@ -42,8 +42,6 @@ static bool is_text(struct request_text text, const char *prefix, const char *na
            memcmp(text.at + n, name, m) == 0;
 }
 
-/* ---- annotations ----------------------------------------------------------------------------- */
-
 static void keep_annotation(struct workload_request *out, struct request_text key,
                             struct request_text value)
 {
@@ -86,8 +84,6 @@ static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
 {
     return field->number != FIELD_ANNOTATIONS || read_pair(out, bytes + field->at, field->len);
 }
-
-/* ---- the sandbox ----------------------------------------------------------------------------- */
 
 static bool visit_metadata(struct workload_request *out, const uint8_t *bytes,
                            const struct grpc_field *field)

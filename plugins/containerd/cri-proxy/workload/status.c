@@ -13,8 +13,6 @@
 #define STATUS_MS 10000u /* for one of them */
 #define ANSWER_MAX (4u * 1024 * 1024)
 
-/* ---- for a pod ------------------------------------------------------------------------------- */
-
 static bool find_own(const struct work *work, struct table_value *out)
 {
     const struct table_pod pod = work_pod(work);
@@ -74,8 +72,6 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
     else if (!refusal_find(work, answer))
         answer->way = WORKLOAD_ABSENT;
 }
-
-/* ---- for a container's user ------------------------------------------------------------------ */
 
 struct status_call {
     struct ocv_buffer *body;

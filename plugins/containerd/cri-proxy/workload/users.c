@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/users.h"
 
+#include "lib/base/cleanup.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,14 +74,11 @@ static int fetch_user(struct ocv_registry *registry, const struct ocv_reference 
     ocv_auto_buffer config;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
-    int status = ocv_registry_get(registry, reference, entry->digest, &body, &found, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data, body.len, found.media_type, &manifest, err);
-    if (status == OCV_OK)
-        status =
-            ocv_registry_get_blob(registry, reference, ocv_manifest_config(manifest), &config, err);
-    return status < 0 ? status
-                      : ocv_image_user(config.data ? config.data : "", config.len, out, err);
+    OCV_TRY(ocv_registry_get(registry, reference, entry->digest, &body, &found, err));
+    OCV_TRY(ocv_manifest_parse(body.data, body.len, found.media_type, &manifest, err));
+    OCV_TRY(
+        ocv_registry_get_blob(registry, reference, ocv_manifest_config(manifest), &config, err));
+    return ocv_image_user(config.data ? config.data : "", config.len, out, err);
 }
 
 int users_same(struct users *u, struct ocv_registry *registry,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/wishes.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/internal/config/config_internal.h"
 
 #include <stdio.h>
@@ -8,8 +9,6 @@
 #include <string.h>
 
 #define ANNOTATION "annotation dev.ocivariant/"
-
-/* ---- parsing --------------------------------------------------------------------------------- */
 
 static int take_label(struct workload_wishes *out, const char *text, struct ocv_error *err)
 {
@@ -54,8 +53,6 @@ static int take_wish(struct workload_wishes *out, enum workload_wish wish, const
         err->status = OCV_ERR_INVALID;
     return OCV_ERR_INVALID;
 }
-
-/* ---- canonical form -------------------------------------------------------------------------- */
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -126,8 +123,6 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
     return status < 0 || w->text ? status : ocv_error_nomem(err);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static int begin_wishes(struct workload_wishes *out, struct ocv_error *err)
 {
     *out = (struct workload_wishes){0};
@@ -156,20 +151,20 @@ int workload_wishes_read(const struct workload_request *request, const struct oc
                          struct workload_wishes *out, struct ocv_error *err)
 {
     char value[WISH_MAX];
-    int status = begin_wishes(out, err);
-    for (size_t i = 0; i < WORKLOAD_WISHES && status == OCV_OK; i++) {
+    OCV_TRY(begin_wishes(out, err));
+    for (size_t i = 0; i < WORKLOAD_WISHES; i++) {
         struct request_text text = request->wishes[i];
         if (!text.at || !text.len || !is_honoured(config, (enum workload_wish)i))
             continue;
         if (request_copy(text, value, sizeof(value)) && !has_control(value))
-            status = take_wish(out, (enum workload_wish)i, value, err);
+            OCV_TRY(take_wish(out, (enum workload_wish)i, value, err));
         else
-            status = ocv_error_set(
+            return ocv_error_set(
                 err, OCV_ERR_INVALID,
                 ANNOTATION "%s: \"%.*s...\" has control characters, or %u bytes or more",
                 workload_wish_names[i], (int)(text.len < 40 ? text.len : 40), text.at, WISH_MAX);
     }
-    return status < 0 ? status : write_text(out, err);
+    return write_text(out, err);
 }
 
 static int parse_line(struct workload_wishes *out, char *line, struct ocv_error *err)

@@ -11,8 +11,6 @@
 #define PRUNE_MS 60000 /* interval of listing the engine's sandboxes */
 #define PRUNE_AGE_S 60 /* a pod's row may be older than its sandbox */
 
-/* ---- the request ----------------------------------------------------------------------------- */
-
 /* "devices=" is the first line of the canonical form. */
 static void wished_devices(struct work *work)
 {
@@ -57,8 +55,6 @@ struct table_pod work_pod(const struct work *work)
     return (struct table_pod){work->pod.uid, work->pod.seen};
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
 void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason)
 {
     answer->way = WORKLOAD_REFUSE;
@@ -93,8 +89,6 @@ void answer_child(const struct work *work, const char *child, struct workload_an
     else
         answer_refusal(answer, GRPC_INVALID_ARGUMENT, "ocivariant: the image's name is too long");
 }
-
-/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Part of the key is the pod as it is now: a pod that may not read the image must not learn
  * another's refusal. */
@@ -146,8 +140,6 @@ bool refusal_find(const struct work *work, struct workload_answer *answer)
     free(key);
     return found;
 }
-
-/* ---- between calls --------------------------------------------------------------------------- */
 
 /* Choose again with another profile or configuration: the result is the same child, another child
  * of its index with the same user, or none, so that the next pull asks the registry. */
@@ -260,8 +252,6 @@ void workload_tick(struct workload *w)
     grpc_client_tend(w->engine);
     grpc_client_tend(w->kubelet);
 }
-
-/* ---- start and stop -------------------------------------------------------------------------- */
 
 int workload_new(const struct workload_options *options, struct workload **out,
                  struct ocv_error *err)

@@ -31,8 +31,6 @@ void snap_fit_log(const struct snap_fit *f, const char *what, const char *text)
         f->options.log(line);
 }
 
-/* ---- counting -------------------------------------------------------------------------------- */
-
 static void write_metrics(const struct snap_fit *f)
 {
     const struct counters *c = &f->counters;
@@ -76,8 +74,6 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
     write_metrics(f);
     pthread_mutex_unlock(&f->lock);
 }
-
-/* ---- questions ------------------------------------------------------------------------------- */
 
 static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_answer *out)
 {
@@ -188,8 +184,6 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
         remember_answer(f, key, out);
 }
 
-/* ---- actions --------------------------------------------------------------------------------- */
-
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
                             struct ocv_error *err)
 {
@@ -264,8 +258,6 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
     free(chain);
     return code;
 }
-
-/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int find_records(struct snap_fit *f, const char *given, struct ocv_error *err)
 {

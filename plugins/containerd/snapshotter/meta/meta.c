@@ -78,8 +78,6 @@ enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement, st
     return code;
 }
 
-/* ---- transactions ---------------------------------------------------------------------------- */
-
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err)
 {
     pthread_mutex_lock(&meta->lock);
@@ -99,8 +97,6 @@ enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct
     pthread_mutex_unlock(&meta->lock);
     return code;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static char *column_text(sqlite3_stmt *row, int column)
 {
@@ -182,8 +178,6 @@ enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *c
         chain->parents[chain->n_parents++] = id;
     }
 }
-
-/* ---- open and close -------------------------------------------------------------------------- */
 
 static int version_of(sqlite3 *db)
 {

@@ -35,8 +35,6 @@ static enum grpc_code check_name(const char *what, const char *name, struct ocv_
     return GRPC_OK;
 }
 
-/* ---- create ---------------------------------------------------------------------------------- */
-
 static enum grpc_code parent_id(struct snap_meta *meta, const char *parent,
                                 enum grpc_code not_committed, int64_t *id, struct ocv_error *err)
 {
@@ -97,8 +95,6 @@ enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, con
     snap_crash_point("create-done");
     return code;
 }
-
-/* ---- commit, remove -------------------------------------------------------------------------- */
 
 static enum grpc_code rename_row(struct snap_meta *meta, const struct snap_info *info,
                                  const char *name, int64_t parent, const struct ocv_buffer *labels,
@@ -220,8 +216,6 @@ enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_
         code = remove_row(meta, name, id, err);
     return code;
 }
-
-/* ---- update ---------------------------------------------------------------------------------- */
 
 static enum grpc_code mask_labels(struct ocv_buffer *labels, const struct ocv_buffer *wanted,
                                   char *const *paths, size_t n_paths, const char *name,

@@ -74,8 +74,6 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
     return code;
 }
 
-/* ---- at the start ---------------------------------------------------------------------------- */
-
 /* Only a power cut can remove the directory of a row. An active snapshot's directory is created
  * again, empty, and its owner removes it; a committed snapshot's content is lost, which is logged.
  */

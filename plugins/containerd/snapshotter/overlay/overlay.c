@@ -35,8 +35,6 @@ enum grpc_code snap_overlay_failure(struct ocv_error *err, const char *what, con
     return snap_fail(err, code, "%s %s: %s", what, name, strerror(errno));
 }
 
-/* ---- create ---------------------------------------------------------------------------------- */
-
 /* "0:HOST:SIZE[,…]": the host's id for id 0. */
 static bool root_of(const char *mapping, unsigned *out)
 {
@@ -151,8 +149,6 @@ enum grpc_code snap_overlay_create(struct snap_overlay *o, enum snap_kind kind, 
     return code == GRPC_OK ? snap_overlay_mount(o, &chain, labels, out, err) : code;
 }
 
-/* ---- other calls ----------------------------------------------------------------------------- */
-
 static enum grpc_code usage_of(struct snap_overlay *o, int64_t id, struct grpc_call *call,
                                struct snap_usage *out, struct ocv_error *err)
 {
@@ -203,8 +199,6 @@ enum grpc_code snap_overlay_remove(struct snap_overlay *o, const char *key, stru
     snap_crash_point("remove-directory");
     return GRPC_OK;
 }
-
-/* ---- open and close -------------------------------------------------------------------------- */
 
 int snap_overlay_open(const char *root, bool remap_ids, struct snap_meta *meta,
                       void (*log)(const char *line), struct snap_overlay **out,

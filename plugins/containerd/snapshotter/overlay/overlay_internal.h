@@ -36,10 +36,6 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
                                   const struct ocv_buffer *labels, struct snap_mount *m,
                                   struct ocv_error *err);
 
-/* ---- directories: 0, or -1 with errno
- * --------------------------------------------------------------
- */
-
 /** Move aside what an interrupted creation left under a new snapshot's name. */
 int snap_overlay_move_aside(struct snap_overlay *o, const char *name);
 int snap_overlay_make_directory(struct snap_overlay *o, const char *name);
@@ -51,8 +47,6 @@ enum grpc_code snap_overlay_check(struct snap_overlay *o, struct ocv_error *err)
 
 /** Options that every overlay mount here needs: "index=off", "userxattr" (options.c). At most 4. */
 size_t snap_overlay_options(const char *root, const char *options[4]);
-
-/* ---- trees made by images and containers ----------------------------------------------------- */
 
 /** Remove DIRFD/NAME and everything below, at any depth. 0, or -1 with errno. */
 int snap_tree_remove(int dirfd, const char *name);

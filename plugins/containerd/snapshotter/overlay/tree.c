@@ -13,8 +13,6 @@
 
 #define DEPTH_MAX 32u /* directories open at once; deeper ones are moved up first */
 
-/* ---- removal --------------------------------------------------------------------------------- */
-
 struct removal {
     int topfd; /* where deep directories are moved to */
     const char *top;

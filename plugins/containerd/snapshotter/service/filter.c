@@ -41,8 +41,6 @@ struct snap_filter {
     size_t n;
 };
 
-/* ---- grammar --------------------------------------------------------------------------------- */
-
 static bool read_field(struct filter_parser *p, struct ocv_buffer *out)
 {
     filter_skip_space(p);
@@ -133,8 +131,6 @@ static bool read_alternative(struct filter_parser *p, struct alternative *a)
         p->at++;
     }
 }
-
-/* ---- public ---------------------------------------------------------------------------------- */
 
 enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
                                struct ocv_error *err)

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory for decoding: a small message may ask for a lot ---------------------------------- */
-
 struct budget {
     size_t left;
     bool spent;
@@ -83,8 +81,6 @@ void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct 
 {
     grpc_call_finish(call, code, err->message);
 }
-
-/* ---- conversions ----------------------------------------------------------------------------- */
 
 enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
                                      struct ocv_buffer *out, struct ocv_error *err)

@@ -42,9 +42,7 @@ int snap_relay_new(const struct snap_relay_options *options, struct snap_relay *
     if (!relay || (options->name && !(relay->name = strdup(options->name))) ||
         (options->ns && !(relay->ns = strdup(options->ns))))
         return ocv_error_nomem(err);
-    int status = grpc_client_new(options->socket, &relay->client, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(grpc_client_new(options->socket, &relay->client, err));
     grpc_client_set_gone(relay->client, gone_fd);
     *out = ocv_steal(&relay);
     return OCV_OK;
@@ -115,8 +113,6 @@ static enum grpc_code fail_call(struct grpc_call *call, const char *message)
     grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, message);
     return GRPC_RESOURCE_EXHAUSTED;
 }
-
-/* ---- edited requests ------------------------------------------------------------------------- */
 
 /* Labels as messages, in a single allocation. */
 static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
@@ -217,8 +213,6 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
         snapshots__prepare_request__free_unpacked(request, NULL);
     return code;
 }
-
-/* ---- Commit: keep our labels about the image ------------------------------------------------- */
 
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {

@@ -154,8 +154,6 @@ static void serve_cleanup(struct snap_service *s, struct grpc_call *call)
         snap_call_refuse(call, code, &err);
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------- */
-
 /* containerd's namespaces: letters and digits, joined by one of ". _ -", at most 76 bytes. */
 static bool namespace_valid(const char *text)
 {

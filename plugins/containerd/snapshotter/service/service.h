@@ -24,8 +24,6 @@ void snap_service_handle(void *service, struct grpc_call *call);
 /** The List call (list.c). */
 void snap_service_list(struct snap_service *s, struct grpc_call *call);
 
-/* ---- relay.c: another snapshotter behind a socket -------------------------------------------- */
-
 struct snap_relay_options {
     const char *socket;
     const char *name; /**< the name of that one in requests; NULL: as containerd calls us */
