@@ -42,9 +42,7 @@ int kube_api_send(const struct kube_request *r, struct ocv_error *err)
     long http = 0;
     ocv_auto_buffer token;
     ocv_buffer_init(&token, TOKEN_MAX);
-    int status = read_token(r->account, &token, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_token(r->account, &token, err));
     ocv_auto_fd int fd = memfd_create("request", MFD_CLOEXEC);
     if (fd < 0 || !ocv_fd_write(fd, r->body, strlen(r->body)) || lseek(fd, 0, SEEK_SET) < 0)
         return ocv_file_fail(err, "request", NULL, "write");
@@ -62,8 +60,8 @@ int kube_api_send(const struct kube_request *r, struct ocv_error *err)
                                                .upload = true,
                                                .timeout_ms = r->timeout_ms,
                                                .interrupted = r->interrupted};
-    status = ocv_engine_http(&request, &http, err);
-    if (status == OCV_OK && http != r->wanted)
-        status = ocv_error_set(err, OCV_ERR_DENIED, "the API server answers %ld", http);
-    return status;
+    OCV_TRY(ocv_engine_http(&request, &http, err));
+    if (http != r->wanted)
+        return ocv_error_set(err, OCV_ERR_DENIED, "the API server answers %ld", http);
+    return OCV_OK;
 }

@@ -108,9 +108,7 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
 {
     ocv_auto_fd int fd = -1;
     int64_t size;
-    int status = ocv_file_open_at(dirfd, dir, name, &fd, &size, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_file_open_at(dirfd, dir, name, &fd, &size, err));
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     return ocv_fd_read(fd, path, out, err);

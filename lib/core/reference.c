@@ -253,11 +253,8 @@ int ocv_reference_parse(const char *text, struct ocv_reference **out, struct ocv
     ocv_auto_free char *rest = strdup(text);
     if (!ref || !rest)
         return ocv_error_nomem(err);
-    int status = split_suffixes(text, rest, ref, err);
-    if (status == OCV_OK)
-        status = split_name(text, rest, ref, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(split_suffixes(text, rest, ref, err));
+    OCV_TRY(split_name(text, rest, ref, err));
     *out = ocv_steal(&ref);
     return OCV_OK;
 }

@@ -103,14 +103,11 @@ static int put_blob(const struct archive *archive, const struct ocv_descriptor *
     member_name(blob, name);
     ocv_auto_fd int fd = -1;
     ocv_auto(ocv_hasher) hasher = NULL;
-    int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err);
-    if (status == OCV_OK)
-        status = ocv_hasher_new(blob->digest, &hasher, err);
-    if (status == OCV_OK)
-        status = put_header(archive, name, blob->size, err);
-    if (status == OCV_OK)
-        status = copy_verified(archive, blob, fd, hasher, err);
-    return status < 0 ? status : put_padding(archive, blob->size, err);
+    OCV_TRY(ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err));
+    OCV_TRY(ocv_hasher_new(blob->digest, &hasher, err));
+    OCV_TRY(put_header(archive, name, blob->size, err));
+    OCV_TRY(copy_verified(archive, blob, fd, hasher, err));
+    return put_padding(archive, blob->size, err);
 }
 
 static bool is_zstd(const struct ocv_descriptor *layer, int fd)

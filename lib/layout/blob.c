@@ -66,10 +66,8 @@ int ocv_layout_open_blobs(const struct ocv_layout *layout, const char *algorithm
                           struct ocv_error *err)
 {
     ocv_auto_fd int blobs = -1;
-    int status = ocv_directory_open(layout->fd, layout->path, "blobs", true, &blobs, err);
-    if (status == OCV_OK)
-        status = ocv_directory_open(blobs, layout->path, algorithm, true, fd, err);
-    return status;
+    OCV_TRY(ocv_directory_open(layout->fd, layout->path, "blobs", true, &blobs, err));
+    return ocv_directory_open(blobs, layout->path, algorithm, true, fd, err);
 }
 
 int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t len,

@@ -341,9 +341,7 @@ static int check_digest(struct ocv_blob_writer *writer, struct ocv_error *err)
 static int publish_blob(const struct ocv_blob_writer *writer, struct ocv_error *err)
 {
     ocv_auto_fd int blobs = -1;
-    int status = ocv_layout_open_blobs(writer->layout, writer->algorithm, &blobs, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_open_blobs(writer->layout, writer->algorithm, &blobs, err));
     if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
         return fail_writer(writer, "rename", err);
     ocv_layout_remember_blob(writer->layout, writer->digest, writer->fd);

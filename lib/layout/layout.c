@@ -78,21 +78,18 @@ static int prepare_directory(const struct ocv_layout *layout, struct ocv_error *
     ocv_auto_fd int private = -1;
     ocv_auto_fd int lock = -1;
     ocv_auto_fd int blobs = -1;
-    int status = file_exists(layout->fd, MARKER) ? OCV_OK : check_not_foreign(layout, err);
-    if (status == OCV_OK)
-        status =
-            ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err);
-    if (status == OCV_OK)
-        status = take_lock(layout, private, &lock, err);
-    if (status == OCV_OK)
-        status = ocv_layout_open_blobs(layout, "sha256", &blobs, err);
-    if (status == OCV_OK && !file_exists(layout->fd, INDEX))
-        status = ocv_file_replace(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
-                                  strlen(EMPTY_INDEX), 0, err);
-    if (status == OCV_OK && !file_exists(layout->fd, MARKER))
-        status = ocv_file_replace(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
-                                  strlen(MARKER_TEXT), 0, err);
-    return status;
+    if (!file_exists(layout->fd, MARKER))
+        OCV_TRY(check_not_foreign(layout, err));
+    OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err));
+    OCV_TRY(take_lock(layout, private, &lock, err));
+    OCV_TRY(ocv_layout_open_blobs(layout, "sha256", &blobs, err));
+    if (!file_exists(layout->fd, INDEX))
+        OCV_TRY(ocv_file_replace(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
+                                 strlen(EMPTY_INDEX), 0, err));
+    if (!file_exists(layout->fd, MARKER))
+        OCV_TRY(ocv_file_replace(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
+                                 strlen(MARKER_TEXT), 0, err));
+    return OCV_OK;
 }
 
 static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
@@ -229,9 +226,7 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                      const struct tag_guard *guard, struct ocv_error *err)
 {
-    int status = ocv_layout_check_writable(layout, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_check_writable(layout, err));
     if (!ocv_layout_has_blob(layout, descriptor->digest, descriptor->size))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no blob %.150s of %lld bytes to tag",
                              layout->path, descriptor->digest, (long long)descriptor->size);
@@ -240,23 +235,17 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
     ocv_auto_json *root = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err);
-    if (status == OCV_OK)
-        status = take_lock(layout, private, &lock, err);
-    if (status == OCV_OK)
-        status = load_index(layout, &root, err);
-    if (status == OCV_OK && guard)
-        status = check_guard(layout, root, tag, guard, err);
-    if (status == OCV_OK)
-        status = ocv_index_json_tag(root, tag, image_name, descriptor, platform, err);
-    if (status == OCV_OK)
-        status = ocv_json_append(root, JSON_INDENT(2), &text, err);
-    if (status == OCV_OK)
-        status =
-            ocv_file_replace(private, layout->fd, layout->path, INDEX, text.data, text.len, 0, err);
-    if (status == OCV_OK)
-        ocv_file_sweep(private);
-    return status;
+    OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err));
+    OCV_TRY(take_lock(layout, private, &lock, err));
+    OCV_TRY(load_index(layout, &root, err));
+    if (guard)
+        OCV_TRY(check_guard(layout, root, tag, guard, err));
+    OCV_TRY(ocv_index_json_tag(root, tag, image_name, descriptor, platform, err));
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &text, err));
+    OCV_TRY(
+        ocv_file_replace(private, layout->fd, layout->path, INDEX, text.data, text.len, 0, err));
+    ocv_file_sweep(private);
+    return OCV_OK;
 }
 
 int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,

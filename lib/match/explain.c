@@ -130,15 +130,14 @@ int ocv_placement_explain(struct ocv_placement *p, size_t role, const struct ocv
     if (!nodes || !candidates || !near)
         return ocv_error_nomem(err);
     size_t n = collect_candidates(match, asked, room, pin, candidates, near);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && i < NEAREST_MAX && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n && i < NEAREST_MAX; i++) {
         struct ocv_lack lack = {
             .role = role,
             .entry = &match->index->entries[near[i].entry],
             .room = (size_t)near[i].room,
             .missing = asked->count > near[i].room ? asked->count - (size_t)near[i].room : 0};
         find_cost(match, asked, nodes, near[i].entry, &lack);
-        status = add_lack(p, &lack, err);
+        OCV_TRY(add_lack(p, &lack, err));
     }
-    return status;
+    return OCV_OK;
 }

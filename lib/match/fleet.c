@@ -52,17 +52,13 @@ static int add_class(struct ocv_fleet *fleet, const char *id, struct ocv_error *
 {
     const struct ocv_buffer *text = &fleet->scratch;
     ocv_auto(ocv_profile) profile = NULL;
-    int status = ocv_profile_parse(text->data, text->len, &profile, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_profile_parse(text->data, text->len, &profile, err));
     ocv_auto_free char *essence = strndup(text->data, text->len);
     struct fleet_class *class = essence ? ocv_array_grow(&fleet->classes, fleet->n_classes) : NULL;
     if (!class)
         return ocv_error_nomem(err);
     snprintf(class->id, sizeof(class->id), "%s", id);
-    status = ocv_names_add(&fleet->by_class, fleet, fleet->n_classes, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_names_add(&fleet->by_class, fleet, fleet->n_classes, err));
     class->essence = ocv_steal(&essence);
     class->len = text->len;
     class->profile = ocv_steal(&profile);

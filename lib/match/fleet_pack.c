@@ -67,12 +67,12 @@ int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out, struct
     for (size_t i = 0; i < fleet->n_nodes; i++)
         nodes[i] = &fleet->nodes[i];
     qsort(nodes, fleet->n_nodes, sizeof(*nodes), by_name);
-    int status = ocv_buffer_printf(
+    OCV_TRY(ocv_buffer_printf(
         out, err, "{\"schema\":\"dev.ocivariant.fleet/v1\",\"classes\":%zu,\"nodes\":%zu}\n", used,
-        fleet->n_nodes);
-    for (size_t i = 0; i < used && status == OCV_OK; i++)
-        status = put_class(classes[i], out, err);
-    for (size_t i = 0; i < fleet->n_nodes && status == OCV_OK; i++)
-        status = put_node(fleet, nodes[i], out, err);
-    return status;
+        fleet->n_nodes));
+    for (size_t i = 0; i < used; i++)
+        OCV_TRY(put_class(classes[i], out, err));
+    for (size_t i = 0; i < fleet->n_nodes; i++)
+        OCV_TRY(put_node(fleet, nodes[i], out, err));
+    return OCV_OK;
 }

@@ -65,18 +65,17 @@ static int put_entry(const struct match_request *r, const struct match_result *m
     if (!names)
         return ocv_error_nomem(err);
     size_t n = nodes_of(m, role, entry, names);
-    int status = ocv_buffer_printf(out, err, "\n%s  %zu  %s\n  image  %s\n  nodes  ",
-                                   match_role_name(r, role), members,
-                                   explain_choice(m->image.index, entry, name, sizeof(name)),
-                                   match_reference(m, entry, reference, sizeof(reference)));
-    if (status == OCV_OK)
-        status = match_fold_names(names, n, out, err);
-    if (status == OCV_OK && foreign)
-        status = ocv_buffer_printf(out, err,
-                                   "\n  pin    needed: left alone, %zu of them would take another "
-                                   "entry",
-                                   foreign);
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "\n%s  %zu  %s\n  image  %s\n  nodes  ",
+                              match_role_name(r, role), members,
+                              explain_choice(m->image.index, entry, name, sizeof(name)),
+                              match_reference(m, entry, reference, sizeof(reference))));
+    OCV_TRY(match_fold_names(names, n, out, err));
+    if (foreign)
+        OCV_TRY(ocv_buffer_printf(out, err,
+                                  "\n  pin    needed: left alone, %zu of them would take another "
+                                  "entry",
+                                  foreign));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 /* Entries of a role, in the order of their first members. */

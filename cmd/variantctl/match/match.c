@@ -44,9 +44,7 @@ static int read_nodes(const struct ocv_fleet *fleet, const char *option, const c
 static int take_nodes(const struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
     size_t n;
-    int status = read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &n, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &n, err));
     ocv_auto_free bool *listed = calloc(ocv_fleet_count(m->fleet) + 1, sizeof(*listed));
     m->nodes = calloc(n + 1, sizeof(*m->nodes));
     if (!m->nodes || !listed)

@@ -59,16 +59,14 @@ int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const ch
     const struct toml_item *item = NULL;
     size_t found = ARRAY_SPANS_MAX;
     ocv_auto_free char *path = NULL;
-    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
-    if (status == OCV_OK)
-        status = toml_array(source, &toml, path, value, &spans, &item, &found, err);
-    if (status == OCV_OK && found != ARRAY_SPANS_MAX) {
+    OCV_TRY(toml_scan_copy(source, text, table, key, &copy, &toml, &path, err));
+    OCV_TRY(toml_array(source, &toml, path, value, &spans, &item, &found, err));
+    if (found != ARRAY_SPANS_MAX) {
         if (spans.n == 1 && key_too)
-            status = toml_unset(source, text, table, key, table_too, err);
+            OCV_TRY(toml_unset(source, text, table, key, table_too, err));
         else
-            status = array_remove(text, item->start, &spans, found, err);
-        if (status == OCV_OK)
-            status = toml_check_others(source, &toml, text, path, err);
+            OCV_TRY(array_remove(text, item->start, &spans, found, err));
+        OCV_TRY(toml_check_others(source, &toml, text, path, err));
     }
-    return status;
+    return OCV_OK;
 }

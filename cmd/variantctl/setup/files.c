@@ -77,9 +77,7 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err)
 {
     ocv_auto_free char *real = NULL;
-    int status = setup_resolve(setup, path, &real, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(setup_resolve(setup, path, &real, err));
     for (size_t i = 0; i < setup->n_files; i++)
         if (strcmp(setup->files[i]->path, real) == 0) {
             *out = setup->files[i];
@@ -94,7 +92,7 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
     content_init(&file->disk);
     content_init(&file->base);
     content_init(&file->want);
-    status = load_file(setup, file, err);
+    int status = load_file(setup, file, err);
     if (status == OCV_OK)
         status = setup_content_copy(&file->base, &file->disk, err);
     if (status == OCV_OK)

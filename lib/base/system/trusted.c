@@ -124,8 +124,8 @@ static int take_end(struct trusted_walk *w, const char *name, mode_t type, int f
 static int walk(struct trusted_walk *w, mode_t type, int *out, struct ocv_error *err)
 {
     char name[NAME_MAX + 1];
-    int status = enter_root(w, err);
-    while (status == OCV_OK && next_name(w, name)) {
+    OCV_TRY(enter_root(w, err));
+    while (next_name(w, name)) {
         struct stat st;
         size_t len = strlen(w->shown);
         if (strcmp(name, ".") == 0)
@@ -140,17 +140,16 @@ static int walk(struct trusted_walk *w, mode_t type, int *out, struct ocv_error 
             const char *why = ocv_file_distrust(&st, geteuid());
             if (why)
                 return refuse(w, why, err);
-            status = follow(w, fd, err);
-        } else if (last) {
+            OCV_TRY(follow(w, fd, err));
+        } else if (last)
             return take_end(w, name, type, fd, &st, out, err);
-        } else if (!S_ISDIR(st.st_mode)) {
+        else if (!S_ISDIR(st.st_mode)) {
             errno = ENOTDIR;
             return fail(w, err);
-        } else {
-            status = enter(w, ocv_fd_steal(&fd), &st, err);
-        }
+        } else
+            OCV_TRY(enter(w, ocv_fd_steal(&fd), &st, err));
     }
-    return status < 0 ? status : refuse(w, "not of the expected file type", err);
+    return refuse(w, "not of the expected file type", err);
 }
 
 int ocv_trusted_open(const char *path, mode_t type, int *fd, struct ocv_error *err)
@@ -232,9 +231,7 @@ static int open_program(const char *path, unsigned depth, int *fd, bool *script,
 {
     struct stat st;
     ocv_auto_fd int program = -1;
-    int status = ocv_trusted_open(path, S_IFREG, &program, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_trusted_open(path, S_IFREG, &program, err));
     if (fstat(program, &st) == 0 && !(st.st_mode & 0111))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(EACCES));
     if (check_reader(program, depth, script, err) < 0) {

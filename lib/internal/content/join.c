@@ -215,13 +215,12 @@ int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
             archives[n++] = &report->files[i];
     if (j.n)
         qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);
-    int status = OCV_OK;
-    for (size_t i = 0; i < report->n_files && status >= 0; i++) {
+    for (size_t i = 0; i < report->n_files; i++) {
         struct ocv_content_file *file = &report->files[i];
         if (split && says(file, OCV_CONTENT_KPACK_NAME))
-            status = join_library(&j, file, err);
+            OCV_TRY(join_library(&j, file, err));
         else if (!split && says(file, OCV_CONTENT_KPACK_CODE))
-            status = join_archive(&j, file, err);
+            OCV_TRY(join_archive(&j, file, err));
     }
-    return status;
+    return OCV_OK;
 }

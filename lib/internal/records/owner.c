@@ -89,25 +89,18 @@ static int make_directory(const char *dir, struct ocv_error *err)
 
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other, struct ocv_error *err)
 {
-    int status = make_directory(dir, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(make_directory(dir, err));
     ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return ocv_file_fail(err, dir, NULL, "open");
     if (name) {
         int inner = -1;
-        status = make_in(fd, dir, name, err);
-        if (status == OCV_OK)
-            status = ocv_directory_open(fd, dir, name, false, &inner, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(make_in(fd, dir, name, err));
+        OCV_TRY(ocv_directory_open(fd, dir, name, false, &inner, err));
         close(fd);
         fd = inner;
     }
-    status = act_as_owner(fd, dir, other, err);
-    if (status == OCV_OK) {
-        *out = ocv_fd_steal(&fd);
-    }
-    return status;
+    OCV_TRY(act_as_owner(fd, dir, other, err));
+    *out = ocv_fd_steal(&fd);
+    return OCV_OK;
 }

@@ -243,12 +243,9 @@ int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,
     if (len > OCV_SLURM_TEXT_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "features of nodes: more than %zu bytes",
                              OCV_SLURM_TEXT_MAX);
-    int status = ocv_fleet_new(&nodes->fleet, err);
-    if (status == OCV_OK)
-        status = read_lines(&r, text, len);
-    if (status == OCV_OK)
-        status = mark_kinds(nodes, err);
-    if (status == OCV_OK)
-        *out = ocv_steal(&nodes);
-    return status;
+    OCV_TRY(ocv_fleet_new(&nodes->fleet, err));
+    OCV_TRY(read_lines(&r, text, len));
+    OCV_TRY(mark_kinds(nodes, err));
+    *out = ocv_steal(&nodes);
+    return OCV_OK;
 }

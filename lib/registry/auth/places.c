@@ -43,10 +43,9 @@ static int add_own(struct ocv_auth_places *places, const char *dir, const char *
         own = NULL;
         return ocv_error_nomem(err);
     }
-    int status = add_place(places, own, tail, err);
-    if (status == OCV_OK)
-        places->list[places->n - 1].own = strlen(own);
-    return status;
+    OCV_TRY(add_place(places, own, tail, err));
+    places->list[places->n - 1].own = strlen(own);
+    return OCV_OK;
 }
 
 static int add_runtime(struct ocv_auth_places *places, struct ocv_error *err)
@@ -59,15 +58,12 @@ static int add_runtime(struct ocv_auth_places *places, struct ocv_error *err)
         made = NULL;
         return ocv_error_nomem(err);
     }
-    int status = OCV_OK;
     if (geteuid() != 0) {
-        status = add_own(places, "/run/user/", AUTH, err);
-        if (status == OCV_OK)
-            status = add_own(places, made, AUTH, err);
-        if (status == OCV_OK)
-            status = add_place(places, get_variable("HOME"), "/rundir" AUTH, err);
+        OCV_TRY(add_own(places, "/run/user/", AUTH, err));
+        OCV_TRY(add_own(places, made, AUTH, err));
+        OCV_TRY(add_place(places, get_variable("HOME"), "/rundir" AUTH, err));
     }
-    return status < 0 ? status : add_own(places, "/run/containers/", "/auth.json", err);
+    return add_own(places, "/run/containers/", "/auth.json", err);
 }
 
 int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)

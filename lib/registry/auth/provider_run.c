@@ -20,8 +20,8 @@ int ocv_provider_check(const char *directory, const char *name, char path[4096],
     bool script;
     if (snprintf(path, 4096, "%s/%s", directory, name) >= 4096)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long", name);
-    int status = ocv_trusted_open(directory, S_IFDIR, &dir, err);
-    return status < 0 ? status : ocv_trusted_program(path, &program, &script, err);
+    OCV_TRY(ocv_trusted_open(directory, S_IFDIR, &dir, err));
+    return ocv_trusted_program(path, &program, &script, err);
 }
 
 static bool same_name(const char *a, const char *b)
@@ -102,9 +102,7 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
 {
     char path[4096];
     *out = (struct ocv_provider_answer){0};
-    int status = ocv_provider_check(directory, provider->name, path, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_provider_check(directory, provider->name, path, err));
     ocv_auto_free char *question = make_question(provider, image);
     ocv_auto_free const char **environment = make_environment(provider);
     if (!question || !environment)

@@ -235,14 +235,10 @@ int toml_set(const char *source, struct ocv_buffer *text, const char *table, con
     toml_auto toml = {0};
     ocv_auto_buffer copy;
     ocv_auto_free char *path = NULL;
-    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
-    if (status == OCV_OK)
-        status = check_single(source, &toml, path, err);
-    if (status == OCV_OK)
-        status = set_key(source, text, &toml, table, key, path, raw, err);
-    if (status == OCV_OK)
-        status = check_edit(source, &toml, text, path, raw, err);
-    return status;
+    OCV_TRY(toml_scan_copy(source, text, table, key, &copy, &toml, &path, err));
+    OCV_TRY(check_single(source, &toml, path, err));
+    OCV_TRY(set_key(source, text, &toml, table, key, path, raw, err));
+    return check_edit(source, &toml, text, path, raw, err);
 }
 
 /* From the key to the next one; for the last one with the comma before it. */
