@@ -1,7 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What others make of an index: the reference implementation of PEP 825, and go-containerregistry. They are not packaged:
+# What others make of an index: the reference implementation of PEP 825, uv, and go-containerregistry. They are not
+# packaged:
 #   OCV_VARIANTLIB  a python3 that has variantlib 0.2.2 or newer
+#   OCV_UV          uv 0.13.9 or newer
 #   OCV_CRANE       crane 0.22.1 or newer
 
 load ../harness
@@ -15,6 +17,12 @@ teardown()
     [ -n "${OCV_VARIANTLIB:-}" ] || skip "OCV_VARIANTLIB names no python3 with variantlib"
     run -0 "$OCV_VARIANTLIB" "$OCV_TOP/test/oracles/order.py" 300
     [[ $output == "300 cases, "*" 0 differences "* ]]
+}
+
+@test "uv takes the same build for a driver and a GPU" {
+    [ -n "${OCV_UV:-}" ] || skip "OCV_UV names no uv"
+    UV=$OCV_UV run -0 python3 "$OCV_TOP/test/oracles/order_uv.py" 100
+    [[ $output == "100 cases, "*" 0 differences "* ]]
 }
 
 @test "crane takes the first variant of an index without a default, and the default where there is one" {
