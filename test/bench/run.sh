@@ -10,7 +10,8 @@
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
 # PARTS="probe mirror": only these, of selection resolve match probe print_ref pull mirror verifier cri_proxy
-# snapshotter derive; the last one wants DERIVE_WHEELS, a directory of wheels (test/bench/derive.sh).
+# snapshotter derive; the last one wants DERIVE_WHEELS, a directory of wheels (test/bench/derive.sh). With
+# OCV_BEFORE=DIR also before: our commands beside those of another commit (test/bench/before.sh).
 #
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
 # Ours is the installed tree: its tag rules, its providers, its table of rules; what is measured looks at
@@ -36,6 +37,8 @@ cd "$(dirname "$0")/../.."
 . test/bench/fleet.sh
 # shellcheck source=test/bench/derive.sh
 . test/bench/derive.sh
+# shellcheck source=test/bench/before.sh
+. test/bench/before.sh
 # shellcheck source=test/bench/peers.bash
 . test/bench/peers.bash
 tools=$OCV_BUILD/test/bench
@@ -322,7 +325,7 @@ start_registry
         "TCP $(</proc/sys/net/ipv4/tcp_congestion_control)${quick:+; quick run, smaller sizes}."
     echo "Peers: $(peer_versions)."
     echo
-    for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive}; do
+    for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive ${OCV_BEFORE:+before}}; do
         "$part"
     done
 } | tee "$result"
