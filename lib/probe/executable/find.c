@@ -105,9 +105,15 @@ int ocv_executables_find(const char *directory, struct ocv_executables *out, str
         return errno == ENOENT
                    ? OCV_OK
                    : ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
-    bool good = ocv_trusted_open(directory, S_IFDIR, &trusted, &distrust) == OCV_OK;
-    int status =
-        list_programs(directory, good ? trusted : fd, good ? NULL : distrust.message, &set, err);
+    int status = list_programs(directory, fd, "", &set, err);
+    if (status == OCV_OK &&
+        set.n) { /* where there is none, as on most machines, no path is walked */
+        ocv_executables_free(&set);
+        set = (struct ocv_executables){0};
+        bool good = ocv_trusted_open(directory, S_IFDIR, &trusted, &distrust) == OCV_OK;
+        status = list_programs(directory, good ? trusted : fd, good ? NULL : distrust.message, &set,
+                               err);
+    }
     if (status < 0)
         ocv_executables_free(&set);
     else
