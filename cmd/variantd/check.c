@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantd --check: reads everything that a start would read, without opening a socket. Root can
  * read every file, but the service runs as another user, so the kernel is asked as that user. */
-#include "cmd/variantd/instance/unknown_names.h"
+#include "cmd/variantd/instance/instance.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
 #include "lib/internal/records/daemon.h"
 
-#include "cmd/variantd/upstream/reach.h"
+#include "cmd/variantd/upstream/upstream.h"
 #include "lib/base/format/json.h"
 
 #include <errno.h>

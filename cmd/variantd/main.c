@@ -2,7 +2,7 @@
 /* variantd: the node's profile service and resolving registry mirror. The main thread starts
  * everything, then handles signals, idle connections and the watchdog. */
 #include "cmd/variantd/common/log.h"
-#include "cmd/variantd/node/announce.h"
+#include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
 
 #include <malloc.h>

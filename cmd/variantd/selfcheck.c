@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/api/api.h"
+#include "cmd/variantd/variantd.h"
 #include "lib/base/format/values.h"
 #include "lib/internal/records/daemon.h"
 

@@ -4,10 +4,8 @@
 #include "cmd/common/notify.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/fit/image_fit.h"
-#include "cmd/variantd/instance/unknown_names.h"
-#include "cmd/variantd/node/announce.h"
-#include "cmd/variantd/node/setup_report.h"
-#include "cmd/variantd/selfcheck.h"
+#include "cmd/variantd/instance/instance.h"
+#include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/clock.h"
 

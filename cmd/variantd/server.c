@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/server.h"
+#include "cmd/variantd/variantd.h"
 
 #include "cmd/variantd/api/api.h"
-#include "cmd/variantd/http/connections.h"
-#include "cmd/variantd/http/foreign.h"
 #include "cmd/variantd/http/httpd.h"
 
 #include <errno.h>

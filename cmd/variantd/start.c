@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/notify.h"
-#include "cmd/variantd/common/capability.h"
 #include "cmd/variantd/common/log.h"
-#include "cmd/variantd/http/listen.h"
-#include "cmd/variantd/instance/unknown_names.h"
-#include "cmd/variantd/node/announce.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/instance/instance.h"
+#include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/internal/records/records.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void daemon_log_choose(const struct ocv_config *config)
@@ -49,6 +52,33 @@ static void warn_of_records(const struct settings *settings)
                  "choices are not recorded: cannot write to %s: %s; state_dir names another "
                  "directory, and a service needs it as StateDirectory=",
                  settings->records, strerror(fault));
+}
+
+/* Raise CAP_NET_BIND_SERVICE if the program file has it as permitted only (`setcap
+ * cap_net_bind_service=p`: such a program also starts where the capability is not available). */
+static void capability_raise(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    const __u32 port = 1u << CAP_NET_BIND_SERVICE;
+    if (geteuid() == 0 || syscall(SYS_capget, &head, data) < 0 || !(data[0].permitted & port) ||
+        (data[0].effective & port))
+        return;
+    data[0].effective |= port;
+    if (syscall(SYS_capset, &head, data) < 0)
+        log_line(LOG_LEVEL_WARNING, "cannot use CAP_NET_BIND_SERVICE: %s", strerror(errno));
+}
+
+/* Before threads and programs are started, which would inherit them. Root keeps its own. */
+static void capability_drop(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (geteuid() == 0)
+        return;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capset, &head, none) < 0)
+        log_line(LOG_LEVEL_WARNING, "cannot drop capabilities: %s", strerror(errno));
 }
 
 /* `kept`: the mirror's socket of the last run, or -1. */

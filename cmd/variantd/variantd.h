@@ -4,8 +4,9 @@
 #define VARIANTD_H
 
 #include "cmd/common/cli.h"
-#include "cmd/variantd/common/settings_make.h"
-#include "cmd/variantd/server.h"
+#include "cmd/variantd/common/settings.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/instance/instance.h"
 
 #include <signal.h>
 
@@ -48,5 +49,63 @@ int daemon_check(struct daemon *d);
 
 /** Serve until a signal ends it; `signals` are blocked. Returns the exit code. */
 int daemon_serve(struct daemon *d, const sigset_t *signals);
+
+/* Checks that the daemon still answers, by asking it as a client. */
+
+#define SELFCHECK_MS 2000
+
+enum selfcheck {
+    SELFCHECK_ALIVE,
+    SELFCHECK_FOREIGN, /**< another program answers at the mirror's address */
+    SELFCHECK_DEAD,
+};
+
+/** GET /v2/ on the mirror's port and /v1/healthz on the socket, each within SELFCHECK_MS. A moving
+ *  queue of clients counts as an answer: clients must not be able to make the daemon look hung. */
+enum selfcheck selfcheck(struct server *server);
+/** Only the mirror's part, at an address and a port. */
+enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port);
+
+/* The listeners: the mirror on loopback, the API on the unix socket, metrics on TCP if configured.
+ * libmicrohttpd does HTTP; this file provides sockets, limits, and the instance to ask. */
+
+/** Connections open at the same time; further ones wait in the backlog. At most 10/16 of the
+ *  descriptor limit. */
+#define SERVER_CONNECTIONS_MAX 12000u
+
+struct server;
+
+/** Listen and serve. Takes over `instance` and sockets that listen already: `mirror` (NULL: as in
+ *  the settings) and `unix_fd`, a passed one (or -1). OCV_ERR_IO, naming the address, if it is in
+ *  use or not permitted. */
+int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
+               int unix_fd, struct server **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** New requests use `instance`, which is taken over. Addresses stay. */
+void server_replace(struct server *server, struct instance *instance);
+/** The current instance, for the thread that also replaces it. */
+const struct instance *server_instance(const struct server *server);
+/** Call once a second: close idle connections, free unused instances. */
+void server_tick(struct server *server);
+/** The mirror's address as configured at the start, and its port, even if the system chose it. */
+const char *server_address(const struct server *server);
+unsigned server_port(const struct server *server);
+/** Path of the API's socket; empty for a passed one without a path. */
+const char *server_socket(const struct server *server);
+/** True if nearly all connections are in use and some opened or closed since the last call: the
+ *  server is busy, not stuck. */
+bool server_mirror_stirs(struct server *server);
+bool server_api_stirs(struct server *server);
+/** Our own client connects to the mirror from this port; server_met: did our listener accept it? */
+void server_expect(struct server *server, unsigned port);
+bool server_met(struct server *server);
+/** Accept no new connections, and close those without a request. The mirror's address stays taken:
+ *  returns the socket that holds it, which the server owns. */
+int server_drain(struct server *server);
+/** Number of the mirror's connections; `busy`: of those with a running request. */
+size_t server_connections(struct server *server, size_t *busy);
+/** True if every request has ended. */
+bool server_idle(const struct server *server);
+/** Stop and free. Running requests are cut off. */
+void server_free(struct server *server);
 
 #endif

@@ -3,12 +3,11 @@
  * the daemon's credentials can read is for root and the group `ocivariant`. */
 #include "cmd/variantd/api/api.h"
 
-#include "cmd/variantd/api/api_peer.h"
-#include "cmd/variantd/api/api_threads.h"
+#include "cmd/variantd/api/api_internal.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
-#include "cmd/variantd/http/foreign.h"
-#include "cmd/variantd/node/local_images.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/node/node.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 

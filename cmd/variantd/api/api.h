@@ -3,9 +3,8 @@
 #ifndef VARIANTD_API_H
 #define VARIANTD_API_H
 
-#include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/http/httpd.h"
-#include "cmd/variantd/instance/current.h"
+#include "cmd/variantd/instance/instance.h"
 
 /** Bytes of the answer of /v1/healthz, which names every registry. */
 #define API_HEALTH_MAX (256u * 1024)

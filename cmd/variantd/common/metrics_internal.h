@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 #define NAMES_MAX 256 /* distinct values of a label; further ones count as "other" */
 #define NAME_BYTES 128
@@ -45,5 +46,16 @@ struct metrics {
     pthread_mutex_t lock;               /* for adding names to the tables below */
     struct family chosen, shadow, errors, upstream, failures, foreign, credentials;
 };
+
+/* The kernel's numbers about this process that Prometheus client libraries report. */
+
+struct process {
+    double cpu_seconds;             /**< of all threads, user and system */
+    uint64_t open_files, max_files; /**< descriptors */
+    uint64_t virtual_bytes, virtual_max_bytes, resident_bytes;
+};
+
+/** A number that cannot be read is 0. */
+void process_read(struct process *out);
 
 #endif

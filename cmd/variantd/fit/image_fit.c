@@ -14,7 +14,7 @@
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
-#include "cmd/variantd/node/local_images.h"
+#include "cmd/variantd/node/node.h"
 #include "lib/internal/records/daemon_verdict.h"
 #include "lib/internal/records/records.h"
 

@@ -2,7 +2,6 @@
 #include "cmd/variantd/http/httpd.h"
 
 #include "cmd/variantd/common/log.h"
-#include "cmd/variantd/http/tls_hello.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>

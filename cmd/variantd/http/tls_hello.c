@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/http/tls_hello.h"
+#include "cmd/variantd/http/httpd.h"
 
 #include "cmd/variantd/common/log.h"
 

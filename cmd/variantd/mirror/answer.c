@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Responses: headers, error bodies, cached answers, and the access log. */
 #include "cmd/variantd/common/budget.h"
-#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A child is announced only after upstream has shown that it exists, with the type and size in the
  * index: containerd does not fall back after a wrong announcement. */
-#include "cmd/variantd/mirror/lookup.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>

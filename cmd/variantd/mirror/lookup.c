@@ -2,7 +2,7 @@
 /* Looks up a tag for this node: ask upstream for the tag's digest, find or make the choice in that
  * index, and check that the chosen child exists before announcing it. Each step's result is cached
  * under the identity that obtained it. */
-#include "cmd/variantd/mirror/lookup.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 

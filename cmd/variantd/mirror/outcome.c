@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void free_result(struct refcounted *item)
 {
@@ -82,4 +83,28 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     return lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
                              unreached ? "upstream cannot be reached"
                                        : "invalid answer from upstream");
+}
+
+/* `choose: shadow`: logs and counts what would have been served. */
+
+void shadow_log(const struct mirror *mirror, const struct ocv_reference *reference,
+                const struct lookup_result *result, uint64_t n)
+{
+    bool variant = result->outcome == OUTCOME_VARIANT;
+    const char *why = result->outcome == OUTCOME_DENIED
+                          ? "the registry refuses it without a login (docs/configuration.md, "
+                            "Private registries)"
+                          : result->message;
+    const char *label = !variant ? "" : *result->label ? result->label : "default";
+    metrics_shadow(mirror->metrics, result->outcome, label, n);
+    if (variant)
+        log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would serve %s (%s)", reference->name,
+                 reference->tag, *result->label ? result->label : "the default",
+                 result->child.digest);
+    else if (result->outcome == OUTCOME_ORDINARY)
+        log_line(LOG_LEVEL_DEBUG, "%s:%s: shadow: %s", reference->name, reference->tag,
+                 result->message);
+    else
+        log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would answer %u: %s", reference->name,
+                 reference->tag, result->status, why);
 }

@@ -2,10 +2,9 @@
 /* Passing through the proxy's other requests. Documents are fetched completely and checked before
  * the first byte is sent; a larger blob is sent by the worker itself as it arrives. The worker and
  * the request share the pass; either may leave first. */
-#include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/common/budget.h"
-#include "cmd/variantd/http/connections.h"
-#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/format/url.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The worker's side of a pass: from a registry or a layout. */
 #include "cmd/variantd/common/budget.h"
-#include "cmd/variantd/http/header.h"
-#include "cmd/variantd/mirror/passthrough.h"
-#include "cmd/variantd/upstream/layout_upstream.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+#include "cmd/variantd/upstream/upstream.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/registries: do they answer, and what can be served from them? */
 #include "cmd/variantd/mirror/mirror_internal.h"
-#include "cmd/variantd/upstream/reach.h"
+#include "cmd/variantd/upstream/upstream.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/node/announce.h"
 #include "cmd/common/kube_api.h"
 #include "cmd/variantd/common/log.h"
+#include "cmd/variantd/node/node.h"
 #include "lib/base/clock.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/node/node_diff.h"
+#include "cmd/variantd/node/node.h"
 #include "lib/base/format/json.h"
 
 #include "lib/probe/pci/pci.h"

@@ -4,8 +4,6 @@
 #include "cmd/variantd/node/node.h"
 
 #include "cmd/variantd/common/log.h"
-#include "cmd/variantd/node/node_diff.h"
-#include "cmd/variantd/node/uevent.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "ocivariant-probe.h"

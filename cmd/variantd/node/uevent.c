@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/node/uevent.h"
+#include "cmd/variantd/node/node.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/upstream/layout_upstream.h"
+#include "cmd/variantd/upstream/upstream.h"
 
 #include "cmd/variantd/common/budget.h"
 #include "lib/base/array.h"

@@ -2,7 +2,7 @@
 /* libmicrohttpd sends the head. Then its reader suspends the connection, and the writer sends on
  * the socket itself until it resumes the connection: nothing is copied, and no thread waits for
  * another. */
-#include "cmd/variantd/upstream/stream.h"
+#include "cmd/variantd/upstream/upstream.h"
 
 #include "cmd/variantd/http/httpd.h"
 #include "lib/base/clock.h"

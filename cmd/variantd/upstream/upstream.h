@@ -9,6 +9,8 @@
 #include "cmd/variantd/common/metrics.h"
 #include "cmd/variantd/common/settings.h"
 
+#include <microhttpd.h>
+
 enum identity { IDENTITY_ANONYMOUS, IDENTITY_DAEMON };
 
 /** Use of a client, which determines its time limits. */
@@ -78,5 +80,73 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
 
 /** True for the type of an image manifest, which has no variants by itself. */
 bool media_type_is_manifest(const char *media_type);
+
+/* A directory with an OCI layout that replaces a registry. Everything is read when asked for, so
+ * content copied into the directory is served immediately. */
+
+/** Tags: `io.containerd.image.name` is a full name; an entry without it has its
+ *  `org.opencontainers.image.ref.name` as a tag in every repository. */
+int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,
+                struct head *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read into `document`, verified. */
+int layout_get(const struct upstream *upstream, const struct ocv_reference *reference,
+               const char *digest, struct document *document,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Open a blob for sending; the caller closes `*fd`. */
+int layout_blob(const struct upstream *upstream, const char *digest, int *fd, int64_t *size,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+/** {"name", "tags"} of the repository. */
+int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,
+                struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Checks whether the registries answer, and accept this daemon's login. */
+
+struct reach {
+    int status;                      /**< OCV_OK; OCV_ERR_DENIED: the login is refused */
+    enum ocv_registry_access access; /**< what it permits anonymous clients */
+    bool login;                      /**< the daemon has a login for it */
+    bool wrong;                      /**< it fails because of the configuration, not the network */
+    struct ocv_error err;
+};
+
+/** Ask all registries of the settings in parallel, for at most REACH_MS each; layouts always
+ *  succeed. `list` has settings->n_upstreams members. `trusted` false: ask anonymously. Blocks. */
+void reach_all(struct clients *clients, const struct settings *settings, bool trusted,
+               struct reach *list);
+#define REACH_MS 3000
+
+/* Sends bytes from a worker to a client without a copy: the worker writes to the socket itself. A
+ * slow reader blocks the writer, and the writer the registry. The last bytes are held back until
+ * the writer has verified all of them. */
+
+/** A reader that takes fewer bytes in this time is disconnected, once the kernel's buffers are
+ * full. */
+#define STREAM_PATIENCE_MS 120000u
+#define STREAM_PATIENCE_BYTES (120 * 1024)
+/** A reader that takes fewer bytes in this time of waiting gives way if others need its worker. */
+#define STREAM_SLOW_MS 10000
+#define STREAM_SLOW_BYTES (320 * 1024)
+#define STREAM_HELD 1024u /**< last bytes of an object, held back until it is verified */
+
+struct stream;
+/** Returns one reference. `hold`: hold the last bytes back until stream_end. `size`: of all bytes,
+ *  -1: unknown. `patience_ms`: a reader that takes almost nothing for so long is disconnected. */
+int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+void stream_put(struct stream *stream);
+/** Writer: blocks while the reader takes nothing. `more`: more bytes are at hand, and will be
+ * pushed soon. Non-zero: the reader has gone. */
+int stream_push(struct stream *stream, const char *bytes, size_t len, bool more);
+/** Writer: all bytes were passed. `good` false: cut the connection before its end. */
+void stream_end(struct stream *stream, bool good);
+/** A body for that connection; it ends with the body if the size is known. Takes a reference. NULL:
+ *  no memory. */
+struct MHD_Response *stream_response(struct stream *stream, struct MHD_Connection *connection);
+/** Call now and then: true if the writer waits for a reader that takes almost nothing. */
+bool stream_slow(struct stream *stream);
+/** Stop both sides now. */
+void stream_cut(struct stream *stream);
+/** Bytes passed to the kernel. */
+int64_t stream_sent(struct stream *stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Accept, Range and Host: a range lies within the object and within the one requested. */
-#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/http/httpd.h"
 
 #include <stddef.h>
 #include <stdlib.h>

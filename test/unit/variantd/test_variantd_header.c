@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/http/httpd.h"
 #include "test/unit/suite.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct {
     {"*", false},
 };
 
-START_TEST(accept)
+START_TEST(accepted)
 {
     ck_assert_msg(header_accepts(accept_cases[_i].value, "a/b") == accept_cases[_i].wanted, "%s",
                   accept_cases[_i].value);
@@ -138,7 +138,7 @@ TEST_FILE
 {
     Suite *suite = suite_create("variantd header");
     TCase *tcase = tcase_create("header");
-    tcase_add_loop_test(tcase, accept, 0, sizeof(accept_cases) / sizeof(*accept_cases));
+    tcase_add_loop_test(tcase, accepted, 0, sizeof(accept_cases) / sizeof(*accept_cases));
     tcase_add_loop_test(tcase, range, 0, sizeof(range_cases) / sizeof(*range_cases));
     tcase_add_test(tcase, single);
     tcase_add_test(tcase, host);

@@ -2,8 +2,6 @@
 /* Real clients on loopback. */
 #include "cmd/variantd/http/httpd.h"
 
-#include "cmd/variantd/http/listen.h"
-#include "cmd/variantd/http/tls_hello.h"
 #include "test/unit/suite.h"
 
 #include <arpa/inet.h>

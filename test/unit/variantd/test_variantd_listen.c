@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror's address: nobody else gets it while one daemon ends and the next one starts. */
 #include "cmd/common/listener.h"
-#include "cmd/variantd/common/settings_make.h"
-#include "cmd/variantd/http/listen.h"
+#include "cmd/variantd/common/settings.h"
+#include "cmd/variantd/http/httpd.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 

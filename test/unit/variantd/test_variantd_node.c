@@ -3,8 +3,7 @@
  * told. */
 #include "cmd/common/notify.h"
 #include "cmd/variantd/common/metrics.h"
-#include "cmd/variantd/node/node_diff.h"
-#include "cmd/variantd/node/uevent.h"
+#include "cmd/variantd/node/node.h"
 #include "test/unit/suite.h"
 
 #include <stdio.h>

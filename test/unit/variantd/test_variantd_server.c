@@ -4,11 +4,10 @@
  * watchdog believe. */
 #include "cmd/variantd/api/api.h"
 #include "cmd/variantd/common/budget.h"
-#include "cmd/variantd/common/settings_make.h"
-#include "cmd/variantd/http/listen.h"
+#include "cmd/variantd/common/settings.h"
+#include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
-#include "cmd/variantd/selfcheck.h"
-#include "cmd/variantd/server.h"
+#include "cmd/variantd/variantd.h"
 #include "lib/internal/records/daemon.h"
 #include "test/unit/suite.h"
 

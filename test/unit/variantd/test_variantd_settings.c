@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/variantd/common/settings.c: what is a sensible daemon and what is not. */
-#include "cmd/variantd/common/settings_make.h"
+#include "cmd/variantd/common/settings.h"
 #include "test/unit/suite.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A blob from a worker to a client, through a real server. */
-#include "cmd/variantd/upstream/stream.h"
+#include "cmd/variantd/upstream/upstream.h"
 
 #include "cmd/variantd/http/httpd.h"
-#include "cmd/variantd/http/listen.h"
 
 #include "ocivariant-registry.h"
 #include "test/unit/suite.h"
