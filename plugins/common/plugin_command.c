@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/common/plugin_command.h"
-
 #include "lib/base/complete.h"
 #include "lib/base/exit_code.h"
-#include "plugins/common/output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,4 +55,13 @@ int plugin_read(const struct plugin_command *command, void *into, int argc, char
     if (status < 0)
         ocv_options_report(&options, &err, stderr);
     return status < 0 ? ocv_error_exit_code(err.status) : -1;
+}
+
+int output_end(const char *program)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno ? errno : EIO));
+    return 1;
 }

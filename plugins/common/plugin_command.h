@@ -16,4 +16,8 @@ struct plugin_command {
  *  status, or -1 to go on. */
 int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv);
 
+/** The exit status of a run that only printed (--help): 0, or 1 with a message on standard error if
+ *  standard output could not be written. */
+int output_end(const char *program);
+
 #endif

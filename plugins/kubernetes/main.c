@@ -6,7 +6,7 @@
 #include "cmd/common/cli.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
-#include "plugins/kubernetes/set_up.h"
+#include "plugins/kubernetes/node_setup.h"
 
 #include <errno.h>
 #include <fcntl.h>

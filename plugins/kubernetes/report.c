@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins/kubernetes/report.h"
 #include "cmd/common/kube_api.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "plugins/kubernetes/node_setup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins/kubernetes/set_up.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
+#include "plugins/kubernetes/node_setup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Images inherit NVIDIA_VISIBLE_DEVICES and NVIDIA_REQUIRE_* from their base images, so neither
  * shows that a container uses GPUs. It does if a runtime or an engine has given it a device. */
-#include "plugins/oci-hook/container.h"
+#include "plugins/oci-hook/hook.h"
 
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/content/requirement.h"

@@ -3,8 +3,8 @@
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
  * refuses the container, and standard error has the reason. */
 #include "lib/base/format/json.h"
-#include "plugins/common/output.h"
-#include "plugins/oci-hook/state.h"
+#include "plugins/common/plugin_command.h"
+#include "plugins/oci-hook/hook.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,10 @@
 /* Finds a container's image: by the container's annotations (dev.ocivariant.properties and .label,
  * if they were copied), else by the manifest digest in the engine's storage, else by the engine's
  * own annotations. */
-#include "plugins/oci-hook/state.h"
+#include "plugins/oci-hook/hook.h"
 
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "plugins/oci-hook/container.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /* ROOT/DRIVER-containers/containers.json names the image's id, ROOT/DRIVER-images/images.json that
  * image's manifest digest and names. Engines replace both files by rename, so a read sees a whole
  * one. */
-#include "plugins/oci-hook/storage.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
+#include "plugins/oci-hook/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "plugins/common/plugin_command.h"
 #include "plugins/common/verdict.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 #include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <errno.h>

@@ -7,9 +7,8 @@
 #define CRI_PROXY_PROXY_H
 
 #include "lib/internal/grpc/grpc.h"
-#include "plugins/containerd/cri-proxy/live_policy.h"
+#include "plugins/common/verdict.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
-#include "plugins/containerd/cri-proxy/pinned/decision_places.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <pthread.h>
@@ -55,5 +54,22 @@ const struct verdict_policy *proxy_find_policy(const struct proxy *proxy,
 void pass_call(void *data, struct grpc_call *call);
 /** Further events for lib/internal/grpc's client to wait for. */
 int pass_gone_fd(void *data);
+
+/* The administrator's configuration. A reload replaces it, while running calls keep the one they
+ * began with. */
+
+struct live_policy;
+/** Read the file with verdict_policy_read. */
+int live_policy_new(const char *file, struct live_policy **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+void live_policy_free(struct live_policy *live);
+/** Read it again on the next request; may be called from a signal handler. If the file cannot be
+ *  read, the old configuration stays. */
+void live_policy_reload(struct live_policy *live);
+/** The current policy, until live_policy_put. Any thread. */
+const struct verdict_policy *live_policy_get(struct live_policy *live);
+/** Number of times that it was read. */
+unsigned live_policy_generation(struct live_policy *live);
+void live_policy_put(struct live_policy *live, const struct verdict_policy *policy);
 
 #endif

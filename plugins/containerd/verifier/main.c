@@ -7,7 +7,7 @@
  *
  * Exit status 0 allows, any other one blocks, and the output is shown to the user as the reason. */
 #include "lib/base/format/json.h"
-#include "plugins/common/output.h"
+#include "plugins/common/plugin_command.h"
 #include "plugins/common/verdict.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 /* Kubelet's report on a pod's devices, and their search in a profile: the result is valid as a
  * configuration's devices. */
 #include "lib/internal/config/config.h"
-#include "plugins/containerd/cri-proxy/workload/pod_resources.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A container engine's list of sandboxes. */
-#include "plugins/containerd/cri-proxy/workload/pods.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <stdlib.h>
 #include <string.h>

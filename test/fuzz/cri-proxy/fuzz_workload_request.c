@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pods in requests: all texts found lie within the request, and accepted wishes are the same after
  * parsing their canonical form. */
-#include "plugins/containerd/cri-proxy/workload/wishes.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <stdlib.h>
 #include <string.h>

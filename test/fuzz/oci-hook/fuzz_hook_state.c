@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a container's state, and as its bundle's config.json: the resulting question has
  * only texts from the annotations, and well-formed digests. */
-#include "plugins/oci-hook/state.h"
+#include "plugins/oci-hook/hook.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* containerd's filters, run over a snapshot. */
-#include "plugins/containerd/snapshotter/service/filter.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

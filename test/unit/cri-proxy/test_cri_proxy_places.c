@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plugins/containerd/cri-proxy/pinned/decision_places.c: registries that hang do not stop the pulls
+/* plugins/containerd/cri-proxy/pinned/decide.c: registries that hang do not stop the pulls
  * of others. */
 #include "test/unit/cri-proxy/cri_proxy_util.h"
 

@@ -3,8 +3,7 @@
 #include "lib/core/given_devices.h"
 #include "lib/core/image_user.h"
 #include "plugins/containerd/cri-proxy/workload/pod_table.h"
-#include "plugins/containerd/cri-proxy/workload/pods.h"
-#include "plugins/containerd/cri-proxy/workload/wishes.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 #include "test/unit/core_util.h"
 
 #include <stdlib.h>

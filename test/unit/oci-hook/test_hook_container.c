@@ -2,7 +2,7 @@
 /* plugins/oci-hook/container.c: which containers get an NVIDIA device, and what is asked about
  * them. */
 #include "lib/internal/content/image_config.h"
-#include "plugins/oci-hook/container.h"
+#include "plugins/oci-hook/hook.h"
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/oci-hook: what image a container was made of. */
 #include "lib/internal/records/records_internal.h"
-#include "plugins/oci-hook/state.h"
+#include "plugins/oci-hook/hook.h"
 #include "test/unit/layout/store_util.h"
 
 #define A_DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The snapshotter's filters: containerd's answers, but for regular expressions. */
-#include "plugins/containerd/snapshotter/service/filter.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 #include "test/unit/suite.h"
 
 #include <stdlib.h>

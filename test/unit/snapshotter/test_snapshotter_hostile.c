@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Clients that misbehave: whatever they do, the next one is served. */
-#include "plugins/containerd/snapshotter/service/message.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 #include "test/unit/snapshotter/snapshotter_util.h"
 
 #include <nghttp2/nghttp2.h>

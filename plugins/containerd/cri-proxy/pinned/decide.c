@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/pinned/decide.h"
+#include "cmd/common/image/nested_place.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
-#include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
-
-#include "cmd/common/image/nested_place.h"
-#include "lib/base/file.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,4 +255,157 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
     for (size_t i = 0; map_get(decide->map, i, key, child); i++)
         if (ocv_config_choose_text(decide->config, key) == OCV_CHOOSE_ON)
             choose_again(decide, profile, key, child);
+}
+
+/* Registry requests for a pinned reference: fetch the index, and check that the child exists. */
+
+#define CONNECT_MS 5000u
+#define RETRIES 1u
+
+static void registry_log(void *data, const char *line)
+{
+    (void)data;
+    log_debug("%s", line);
+}
+
+int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
+                         const volatile int *interrupted, struct ocv_registry **out,
+                         struct ocv_error *err)
+{
+    char agent[64];
+    struct ocv_registry_options options = {
+        .user_agent = agent,
+        .username = auth->username,
+        .password = auth->password,
+        .identity_token = auth->username ? NULL : auth->identity_token,
+        .registry_token = auth->username || auth->identity_token ? NULL : auth->registry_token,
+        .given_only = true,
+        .retries = RETRIES,
+        .connect_timeout_ms = CONNECT_MS,
+        .interrupted = interrupted,
+        .log = registry_log,
+    };
+    snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
+    options.n_registries = ocv_config_registries(config, &options.registries);
+    OCV_TRY(ocv_registry_new(&options, out, err));
+    ocv_registry_deadline(*out, DECIDE_MS);
+    return OCV_OK;
+}
+
+/* Engines do not fall back if a child does not exist. */
+static int check_child(const struct pinned_choice *q, struct ocv_registry *registry,
+                       struct ocv_error *err)
+{
+    char text[PINNED_TEXT_MAX];
+    struct ocv_descriptor found;
+    ocv_auto(ocv_reference) child = NULL;
+    snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
+    OCV_TRY(ocv_reference_parse(text, &child, err));
+    OCV_TRY(ocv_registry_head(registry, child, &found, err));
+    if ((strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+         strcmp(found.media_type, q->entry->media_type) != 0))
+        return ocv_error_set(err, OCV_ERR_MISMATCH,
+                             "the registry's %s is not what the index says it is", text);
+    return OCV_OK;
+}
+
+int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
+               const volatile int *interrupted, struct ocv_error *err)
+{
+    ocv_auto(ocv_registry) registry = NULL;
+    struct ocv_descriptor found;
+    int status = decide_open_registry(q->decide->config, auth, interrupted, &registry, err);
+    if (status == OCV_OK)
+        status =
+            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
+    if (status == OCV_OK)
+        status = decide_choose(q, registry, found.media_type, err);
+    if (status == OCV_OK && q->entry)
+        status = check_child(q, registry, err);
+    q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
+    return status;
+}
+
+#define LOOK_MS 50 /* how often a waiting call sees whether its caller has gone */
+
+void places_init(struct places *places)
+{
+    memset(places, 0, sizeof(*places));
+    pthread_mutex_init(&places->lock, NULL);
+    pthread_cond_init(&places->left, NULL);
+}
+
+void places_destroy(struct places *places)
+{
+    pthread_cond_destroy(&places->left);
+    pthread_mutex_destroy(&places->lock);
+}
+
+/* The entry of that name, else an unused one, else the one that ends first. */
+static struct places_host *find(struct places_host *list, unsigned n, const char *host)
+{
+    struct places_host *other = &list[0];
+    for (unsigned i = 0; i < n; i++) {
+        if (strncmp(list[i].name, host, PLACES_HOST_MAX - 1) == 0)
+            return &list[i];
+        if (!list[i].n && list[i].until_ms < other->until_ms)
+            other = &list[i];
+        if (!list[i].n && other->n)
+            other = &list[i];
+    }
+    return other;
+}
+
+static bool is_silent(struct places *places, const char *host)
+{
+    const struct places_host *h = find(places->silent, PLACES_SILENT_MAX, host);
+    return strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0 && h->until_ms > ocv_clock_ms();
+}
+
+/* At most half of what the others leave, the last one included. */
+static bool take(struct places *places, const char *host)
+{
+    struct places_host *h = find(places->busy, PLACES_MAX, host);
+    bool same = strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0;
+    unsigned own = same ? h->n : 0, others = places->taken - own;
+    if (places->taken == PLACES_MAX || own >= (PLACES_MAX - others + 1) / 2)
+        return false;
+    if (!same)
+        snprintf(h->name, sizeof(h->name), "%s", host);
+    h->n++;
+    places->taken++;
+    return true;
+}
+
+enum place_given places_take(struct places *places, const char *host, const volatile int *gone)
+{
+    enum place_given given = PLACE_TAKEN;
+    pthread_mutex_lock(&places->lock);
+    for (;;) {
+        given = __atomic_load_n(gone, __ATOMIC_RELAXED) ? PLACE_CANCELLED
+                : is_silent(places, host)               ? PLACE_SILENT
+                                                        : PLACE_TAKEN;
+        if (given != PLACE_TAKEN || take(places, host))
+            break;
+        const struct timespec until = ocv_clock_after(LOOK_MS);
+        pthread_cond_clockwait(&places->left, &places->lock, CLOCK_MONOTONIC, &until);
+    }
+    pthread_mutex_unlock(&places->lock);
+    return given;
+}
+
+void places_leave(struct places *places, const char *host, bool silent)
+{
+    pthread_mutex_lock(&places->lock);
+    find(places->busy, PLACES_MAX, host)->n--;
+    places->taken--;
+    struct places_host *h = find(places->silent, PLACES_SILENT_MAX, host);
+    if (silent) {
+        snprintf(h->name, sizeof(h->name), "%s", host);
+        h->until_ms = ocv_clock_ms() + PLACES_SILENT_MS;
+    } else if (strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0) {
+        h->until_ms = 0;
+    }
+    pthread_cond_broadcast(&places->left);
+    pthread_mutex_unlock(&places->lock);
 }

@@ -7,7 +7,12 @@
 
 #include "lib/internal/config/choose.h"
 #include "lib/internal/config/config.h"
+#include "ocivariant-registry.h"
 #include "plugins/containerd/cri-proxy/pinned/map.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define DECIDE_REASON_MAX 400u  /**< bytes of the reason for a refusal */
 #define DECIDE_MS 10000u        /**< for all requests to a registry within one call */
@@ -47,5 +52,74 @@ void decide_doubt(const struct decide *decide, const char *text);
 /** If the profile differs from the one of `last`, which is updated, choose again in every index of
  *  the map: a choice made for another driver may not fit now. */
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
+
+/* Shared by decide.c and decide_registry.c. */
+
+/* State of one request. */
+struct pinned_choice {
+    const struct decide *decide;
+    struct ocv_reference *reference;
+    char key[PINNED_TEXT_MAX];
+    struct ocv_buffer body; /* of the index */
+    struct ocv_index *index;
+    struct ocv_profile *profile;
+    struct ocv_decision *decision;
+    const struct ocv_entry *entry; /* the chosen entry, or NULL */
+    bool secret;                   /* read with the request's credentials */
+    bool silent;                   /* the registry sent nothing in time */
+};
+
+/** Replace the index by that of all images in it, where any of them is not in the index itself.
+ *  `registry` is NULL for a kept index: OCV_ERR_NOT_FOUND, since the rest of it is not kept. */
+int decide_walk(struct ocv_registry *registry, const struct ocv_reference *reference,
+                struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Choose among the entries of q->body (`registry`: as above). An ordinary image leaves q->entry
+ *  NULL. */
+int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const char *media_type,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Fetch the index with the request's own credentials, choose, and check the child. */
+int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
+               const volatile int *interrupted, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** This node's profile, and the digest of its text. */
+int decide_profile(const struct decide *decide, struct ocv_profile **out,
+                   char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+/** The directory of records, or NULL if its name is too long. */
+const char *decide_records(const struct decide *decide, char *out, size_t size);
+/** A client with these credentials only, limited to DECIDE_MS. */
+int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
+                         const volatile int *interrupted, struct ocv_registry **out,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Places for decisions, which wait for registries. A registry has at most half of what the others
+ * leave, so that one that hangs does not stop the pulls of others; one that was silent is not asked
+ * for a while. Any thread. */
+
+#define PLACES_MAX 8u          /**< decisions at the same time: each may read an index */
+#define PLACES_SILENT_MS 30000 /**< a registry that was silent is left alone for so long */
+#define PLACES_SILENT_MAX 64u  /**< such registries that are remembered; then the oldest goes */
+#define PLACES_HOST_MAX 256u
+
+struct places_host {
+    char name[PLACES_HOST_MAX];
+    unsigned n;       /* decisions that wait for it */
+    int64_t until_ms; /* silent until then */
+};
+struct places {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned taken;
+    struct places_host busy[PLACES_MAX], silent[PLACES_SILENT_MAX];
+};
+
+enum place_given { PLACE_TAKEN, PLACE_CANCELLED, PLACE_SILENT };
+
+void places_init(struct places *places);
+void places_destroy(struct places *places);
+/** Wait for a place, until `*gone` (read atomically). PLACE_SILENT: do not ask that registry now.
+ */
+enum place_given places_take(struct places *places, const char *host, const volatile int *gone);
+/** Give a place back. `silent`: the registry has not answered in time. */
+void places_leave(struct places *places, const char *host, bool silent);
 
 #endif

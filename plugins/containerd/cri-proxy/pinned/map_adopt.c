@@ -4,7 +4,7 @@
 #include "plugins/containerd/cri-proxy/pinned/map_internal.h"
 
 #include "lib/internal/records/records_internal.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <dirent.h>
 #include <fcntl.h>

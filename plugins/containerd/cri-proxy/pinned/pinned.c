@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "lib/base/format/base64.h"
+#include "lib/base/text.h"
+#include "lib/registry/auth/credentials.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "lib/base/format/base64.h"
-#include "lib/registry/auth/credentials.h"
+#include <unistd.h>
 
 struct ocv_reference *pinned_parse(const void *text, size_t len)
 {
@@ -110,4 +112,44 @@ int pinned_credentials(struct wire_auth *auth, const char *host, struct ocv_erro
     if (!auth->username && !auth->identity_token && !auth->registry_token && auth->auth)
         return split_auth(auth, err);
     return OCV_OK;
+}
+
+#define LINE_MAX_BYTES 2048
+
+static bool verbose; /* written before threads start */
+
+void log_setup(bool wanted)
+{
+    verbose = wanted;
+}
+
+__attribute__((format(printf, 1, 0))) static void put(const char *format, va_list args)
+{
+    static const char name[] = "ocivariant-cri-proxy: ";
+    char line[LINE_MAX_BYTES];
+    memcpy(line, name, sizeof(name));
+    vsnprintf(line + sizeof(name) - 1, sizeof(line) - sizeof(name), format, args);
+    ocv_text_clean(line);
+    size_t len = strlen(line);
+    line[len] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, len + 1);
+    (void)written;
+}
+
+void log_line(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put(format, args);
+    va_end(args);
+}
+
+void log_debug(const char *format, ...)
+{
+    va_list args;
+    if (!verbose)
+        return;
+    va_start(args, format);
+    put(format, args);
+    va_end(args);
 }

@@ -3,8 +3,8 @@
 
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
-#include "plugins/containerd/cri-proxy/workload/wishes.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/internal/records/records.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins/containerd/cri-proxy/workload/request.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include "lib/internal/grpc/fields.h"
 

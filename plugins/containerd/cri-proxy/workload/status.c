@@ -4,7 +4,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/internal/grpc/fields.h"
-#include "plugins/containerd/cri-proxy/pinned/proxy_log.h"
+#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <stdio.h>
 #include <string.h>

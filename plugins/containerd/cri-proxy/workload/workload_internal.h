@@ -3,12 +3,7 @@
 #ifndef CRI_PROXY_WORKLOAD_INTERNAL_H
 #define CRI_PROXY_WORKLOAD_INTERNAL_H
 
-#include "plugins/containerd/cri-proxy/pinned/decide_internal.h"
-#include "plugins/containerd/cri-proxy/workload/choice.h"
-#include "plugins/containerd/cri-proxy/workload/counts.h"
-#include "plugins/containerd/cri-proxy/workload/pod_resources.h"
-#include "plugins/containerd/cri-proxy/workload/pods.h"
-#include "plugins/containerd/cri-proxy/workload/users.h"
+#include "plugins/containerd/cri-proxy/pinned/decide.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Handles directories without rows, and rows without directories. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
-#include "plugins/containerd/snapshotter/types/crash.h"
+#include "plugins/containerd/snapshotter/types/snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>

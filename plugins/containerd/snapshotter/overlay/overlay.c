@@ -8,7 +8,7 @@
  *
  * A directory whose number is no row's is an orphan: of a call that was interrupted. */
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
-#include "plugins/containerd/snapshotter/types/crash.h"
+#include "plugins/containerd/snapshotter/types/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* List: infos in messages of up to SNAP_PAGE, as containerd sends them. */
-#include "plugins/containerd/snapshotter/service/filter.h"
-#include "plugins/containerd/snapshotter/service/message.h"
 #include "plugins/containerd/snapshotter/service/service.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Passes requests on unchanged, unless they must be edited. */
 #include "lib/base/cleanup.h"
-#include "plugins/containerd/snapshotter/service/message.h"
 #include "plugins/containerd/snapshotter/service/service.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

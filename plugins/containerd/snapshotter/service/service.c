@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The calls and their handlers. */
 #include "plugins/containerd/snapshotter/service/service.h"
-#include "plugins/containerd/snapshotter/service/message.h"
+#include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <string.h>
 

@@ -1,11 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between calls (service.c, list.c) and protobuf (message.c). */
-#ifndef OCV_SNAPSHOTTER_MESSAGE_H
-#define OCV_SNAPSHOTTER_MESSAGE_H
-
-#include "plugins/containerd/snapshotter/overlay/overlay.h"
+/* The filters of List. */
+#ifndef OCV_SERVICE_INTERNAL_H
+#define OCV_SERVICE_INTERNAL_H
 
 #include "gen/snapshots.pb-c.h"
+#include "ocivariant.h"
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
+#include "plugins/containerd/snapshotter/types/snapshot.h"
+
+#include <stdbool.h>
+
+#define SNAP_FILTERS_MAX 256u /**< filters of a List */
+
+struct snap_filter;
+/** One of `texts` must match; without any everything matches. GRPC_INVALID_ARGUMENT if
+ *  malformed. */
+enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
+                               struct ocv_error *err);
+void snap_filter_free(struct snap_filter *filter);
+bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
+
+/* Words, blanks and quoted texts in filters. */
+
+struct filter_parser {
+    const char *text, *at;
+    const char *wrong; /* what was expected */
+};
+
+/** Returns false and records what was expected. */
+bool filter_fail(struct filter_parser *p, const char *wrong);
+bool filter_is_field(char c);
+bool filter_is_value(char c);
+void filter_skip_space(struct filter_parser *p);
+/** A text in double quotes, with Go's escapes. */
+bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out);
+/** Read as long as `belongs` accepts the characters. */
+bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_buffer *out);
+
+/* Between calls (service.c, list.c) and protobuf (message.c). */
 
 #define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
 #define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory for decoding one request */
