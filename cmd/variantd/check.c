@@ -203,16 +203,6 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
     free(list);
 }
 
-static void report_result(const struct daemon *d, const char *file, size_t registries, int code)
-{
-    bool there = access(file, F_OK) == 0;
-    if (!code && !registries)
-        cli_warn(&d->cli, "no registry is configured: nothing is served%s%s",
-                 there ? "" : ", for there is no file ", there ? "" : file);
-    fprintf(stderr, "%s: the configuration (%s%s) is %ssound\n", d->cli.program,
-            there ? "" : "defaults: no file ", file, code ? "not " : "");
-}
-
 /* Unknown names, which are only a warning at a start, are errors here. */
 int daemon_check(struct daemon *d)
 {
@@ -239,6 +229,11 @@ int daemon_check(struct daemon *d)
     if (status < 0)
         cli_fail(&d->cli, &err);
     int code = status < 0 || unknown ? ocv_error_exit_code(OCV_ERR_CONFIG) : 0;
-    report_result(d, file, registries, code);
+    bool there = access(file, F_OK) == 0;
+    if (!code && !registries)
+        cli_warn(&d->cli, "no registry is configured: nothing is served%s%s",
+                 there ? "" : ", for there is no file ", there ? "" : file);
+    fprintf(stderr, "%s: the configuration (%s%s) is %ssound\n", d->cli.program,
+            there ? "" : "defaults: no file ", file, code ? "not " : "");
     return code;
 }

@@ -13,25 +13,6 @@
 
 #define END_S 5 /* after the deadline, requests that were cut end within this time */
 
-/* Ten thousand idle clients must not use up all descriptors. */
-static void raise_limits(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
-/* Keep memory use low after a burst of blobs: what many threads took from few heaps can be
- * returned, which the last of them does. Buffers of blobs come from the heaps, too: in mappings of
- * their own each blob would pay for new pages. */
-static void tame_malloc(void)
-{
-    (void)mallopt(M_ARENA_MAX, 2);
-    (void)mallopt(M_MMAP_THRESHOLD, 2 * 1024 * 1024);
-}
-
 /* A registry that floods us keeps a thread inside libcurl, where it cannot be interrupted. Exiting
  * loses no more than a kill would. */
 static void *end_anyway(void *code)
@@ -39,13 +20,6 @@ static void *end_anyway(void *code)
     sleep(END_S);
     log_line(LOG_LEVEL_WARNING, "requests that still run are cut off");
     _exit((int)(intptr_t)code);
-}
-
-static void start_end(int code)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, end_anyway, (void *)(intptr_t)code) == 0)
-        pthread_detach(thread);
 }
 
 int main(int argc, char **argv)
@@ -65,13 +39,24 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    raise_limits();
-    tame_malloc();
+    /* Ten thousand idle clients must not use up all descriptors. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    /* Keep memory use low after a burst of blobs: what many threads took from few heaps can be
+     * returned, which the last of them does. Buffers of blobs come from the heaps, too: in mappings
+     * of their own each blob would pay for new pages. */
+    (void)mallopt(M_ARENA_MAX, 2);
+    (void)mallopt(M_MMAP_THRESHOLD, 2 * 1024 * 1024);
     if (d.check)
         code = daemon_check(&d);
     else
         code = daemon_start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : daemon_serve(&d, &signals);
-    start_end(code);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_anyway, (void *)(intptr_t)code) == 0)
+        pthread_detach(thread);
     announcer_free(d.announcer);
     server_free(d.server);
     metrics_free(d.metrics);

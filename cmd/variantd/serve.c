@@ -152,8 +152,9 @@ static int drain_requests(struct daemon *d, const sigset_t *signals, const char 
     return 0;
 }
 
-static void announce_addresses(const struct daemon *d)
+int daemon_serve(struct daemon *d, const sigset_t *signals)
 {
+    d->watchdog_ms = notify_watchdog_ms();
     const struct settings *s = server_instance(d->server)->settings;
     const char *address = server_address(d->server);
     static const char *const modes[] = {"auto", "resolver", "proxy"};
@@ -169,12 +170,6 @@ static void announce_addresses(const struct daemon *d)
                                     "answers every name with 404");
     daemon_log_choose(s->config);
     setup_report_read(d->report, d->metrics);
-}
-
-int daemon_serve(struct daemon *d, const sigset_t *signals)
-{
-    d->watchdog_ms = notify_watchdog_ms();
-    announce_addresses(d);
     notify_send("READY=1");
     announce_node(d);
     verify_images(d); /* drivers are often changed while the daemon is down */

@@ -180,15 +180,6 @@ static int start_mirror(struct server *server, const struct listening *given, st
     return status < 0 ? ocv_error_prefix(err, "%s", mirror->address) : OCV_OK;
 }
 
-/* A socket that was passed may have another path than the configuration. */
-static void find_path(struct server *server, int fd)
-{
-    struct sockaddr_un address = {0};
-    socklen_t len = sizeof(address);
-    if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX)
-        memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
-}
-
 static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
 {
     const struct settings *settings = server->current.instance->settings;
@@ -198,7 +189,12 @@ static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
         server->own_socket = status == OCV_OK;
     }
     if (status == OCV_OK) {
-        find_path(server, fd);
+        /* A socket that was passed may have another path than the configuration. */
+        struct sockaddr_un address = {0};
+        socklen_t len = sizeof(address);
+        if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
+            address.sun_family == AF_UNIX)
+            memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
         status = api_start(&server->current, fd, true, &server->api_peers, &server->api, err);
     }
     if (status == OCV_OK && settings->metrics_listen) {

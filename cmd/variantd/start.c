@@ -33,27 +33,6 @@ void daemon_log_choose(const struct ocv_config *config)
 /* What is recorded without its repository would speak for any. */
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount" /* as in every pod */
 
-static void discard_old_records(const struct settings *settings)
-{
-    size_t n = ocv_record_discard_old(settings->records);
-    if (n)
-        log_line(
-            LOG_LEVEL_INFO,
-            "%zu records of an earlier version are discarded, as they do not name a repository: %s",
-            n, settings->records);
-}
-
-/* Hooks, verify and the review after a driver's change know only what is recorded. */
-static void warn_of_records(const struct settings *settings)
-{
-    int fault = settings_records_fault(settings);
-    if (fault)
-        log_line(LOG_LEVEL_WARNING,
-                 "choices are not recorded: cannot write to %s: %s; state_dir names another "
-                 "directory, and a service needs it as StateDirectory=",
-                 settings->records, strerror(fault));
-}
-
 /* Raise CAP_NET_BIND_SERVICE if the program file has it as permitted only (`setcap
  * cap_net_bind_service=p`: such a program also starts where the capability is not available). */
 static void capability_raise(void)
@@ -94,8 +73,19 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
     if (status < 0 || !settings)
         return status;
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
-    discard_old_records(settings);
-    warn_of_records(settings);
+    size_t n = ocv_record_discard_old(settings->records);
+    if (n)
+        log_line(
+            LOG_LEVEL_INFO,
+            "%zu records of an earlier version are discarded, as they do not name a repository: %s",
+            n, settings->records);
+    /* Hooks, verify and the review after a driver's change know only what is recorded. */
+    int fault = settings_records_fault(settings);
+    if (fault)
+        log_line(LOG_LEVEL_WARNING,
+                 "choices are not recorded: cannot write to %s: %s; state_dir names another "
+                 "directory, and a service needs it as StateDirectory=",
+                 settings->records, strerror(fault));
     status = metrics_new(&d->metrics, err);
     capability_raise();
     if (status == OCV_OK)

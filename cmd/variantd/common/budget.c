@@ -46,16 +46,6 @@ void budget_release(size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-static void sleep_a_little(size_t upstream)
-{
-    const struct timespec until = ocv_clock_after(LOOK_MS);
-    waiting++;
-    waiting_for[upstream]++;
-    pthread_cond_clockwait(&more, &lock, CLOCK_MONOTONIC, &until);
-    waiting_for[upstream]--;
-    waiting--;
-}
-
 bool budget_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile int *stop)
 {
     bool room;
@@ -65,7 +55,12 @@ bool budget_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile
         if (room || waiting_for[upstream] >= BUDGET_WAITERS || ocv_clock_ms() >= until_ms ||
             __atomic_load_n(stop, __ATOMIC_RELAXED))
             break;
-        sleep_a_little(upstream);
+        const struct timespec until = ocv_clock_after(LOOK_MS);
+        waiting++;
+        waiting_for[upstream]++;
+        pthread_cond_clockwait(&more, &lock, CLOCK_MONOTONIC, &until);
+        waiting_for[upstream]--;
+        waiting--;
     }
     taken += room ? bytes : 0;
     coming[upstream] += room ? bytes : 0;

@@ -102,19 +102,6 @@ void log_clean(char *text)
     ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
 }
 
-/* `now` is empty before the log is set up: such lines go to the user at the terminal. */
-static void write_text(enum log_level level, const char *now, const char *text)
-{
-    char line[LINE_MAX_BYTES + 64];
-    const char *space = *now ? " " : "";
-    const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
-    int len = settings.journal
-                  ? snprintf(line, sizeof(line), "<%d>%s%s%s\n", (int)level, now, space, text)
-                  : snprintf(line, sizeof(line), "%s%svariantd: %s%s\n", now, space, prefix, text);
-    if (len > 0)
-        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
-}
-
 void log_line(enum log_level level, const char *format, ...)
 {
     char text[LINE_MAX_BYTES], now[40] = "";
@@ -130,8 +117,17 @@ void log_line(enum log_level level, const char *format, ...)
     if (settings.json)
         write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
                              text, strlen(text)));
-    else
-        write_text(level, now, text);
+    else {
+        char line[LINE_MAX_BYTES + 64];
+        const char *space = *now ? " " : "";
+        const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
+        int len =
+            settings.journal
+                ? snprintf(line, sizeof(line), "<%d>%s%s%s\n", (int)level, now, space, text)
+                : snprintf(line, sizeof(line), "%s%svariantd: %s%s\n", now, space, prefix, text);
+        if (len > 0)
+            write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+    }
 }
 
 /* The value of a quoted field: client text without quotes, backslashes and control characters, in

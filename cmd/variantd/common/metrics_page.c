@@ -75,8 +75,17 @@ static void print_family(struct metrics_page *p, enum metric metric, const struc
     }
 }
 
-static void print_latency(struct metrics_page *p, const struct metrics *m)
+int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
 {
+    struct metrics_page page = {out, OCV_OK, err}, *p = &page;
+    print_head(p, METRIC_BUILD_INFO);
+    PRINT(p, "%s{%s=\"%s\"} 1\n", infos[METRIC_BUILD_INFO].name, infos[METRIC_BUILD_INFO].labels[0],
+          ocv_version());
+    print_head(p, METRIC_REQUESTS_TOTAL);
+    for (size_t i = 0; i < OUTCOME_COUNT; i++)
+        PRINT(p, "%s{%s=\"%s\"} %llu\n", infos[METRIC_REQUESTS_TOTAL].name,
+              infos[METRIC_REQUESTS_TOTAL].labels[0], metrics_outcome_name((enum outcome)i),
+              (unsigned long long)read_counter(&m->outcomes[i]));
     const char *name = infos[METRIC_REQUEST_DURATION_SECONDS].name;
     unsigned long long total = 0;
     print_head(p, METRIC_REQUEST_DURATION_SECONDS);
@@ -87,22 +96,8 @@ static void print_latency(struct metrics_page *p, const struct metrics *m)
     }
     PRINT(p, "%s_sum %.6f\n", name, (double)read_counter(&m->latency_us) / 1e6);
     PRINT(p, "%s_count %llu\n", name, total);
-}
-
-static void print_requests(struct metrics_page *p, const struct metrics *m)
-{
-    print_head(p, METRIC_REQUESTS_TOTAL);
-    for (size_t i = 0; i < OUTCOME_COUNT; i++)
-        PRINT(p, "%s{%s=\"%s\"} %llu\n", infos[METRIC_REQUESTS_TOTAL].name,
-              infos[METRIC_REQUESTS_TOTAL].labels[0], metrics_outcome_name((enum outcome)i),
-              (unsigned long long)read_counter(&m->outcomes[i]));
-    print_latency(p, m);
     print_count(p, METRIC_SENT_BYTES_TOTAL, read_counter(&m->bytes));
     print_count(p, METRIC_SLOW_READERS_TOTAL, read_counter(&m->slow_readers));
-}
-
-static void print_node(struct metrics_page *p, const struct metrics *m, int64_t now_ms)
-{
     int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
     int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
     int64_t read = atomic_load_explicit(&m->config_read_ms, memory_order_relaxed);
@@ -118,10 +113,14 @@ static void print_node(struct metrics_page *p, const struct metrics *m, int64_t 
     print_count(p, METRIC_LOST_DEVICES, read_counter(&m->lost_devices));
     print_count(p, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, read_counter(&m->config_valid));
     print_seconds(p, METRIC_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (double)read / 1e3);
-}
-
-static void print_process(struct metrics_page *p, const struct metrics *m)
-{
+    print_family(p, METRIC_CHOSEN_TOTAL, &m->chosen);
+    print_family(p, METRIC_SHADOW_TOTAL, &m->shadow);
+    print_count(p, METRIC_DENY_TOTAL, read_counter(&m->denied));
+    print_family(p, METRIC_UPSTREAM_REQUESTS_TOTAL, &m->upstream);
+    print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->errors);
+    print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->failures);
+    print_family(p, METRIC_FOREIGN_REQUESTS_TOTAL, &m->foreign);
+    print_family(p, METRIC_CREDENTIAL_PROVIDER_RUNS_TOTAL, &m->credentials);
     struct process facts;
     process_read(&facts);
     print_seconds(p, METRIC_PROCESS_CPU_SECONDS_TOTAL, facts.cpu_seconds);
@@ -131,25 +130,6 @@ static void print_process(struct metrics_page *p, const struct metrics *m)
     print_count(p, METRIC_PROCESS_VIRTUAL_MEMORY_MAX_BYTES, facts.virtual_max_bytes);
     print_count(p, METRIC_PROCESS_RESIDENT_MEMORY_BYTES, facts.resident_bytes);
     print_seconds(p, METRIC_PROCESS_START_TIME_SECONDS, (double)m->started_ms / 1e3);
-}
-
-int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
-{
-    struct metrics_page page = {out, OCV_OK, err}, *p = &page;
-    print_head(p, METRIC_BUILD_INFO);
-    PRINT(p, "%s{%s=\"%s\"} 1\n", infos[METRIC_BUILD_INFO].name, infos[METRIC_BUILD_INFO].labels[0],
-          ocv_version());
-    print_requests(p, m);
-    print_node(p, m, now_ms);
-    print_family(p, METRIC_CHOSEN_TOTAL, &m->chosen);
-    print_family(p, METRIC_SHADOW_TOTAL, &m->shadow);
-    print_count(p, METRIC_DENY_TOTAL, read_counter(&m->denied));
-    print_family(p, METRIC_UPSTREAM_REQUESTS_TOTAL, &m->upstream);
-    print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->errors);
-    print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->failures);
-    print_family(p, METRIC_FOREIGN_REQUESTS_TOTAL, &m->foreign);
-    print_family(p, METRIC_CREDENTIAL_PROVIDER_RUNS_TOTAL, &m->credentials);
-    print_process(p, m);
     return page.status;
 }
 

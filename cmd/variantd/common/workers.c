@@ -102,20 +102,6 @@ static void count_job(struct workers *w, const struct job *job, int by)
     s->both[job->upstream][job->client] = (uint16_t)(s->both[job->upstream][job->client] + by);
 }
 
-/* A job frees itself, so its counts are copied first. More than one queued job may be able to run
- * now, so another idle thread is woken. */
-static void work_on(struct workers *w, struct job *job)
-{
-    const struct job counted = *job;
-    count_job(w, &counted, 1);
-    if (w->queued && w->idle)
-        pthread_cond_signal(&w->more);
-    pthread_mutex_unlock(&w->lock);
-    job->run(job);
-    pthread_mutex_lock(&w->lock);
-    count_job(w, &counted, -1);
-}
-
 static void *main_of_thread(void *data)
 {
     struct workers *w = data;
@@ -124,7 +110,16 @@ static void *main_of_thread(void *data)
     for (;;) {
         struct job *job = take_job(w);
         if (job) {
-            work_on(w, job);
+            /* A job frees itself, so its counts are copied first. More than one queued job may be
+             * able to run now, so another idle thread is woken. */
+            const struct job counted = *job;
+            count_job(w, &counted, 1);
+            if (w->queued && w->idle)
+                pthread_cond_signal(&w->more);
+            pthread_mutex_unlock(&w->lock);
+            job->run(job);
+            pthread_mutex_lock(&w->lock);
+            count_job(w, &counted, -1);
             continue;
         }
         if (w->stopping)

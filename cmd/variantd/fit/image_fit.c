@@ -42,13 +42,6 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
     snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
 }
 
-/* An engine that asks the registry directly takes the default. */
-static void take_default(const struct mirror_entry *entry, struct fit_answer *out)
-{
-    out->verdict = "fits";
-    weigh_entry(entry, entry->default_digest, out);
-}
-
 /* What an index says about the digest. If the answer is known already, only the better entry is
  * taken from it. */
 static void take_entry(const struct instance *instance, const struct fit_question *q,
@@ -63,7 +56,9 @@ static void take_entry(const struct instance *instance, const struct fit_questio
         out->verdict = "none";
         out->alone = entry->alone;
     } else if (entry->is_index && q->held && entry->default_digest[0]) {
-        take_default(entry, out);
+        /* An engine that asks the registry directly takes the default. */
+        out->verdict = "fits";
+        weigh_entry(entry, entry->default_digest, out);
     } else if (entry->is_index) {
         out->verdict = "index";
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
@@ -117,19 +112,6 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
     mirror_entry_free(&entry);
 }
 
-/* By the image's own labels: only a hint, since images inherit labels. */
-static void fit_by_labels(const struct instance *instance, const struct fit_question *q,
-                          const char *reference, struct fit_answer *out)
-{
-    struct mirror_entry entry = {0};
-    struct fit_answer by_labels = {.labels_only = true};
-    if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
-        entry.found &&
-        fit_by_properties(instance, reference, q->given, &entry.said, &by_labels) == OCV_OK)
-        *out = by_labels;
-    mirror_entry_free(&entry);
-}
-
 /* The names that a reference has: "NAME:TAG", and "NAME@DIGEST" if the digest is the one asked
  * about. */
 struct reference_names {
@@ -171,7 +153,14 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
             (q->held && (has_verdict(&again, "fits") || has_verdict(&again, "lesser"))))
             *out = again;
     } else if (out->alone) {
-        fit_by_labels(instance, q, names.pinned, out);
+        /* By the image's own labels: only a hint, since images inherit labels. */
+        struct mirror_entry entry = {0};
+        struct fit_answer by_labels = {.labels_only = true};
+        if (mirror_labels(instance->mirror, names.pinned, q->trusted, &entry, NULL) == OCV_OK &&
+            entry.found &&
+            fit_by_properties(instance, names.pinned, q->given, &entry.said, &by_labels) == OCV_OK)
+            *out = by_labels;
+        mirror_entry_free(&entry);
     }
 }
 

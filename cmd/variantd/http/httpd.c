@@ -104,25 +104,6 @@ static void run_daemon_once(struct httpd_loop *loop)
     } while (count_connections(loop->daemon) < before);
 }
 
-/* On EMFILE the listening socket stays readable; back off so the loop does not spin. */
-static void back_off(struct httpd_loop *loop)
-{
-    struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
-    if (count_connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
-        loop->in_vain = 0;
-    else if (++loop->in_vain > IN_VAIN_MAX)
-        usleep(REST_US);
-}
-
-static void stop_listening(struct httpd_loop *loop)
-{
-    int fd = MHD_quiesce_daemon(loop->daemon);
-    if (fd >= 0)
-        close(fd);
-    loop->quiesced = true;
-    sem_post(&loop->quiet);
-}
-
 static void *run_loop(void *data)
 {
     struct httpd_loop *loop = data;
@@ -142,11 +123,21 @@ static void *run_loop(void *data)
         int order = atomic_load(&loop->order);
         if (order == ORDER_STOP)
             return NULL;
-        if (order == ORDER_QUIESCE && !loop->quiesced)
-            stop_listening(loop);
+        if (order == ORDER_QUIESCE && !loop->quiesced) {
+            int fd = MHD_quiesce_daemon(loop->daemon);
+            if (fd >= 0)
+                close(fd);
+            loop->quiesced = true;
+            sem_post(&loop->quiet);
+        }
         resume_all(loop);
         run_daemon_once(loop);
-        back_off(loop);
+        /* On EMFILE the listening socket stays readable; back off so the loop does not spin. */
+        struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
+        if (count_connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
+            loop->in_vain = 0;
+        else if (++loop->in_vain > IN_VAIN_MAX)
+            usleep(REST_US);
     }
 }
 

@@ -162,20 +162,6 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
     return status;
 }
 
-/* A user who may write to the directory can replace the socket. */
-static void warn_of_directory(const char *path)
-{
-    char directory[OCV_UNIX_PATH_MAX + 1];
-    struct stat st;
-    snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
-    if (stat(directory, &st) == 0 &&
-        ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
-        log_line(LOG_LEVEL_WARNING,
-                 "%s: other users may write there, and so serve a profile and verdicts in "
-                 "variantd's place",
-                 directory);
-}
-
 int listen_unix(const char *path, int *out, struct ocv_error *err)
 {
     int status = ocv_unix_listen(path, 0666, 0, out, err);
@@ -183,7 +169,17 @@ int listen_unix(const char *path, int *out, struct ocv_error *err)
         ocv_error_hint(err, "%s",
                        errno == EADDRINUSE ? "another variantd, or another program, is using it"
                                            : "--socket PATH names another place");
-    if (status == OCV_OK)
-        warn_of_directory(path);
+    if (status == OCV_OK) {
+        /* A user who may write to the directory can replace the socket. */
+        char directory[OCV_UNIX_PATH_MAX + 1];
+        struct stat st;
+        snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
+        if (stat(directory, &st) == 0 &&
+            ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
+            log_line(LOG_LEVEL_WARNING,
+                     "%s: other users may write there, and so serve a profile and verdicts in "
+                     "variantd's place",
+                     directory);
+    }
     return status;
 }

@@ -144,19 +144,6 @@ bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *
     return levels && !strcmp(levels, "on");
 }
 
-static void take_entry(struct mirror_choice *choice, const struct ocv_index *index,
-                       const struct ocv_entry *entry)
-{
-    choice->outcome = OUTCOME_VARIANT;
-    choice->child.size = entry->size;
-    snprintf(choice->child.media_type, sizeof(choice->child.media_type), "%s", entry->media_type);
-    snprintf(choice->child.digest, sizeof(choice->child.digest), "%s", entry->digest);
-    if (ocv_index_has_variants(index))
-        snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
-    else
-        ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
-}
-
 /* Logged once per choice, not per pull. */
 static int log_note(const struct ocv_reference *reference, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, struct ocv_error *err)
@@ -181,19 +168,6 @@ static void tell_denied(struct mirror_choice *choice, const struct ocv_reference
     log_line(LOG_LEVEL_INFO, "%s:%s: %s", reference->name, reference->tag, choice->message);
 }
 
-static void count_denied(struct mirror_choice *choice, const struct mirror *mirror,
-                         const struct ocv_reference *reference, const struct ocv_decision *decision)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
-        struct ocv_rejection r = ocv_decision_rejected(decision, i);
-        if (r.code == OCV_REJECT_DENIED && n++ == 0)
-            tell_denied(choice, reference, r.entry->label ? r.entry->label : "the default",
-                        r.required, r.origin);
-    }
-    metrics_denied(mirror->metrics, n);
-}
-
 static int decide_entry(struct mirror_choice *choice, const struct mirror *mirror,
                         const struct source *from, const struct ocv_reference *reference,
                         const struct ocv_index *index, const struct snapshot *snapshot,
@@ -204,7 +178,14 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
     ocv_auto(ocv_decision) decision = NULL;
     OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    count_denied(choice, mirror, reference, decision);
+    uint64_t n = 0;
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        if (r.code == OCV_REJECT_DENIED && n++ == 0)
+            tell_denied(choice, reference, r.entry->label ? r.entry->label : "the default",
+                        r.required, r.origin);
+    }
+    metrics_denied(mirror->metrics, n);
     /* only served choices are on the node, so only they are recorded */
     if (ocv_index_has_variants(index) &&
         settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
@@ -213,7 +194,14 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
         choice->outcome = OUTCOME_NO_FIT;
         return OCV_OK;
     }
-    take_entry(choice, index, entry);
+    choice->outcome = OUTCOME_VARIANT;
+    choice->child.size = entry->size;
+    snprintf(choice->child.media_type, sizeof(choice->child.media_type), "%s", entry->media_type);
+    snprintf(choice->child.digest, sizeof(choice->child.digest), "%s", entry->digest);
+    if (ocv_index_has_variants(index))
+        snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
+    else
+        ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
     return log_note(reference, decision, entry, err);
 }
 

@@ -129,16 +129,6 @@ static struct mirror_request *request_new(struct mirror *m, struct MHD_Connectio
     return r;
 }
 
-static void request_free(struct mirror_request *r)
-{
-    passthrough_leave(r);
-    refcounted_unref(r->result);
-    refcounted_unref(r->first);
-    route_clear(&r->route);
-    free(r->ns);
-    free(r);
-}
-
 static enum MHD_Result pass_through(struct mirror_request *r)
 {
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
@@ -287,5 +277,10 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
         .bytes = r->bytes,
         .us = ocv_clock_us() - r->started_us};
     log_answer(cls, connection, r->method, r->url, &line);
-    request_free(r);
+    passthrough_leave(r);
+    refcounted_unref(r->result);
+    refcounted_unref(r->first);
+    route_clear(&r->route);
+    free(r->ns);
+    free(r);
 }

@@ -102,13 +102,6 @@ static long acquire_block(struct passthrough *p)
     return 0;
 }
 
-static void release_block(struct passthrough *p)
-{
-    budget_release((size_t)p->question->buffer);
-    p->held -= (size_t)p->question->buffer;
-    p->question->buffer = 0;
-}
-
 /* Less than that in one piece means that no more is at hand. */
 static size_t full_piece(const struct passthrough *p)
 {
@@ -127,8 +120,11 @@ static int on_head(void *data, const struct ocv_stream_head *head)
         return -1;
     if (!passthrough_streams(p))
         return 0;
-    if (p->question && fits_in_memory(head))
-        release_block(p);
+    if (p->question && fits_in_memory(head)) {
+        budget_release((size_t)p->question->buffer);
+        p->held -= (size_t)p->question->buffer;
+        p->question->buffer = 0;
+    }
     if (is_endless(p, head) ||
         !acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
         return -1;

@@ -143,20 +143,6 @@ static void keep_config(void *data, const char *digest, const struct ocv_buffer 
     refcounted_unref(config);
 }
 
-/* Logged when a configuration is read, not for each pull. */
-static void log_contradictions(const struct tag_question *a, const struct ocv_tag_choice *choice)
-{
-    struct ocv_tag_note note;
-    for (size_t i = 0; a->read && ocv_tag_choice_note(choice, i, &note); i++)
-        if (note.contradiction) {
-            char line[1024];
-            snprintf(line, sizeof(line), "%s:%s: %s; the configuration counts", a->reference->name,
-                     note.tag, note.contradiction);
-            log_clean(line);
-            log_line(LOG_LEVEL_WARNING, "%s", line);
-        }
-}
-
 /* The winner may change while configurations are read, so the choice is made here; the resulting
  * index is resolved like any other. */
 static int choose_winner(const struct mirror *mirror, const struct ocv_reference *reference,
@@ -229,7 +215,16 @@ int rules_find(const struct mirror *mirror, const struct source *from,
     if (status == OCV_OK && choice)
         status = choose_winner(mirror, reference, choice, &source, &reason);
     if (status == OCV_OK && choice) {
-        log_contradictions(&asked, choice);
+        /* Logged when a configuration is read, not for each pull. */
+        struct ocv_tag_note note;
+        for (size_t i = 0; asked.read && ocv_tag_choice_note(choice, i, &note); i++)
+            if (note.contradiction) {
+                char line[1024];
+                snprintf(line, sizeof(line), "%s:%s: %s; the configuration counts",
+                         asked.reference->name, note.tag, note.contradiction);
+                log_clean(line);
+                log_line(LOG_LEVEL_WARNING, "%s", line);
+            }
         *index = ocv_tag_choice_take(choice);
     } else {
         ocv_tag_choice_free(choice);

@@ -41,19 +41,6 @@ char *announce_patch(const char *class, const char *essence)
     return text;
 }
 
-static int send_patch(struct announcer *a, const char *patch, struct ocv_error *err)
-{
-    const struct kube_request request = {.account = a->account,
-                                         .method = "PATCH",
-                                         .path = a->path,
-                                         .type = "application/merge-patch+json",
-                                         .body = patch,
-                                         .wanted = 200,
-                                         .timeout_ms = ANSWER_MS,
-                                         .interrupted = &a->interrupted};
-    return kube_api_send(&request, err);
-}
-
 static void log_outcome(struct announcer *a, const char *class, int status,
                         const struct ocv_error *err)
 {
@@ -107,7 +94,15 @@ static void *announce_all(void *data)
         bool news = turn != a->said;
         memcpy(class, a->class, sizeof(class));
         pthread_mutex_unlock(&a->lock);
-        int status = send_patch(a, patch, &err);
+        const struct kube_request request = {.account = a->account,
+                                             .method = "PATCH",
+                                             .path = a->path,
+                                             .type = "application/merge-patch+json",
+                                             .body = patch,
+                                             .wanted = 200,
+                                             .timeout_ms = ANSWER_MS,
+                                             .interrupted = &a->interrupted};
+        int status = kube_api_send(&request, &err);
         free(patch);
         log_outcome(a, news ? class : NULL, status, &err);
         pthread_mutex_lock(&a->lock);
