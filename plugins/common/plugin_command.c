@@ -23,14 +23,6 @@ static const struct ocv_option common_options[] = {{.name = "help",
                                                    {.name = "version", OCV_OPTION_CALL(stop_here)},
                                                    OCV_OPTIONS_END};
 
-static int print_help(const struct plugin_command *command, const struct ocv_options *options)
-{
-    fputs(command->usage, stdout);
-    ocv_options_print(options, stdout);
-    fputs(command->end, stdout);
-    return output_end(command->program);
-}
-
 int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv)
 {
     struct ocv_error err = {0};
@@ -44,8 +36,12 @@ int plugin_read(const struct plugin_command *command, void *into, int argc, char
         return output_end(command->program);
     }
     int status = ocv_options_read(&options, argc, argv, &stop, &err);
-    if (stop && !strcmp(stop->name, "help"))
-        return print_help(command, &options);
+    if (stop && !strcmp(stop->name, "help")) {
+        fputs(command->usage, stdout);
+        ocv_options_print(&options, stdout);
+        fputs(command->end, stdout);
+        return output_end(command->program);
+    }
     if (stop) {
         printf("%s %s\n", command->program, ocv_version());
         return output_end(command->program);

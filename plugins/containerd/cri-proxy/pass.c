@@ -105,19 +105,6 @@ static bool look_up(struct passing *p, enum method method, const struct decide *
     return true;
 }
 
-/* Read the name of the image: as text, and parsed. */
-static void read_name(struct passing *p, const struct passing_request *request)
-{
-    const uint8_t *name = request->message + request->image.inner_at;
-    size_t len = request->image.inner_len;
-    bool whole = len < sizeof(p->text) && !memchr(name, 0, len);
-    len = len < sizeof(p->text) ? len : sizeof(p->text) - 1;
-    memcpy(p->text, name, len);
-    p->text[len] = '\0';
-    if (whole && ocv_reference_parse(p->text, &p->reference, NULL) < 0)
-        p->reference = NULL;
-}
-
 static bool inspect_call(struct passing *p)
 {
     enum method method = method_of(grpc_call_path(p->call));
@@ -126,7 +113,15 @@ static bool inspect_call(struct passing *p)
     if (method == METHOD_OTHER || !message_of(p->call, &request.message, &request.len) ||
         !wire_find_image(request.message, request.len, &request.image))
         return true;
-    read_name(p, &request);
+    /* Read the name of the image: as text, and parsed. */
+    const uint8_t *name = request.message + request.image.inner_at;
+    size_t len = request.image.inner_len;
+    bool whole = len < sizeof(p->text) && !memchr(name, 0, len);
+    len = len < sizeof(p->text) ? len : sizeof(p->text) - 1;
+    memcpy(p->text, name, len);
+    p->text[len] = '\0';
+    if (whole && ocv_reference_parse(p->text, &p->reference, NULL) < 0)
+        p->reference = NULL;
     const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->reference, &how);
     bool go_on = true;
     if (method == METHOD_REMOVE ||

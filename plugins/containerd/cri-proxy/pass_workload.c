@@ -16,16 +16,6 @@ static bool is_id(const char *text)
     return !hex[n] && n == 64;
 }
 
-/* Answer with our own complete message. */
-static void answer_call(struct grpc_call *call, const struct ocv_buffer *body)
-{
-    uint8_t head[5];
-    grpc_frame(head, body->len);
-    bool sent = grpc_call_send(call, head, sizeof(head)) == OCV_OK &&
-                (!body->len || grpc_call_send(call, body->data, body->len) == OCV_OK);
-    grpc_call_finish(call, sent ? GRPC_OK : GRPC_CANCELLED, NULL);
-}
-
 /* False: the call has been answered. */
 static bool follow_workload(struct passing *p, const struct passing_request *request,
                             const struct workload_answer *answer)
@@ -39,8 +29,15 @@ static bool follow_workload(struct passing *p, const struct passing_request *req
     case WORKLOAD_AS_SENT:
         return true;
     case WORKLOAD_ABSENT:
-    case WORKLOAD_ANSWER:
-        answer_call(p->call, &answer->body);
+    case WORKLOAD_ANSWER: {
+        /* Answer with our own complete message. */
+        uint8_t head[5];
+        grpc_frame(head, answer->body.len);
+        bool sent = grpc_call_send(p->call, head, sizeof(head)) == OCV_OK &&
+                    (!answer->body.len ||
+                     grpc_call_send(p->call, answer->body.data, answer->body.len) == OCV_OK);
+        grpc_call_finish(p->call, sent ? GRPC_OK : GRPC_CANCELLED, NULL);
+    }
         return false;
     default:
         grpc_call_finish(p->call, answer->code, answer->reason);

@@ -228,29 +228,6 @@ static void on_signal(int number)
     errno = saved;
 }
 
-static void prepare_process(void)
-{
-    struct rlimit limit;
-    umask(0); /* directories of layers need their exact modes */
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-#ifdef M_ARENA_MAX
-    (void)mallopt(M_ARENA_MAX, 2); /* an arena per worker would keep the memory of a burst */
-#endif
-    signal(SIGPIPE, SIG_IGN);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGHUP, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-}
-
 static void stop_service(void)
 {
     struct snap_service *s = &program.service;
@@ -274,10 +251,23 @@ int main(int argc, char **argv)
         code = check_options();
     if (code >= 0)
         return code;
-    prepare_process();
+    struct rlimit limit;
+    umask(0); /* directories of layers need their exact modes */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+#ifdef M_ARENA_MAX
+    (void)mallopt(M_ARENA_MAX, 2); /* an arena per worker would keep the memory of a burst */
+#endif
+    signal(SIGPIPE, SIG_IGN);
     int status = start_service(&err);
     if (status == OCV_OK) {
-        catch_signals();
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGHUP, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        sigaction(SIGINT, &action, NULL);
         notify_send("READY=1");
         status = grpc_server_run(program.server, &err);
         notify_send("STOPPING=1");

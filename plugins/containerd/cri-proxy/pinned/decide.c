@@ -172,13 +172,6 @@ static void refuse_pin(const struct pinned_choice *q, const char *text,
         refused[0] = '\0';
 }
 
-static void log_decision(const struct pinned_choice *q, const char *text)
-{
-    log_line("%s %s %s (%s)", text,
-             q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be pulled as" : "->",
-             q->entry->digest, q->entry->label ? q->entry->label : "the default");
-}
-
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
                  bool *silent, char refused[DECIDE_REASON_MAX])
@@ -215,9 +208,11 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         refuse_pin(&q, text, refused);
     if (status < 0 && !refused[0])
         log_line("%s passes unchanged: %s", text, err.message);
-    else if (found && q.entry)
-        log_decision(&q, text);
-    else
+    else if (found && q.entry) {
+        log_line("%s %s %s (%s)", text,
+                 q.decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be pulled as" : "->",
+                 q.entry->digest, q.entry->label ? q.entry->label : "the default");
+    } else
         log_debug("%s has no variants", text);
     return found && status == OCV_OK && !shadow;
 }

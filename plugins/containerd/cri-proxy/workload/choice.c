@@ -16,16 +16,6 @@ struct choice_input {
     struct ocv_workload_input devices;
 };
 
-static void asked_free(struct choice_input *a)
-{
-    struct ocv_preferences *p = &a->options.preferences;
-    free(p->disable.list);
-    free(p->disable.origins);
-    free(p->require.list);
-    free(p->require.origins);
-    ocv_workload_input_free(&a->devices);
-}
-
 static int join_lists(const struct ocv_strings *a, const struct ocv_strings *b,
                       struct ocv_strings *out, struct ocv_error *err)
 {
@@ -69,7 +59,12 @@ static int resolve_entry(const struct choose_question *q, const struct workload_
     int status = prepare_options(&asked, q, wishes, err);
     if (status == OCV_OK)
         status = ocv_resolve(q->index, q->profile, &asked.options, out, err);
-    asked_free(&asked);
+    struct ocv_preferences *p = &asked.options.preferences;
+    free(p->disable.list);
+    free(p->disable.origins);
+    free(p->require.list);
+    free(p->require.origins);
+    ocv_workload_input_free(&asked.devices);
     return status;
 }
 

@@ -25,14 +25,6 @@ struct workload_pull {
     bool secret;
 };
 
-static void pulling_free(struct workload_pull *p)
-{
-    ocv_profile_free(p->profile);
-    ocv_index_free(p->index);
-    ocv_registry_free(p->registry);
-    ocv_buffer_free(&p->body);
-}
-
 static int fetch_index(struct workload_pull *p, struct ocv_error *err)
 {
     const struct ocv_reference *reference = p->work->call->reference;
@@ -161,7 +153,10 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
         answer->silent = p.registry && ocv_registry_was_silent(p.registry);
         refusal_keep(work, answer);
     }
-    pulling_free(&p);
+    ocv_profile_free(p.profile);
+    ocv_index_free(p.index);
+    ocv_registry_free(p.registry);
+    ocv_buffer_free(&p.body);
 }
 
 /* The first time for this key. It takes the place of the oldest one. */

@@ -53,17 +53,6 @@ bool users_recall(struct users *u, const char *digest, char out[OCV_IMAGE_USER_M
     return found;
 }
 
-static void remember_user(struct users *u, const char *digest, const char *user)
-{
-    pthread_mutex_lock(&u->lock);
-    struct known_user *k = &u->list[u->next];
-    snprintf(k->digest, sizeof(k->digest), "%s", digest);
-    snprintf(k->user, sizeof(k->user), "%s", user);
-    u->next = (u->next + 1) % USERS_CACHE_MAX;
-    u->n += u->n < USERS_CACHE_MAX;
-    pthread_mutex_unlock(&u->lock);
-}
-
 static int fetch_user(struct ocv_registry *registry, const struct ocv_reference *reference,
                       const struct ocv_entry *entry, char out[OCV_IMAGE_USER_MAX],
                       struct ocv_error *err)
@@ -92,8 +81,15 @@ int users_same(struct users *u, struct ocv_registry *registry,
         int status = OCV_OK;
         if (!users_recall(u, entries[i]->digest, user)) {
             status = fetch_user(registry, reference, entries[i], user, err);
-            if (status == OCV_OK)
-                remember_user(u, entries[i]->digest, user);
+            if (status == OCV_OK) {
+                pthread_mutex_lock(&u->lock);
+                struct known_user *k = &u->list[u->next];
+                snprintf(k->digest, sizeof(k->digest), "%s", entries[i]->digest);
+                snprintf(k->user, sizeof(k->user), "%s", user);
+                u->next = (u->next + 1) % USERS_CACHE_MAX;
+                u->n += u->n < USERS_CACHE_MAX;
+                pthread_mutex_unlock(&u->lock);
+            }
         }
         if (status < 0)
             return status;

@@ -11,18 +11,6 @@
 #define PRUNE_MS 60000 /* interval of listing the engine's sandboxes */
 #define PRUNE_AGE_S 60 /* a pod's row may be older than its sandbox */
 
-/* "devices=" is the first line of the canonical form. */
-static void wished_devices(struct work *work)
-{
-    static const char key[] = "devices=";
-    const char *text = work->wishes.text;
-    if (work->wishes.devices == WISHES_UNSAID)
-        snprintf(work->devices, sizeof(work->devices), "%s", DEVICES_NODE);
-    else
-        snprintf(work->devices, sizeof(work->devices), "%.*s",
-                 (int)strcspn(text + sizeof(key) - 1, "\n"), text + sizeof(key) - 1);
-}
-
 bool work_begin(struct work *work, struct workload_answer *answer)
 {
     const struct workload_call *call = work->call;
@@ -36,7 +24,14 @@ bool work_begin(struct work *work, struct workload_answer *answer)
         answer_error(answer, &err);
         return false;
     }
-    wished_devices(work);
+    /* "devices=" is the first line of the canonical form. */
+    static const char key[] = "devices=";
+    const char *text = work->wishes.text;
+    if (work->wishes.devices == WISHES_UNSAID)
+        snprintf(work->devices, sizeof(work->devices), "%s", DEVICES_NODE);
+    else
+        snprintf(work->devices, sizeof(work->devices), "%.*s",
+                 (int)strcspn(text + sizeof(key) - 1, "\n"), text + sizeof(key) - 1);
     return true;
 }
 

@@ -43,14 +43,6 @@ static bool split_name(const char *name, char ns[80], const char **chain)
     return true;
 }
 
-static void free_variant(const struct snap_variant *v)
-{
-    free(v->label);
-    free(v->properties);
-    free(v->digest);
-    free(v->reference);
-}
-
 /* If one is allowed it decides for all, else the first. */
 static void ask_for_all(struct snap_fit *f, const struct variants *all, struct verdict_answer *out)
 {
@@ -93,8 +85,12 @@ enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct
         return GRPC_OK;
     else
         ask_for_all(f, &all, &answer);
-    for (size_t i = 0; i < all.n; i++)
-        free_variant(&all.list[i]);
+    for (size_t i = 0; i < all.n; i++) {
+        free(all.list[i].label);
+        free(all.list[i].properties);
+        free(all.list[i].digest);
+        free(all.list[i].reference);
+    }
     snap_fit_count(f, &answer);
     if (answer.action != VERDICT_ALLOW)
         snap_fit_log(f, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);

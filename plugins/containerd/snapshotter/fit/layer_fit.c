@@ -90,16 +90,6 @@ static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_an
     return found;
 }
 
-/* Takes over `key`. */
-static void remember_answer(struct snap_fit *f, char *key, const struct verdict_answer *answer)
-{
-    pthread_mutex_lock(&f->lock);
-    struct cached_verdict *r = &f->remembered[f->next++ % REMEMBERED];
-    free(r->key);
-    *r = (struct cached_verdict){.key = key, .at = ocv_clock_ms(), .answer = *answer};
-    pthread_mutex_unlock(&f->lock);
-}
-
 static void forget_answers(struct snap_fit *f)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
@@ -181,8 +171,14 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
     snap_fit_count(f, out);
     if (out->action != VERDICT_ALLOW)
         snap_fit_log(f, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
-    if (key)
-        remember_answer(f, key, out);
+    if (key) {
+        /* Takes over `key`. */
+        pthread_mutex_lock(&f->lock);
+        struct cached_verdict *r = &f->remembered[f->next++ % REMEMBERED];
+        free(r->key);
+        *r = (struct cached_verdict){.key = key, .at = ocv_clock_ms(), .answer = *out};
+        pthread_mutex_unlock(&f->lock);
+    }
 }
 
 enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
