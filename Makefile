@@ -46,15 +46,13 @@ LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie
 
 # All that the core needs of libcrypto is SHA-2 and base64. Taken from libcrypto.a it is 50 KB; libcrypto.so takes
-# as long to load as a probe of the machine does. libyaml is loaded by every command and used by few.
-# CRYPTO_LIBS=-lcrypto and YAML_LIBS=-lyaml for the shared libraries, which serve where an archive needs others
-# (OpenSSL of Debian 13: zstd).
+# as long to load as a probe of the machine does. LINK=shared takes the shared libraries everywhere, as distributions
+# want it; so does a machine whose archive needs others (OpenSSL of Debian 13: zstd).
 CRYPTO_USED := int SHA512_Init(void *c); int EVP_EncodeBlock(void *to, const void *from, int n); \
     int ocv(void *c) { return SHA512_Init(c) + EVP_EncodeBlock(c, c, 1); }
 links = $(shell echo '$(2)' | $(CC) -shared -fPIC -Wl,-z,defs -o /dev/null -x c - -x none $(1) 2>/dev/null && echo '$(1)')
-CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,$(CRYPTO_USED))),-lcrypto)
-YAML_LIBS     ?= $(or $(if $(SAN),,$(call links,-l:libyaml.a,int yaml_parser_initialize(void *p); int ocv(void *p) { return yaml_parser_initialize(p); })),-lyaml)
-DATA_LIBS     := -ljansson $(YAML_LIBS)
+CRYPTO_LIBS   := $(or $(if $(SAN)$(filter shared,$(LINK)),,$(call links,-l:libcrypto.a,$(CRYPTO_USED))),-lcrypto)
+DATA_LIBS     := -ljansson -lyaml
 CORE_LIBS     := $(DATA_LIBS) -lcrypto -lpthread
 # libcrypto first: symbols are looked for in this order, and half of all that are looked for are its own
 REGISTRY_LIBS := -lcrypto -lssl -lcurl $(CORE_LIBS)
@@ -135,17 +133,6 @@ $(BUILD)/gen/providers.h: $(PROVIDERS_INDEX) $(sort $(wildcard plugins/providers
 	$(call quiet,GEN,$@)$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 $(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
 
-# those of libcurl's libraries that registry_load.c loads first, and the one of OpenSSL; to build for
-# another machine, LDD lists the libraries there
-LDD ?= ldd
-$(BUILD)/gen/registry-libraries.h: $(BUILD)/libocivariant-registry.so
-	@mkdir -p $(@D)
-	$(call quiet,GEN,$@)$(LDD) $< | awk '/^[[:space:]]*lib(gnutls|krb5)\.so\./ { names = names "\"" $$1 "\", " } \
-	    /^[[:space:]]*libssl\.so\./ { openssl = "\"" $$1 "\"" } \
-	    END { print "#define REGISTRY_LIBRARIES " names; \
-	          print "#define REGISTRY_OPENSSL " (openssl ? openssl : "NULL") }' > $@.tmp && mv $@.tmp $@
-$(BUILD)/cmd/common/lazy/registry_load.o: $(BUILD)/gen/registry-libraries.h
-
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
 	@mkdir -p $(@D)
 	$(call quiet,GEN,$@)protoc-c --c_out=$(BUILD)/gen --proto_path=schema/proto $<
@@ -207,7 +194,7 @@ PROGRAM_A := $(COMMON_A) $(INTERNAL_A)
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
 	$$(call quiet,LD,$$@)$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(PROGRAM_A) $(BASE_A) $(LAZY_A),$$(filter %.a,$$^)) $(PROGRAM_A) $$(filter $(LAZY_A),$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
+	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) $(DATA_LIBS) -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
@@ -231,7 +218,7 @@ $(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c)
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
 $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(call quiet,LD,$@)$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
+	$(call quiet,LD,$@)$(if $(SAN)$(filter shared,$(LINK)),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
@@ -259,7 +246,7 @@ $(NODE_SETUP_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/kube
 $(BUILD)/libexec/ocivariant-node-setup: $(call obj,plugins/kubernetes/main.c) $(NODE_SETUP_A) $(PROGRAM_A) $(BASE_A) $(SHARED)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_ALL) $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -Wl$(comma)-rpath$(comma)'$$ORIGIN/..') -L$(BUILD) -Wl,--as-needed \
-	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) -ljansson $(YAML_LIBS) -ldl -lpthread
+	    -locivariant-registry -locivariant-probe -locivariant $(CRYPTO_LIBS) $(DATA_LIBS) -ldl -lpthread
 
 # ---- without shared libraries ------------------------------------------------------------------
 include contrib/static/static.mk

@@ -223,5 +223,5 @@ abi: all
 	@OCV_BUILD=$(BUILD) test/abi.sh --write
 
 # for clang-tidy and cppcheck
-print-cflags: $(GENERATED) $(BUILD)/gen/providers.h $(BUILD)/gen/registry-libraries.h
+print-cflags: $(GENERATED) $(BUILD)/gen/providers.h
 	$(info $(CFLAGS_ALL)) @:

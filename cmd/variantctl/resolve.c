@@ -72,7 +72,7 @@ static int resolve_image(struct cli *cli, const struct resolve_options *request,
     if (status == OCV_OK && !request->index_file)
         cli_profile_begin(cli);
     if (status == OCV_OK && registry)
-        (void)!registry_load(true, NULL); /* cli_registry tries again, and reports it */
+        (void)!registry_load(NULL); /* cli_registry tries again, and reports it */
     if (status == OCV_OK)
         status = image_open_either(cli, request->index_file, request->image, image, true, err);
     if (status == OCV_OK)

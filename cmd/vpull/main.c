@@ -104,7 +104,7 @@ static int prepare_lanes(struct run *run, struct ocv_error *err)
     struct cli *cli = run->cli;
     cli->names_told = &run->names_told;
     cli_profile_begin(cli);
-    OCV_TRY(registry_load(true, err));
+    OCV_TRY(registry_load(err));
     OCV_TRY(cli_registry(cli, err));
     OCV_TRY(cli_profile(cli, err));
     OCV_TRY(ocv_downloads_new(run->s->pull.jobs, &run->downloads, err));

@@ -245,7 +245,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
                       cli->program, text, PRINT_REF_TOLD_MS / 1000);
     cli_profile_begin(cli);
     if (strncmp(text, "oci:", 4) != 0)
-        (void)!registry_load(true, NULL); /* cli_registry tries again, and reports it */
+        (void)!registry_load(NULL); /* cli_registry tries again, and reports it */
     int status = options->locked && options->locked->n_tags
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)
                      : image_open_by_rule(cli, text, &pull.image, err);

@@ -42,9 +42,8 @@ int dladdr(const void *address, Dl_info *info)
     return 0;
 }
 
-int registry_load(bool one_thread, struct ocv_error *err)
+int registry_load(struct ocv_error *err)
 {
-    (void)one_thread;
     (void)err;
     return OCV_OK;
 }

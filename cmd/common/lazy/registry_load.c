@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/lazy/registry_load.h"
-#include "gen/registry-libraries.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/system/processors.h"
 #include "ocivariant/registry.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 /* Every function of the library that programs call. */
 #define CALLS(X)                     \
@@ -40,65 +35,7 @@ static struct {
     CALLS(POINTER)
 } calls;
 
-/* libgnutls and libkrb5 look for two thousand symbols when they are loaded: together with libcurl
- * in all of its libraries, alone only in their own. They stay loaded; where they cannot be, libcurl
- * says so. */
-static void load_largest(void)
-{
-    static const char *const names[] = {REGISTRY_LIBRARIES NULL};
-    for (size_t i = 0; names[i]; i++)
-        (void)dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-}
-
-typedef int openssl_init(uint64_t options, const void *settings);
-
-static void *run_init(void *data)
-{
-    (*(openssl_init **)data)(0, NULL);
-    return NULL;
-}
-
-/* Initializing OpenSSL takes half a millisecond. libcurl does it when it is used first, but any
- * thread may, any number of times (OPENSSL_init_crypto(3)): begin on another processor while
- * libcurl is being loaded. False: no thread was started, and libcurl does it. */
-static bool begin_openssl(pthread_t *thread)
-{
-    static const char *const name = REGISTRY_OPENSSL;
-    static openssl_init *init;
-    pthread_attr_t attributes;
-    cpu_set_t others;
-    void *library =
-        name && ocv_processors_others(&others) ? dlopen(name, RTLD_LAZY | RTLD_LOCAL) : NULL;
-    if (library)
-        *(void **)&init = dlsym(library, "OPENSSL_init_ssl");
-    if (!init)
-        return false;
-    pthread_attr_init(&attributes);
-    (void)pthread_attr_setaffinity_np(&attributes, sizeof(others), &others);
-    bool begun = pthread_create(thread, &attributes, run_init, &init) == 0;
-    pthread_attr_destroy(&attributes);
-    return begun;
-}
-
-/* libcurl loads libgnutls for protocols that are not used here (RTMP, LDAP), and its constructor
- * takes half a millisecond. With this variable set, initialization is left to the first user
- * (GnuTLS manual, "Initialization"). Only a program with one thread may change its environment. */
-static void *open_library(bool one_thread)
-{
-    static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
-    bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
-    pthread_t thread;
-    load_largest();
-    bool begun = one_thread && begin_openssl(&thread);
-    void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
-    if (begun)
-        pthread_join(thread, NULL);
-    if (set)
-        unsetenv(switch_off);
-    return library;
-}
-
-int registry_load(bool one_thread, struct ocv_error *err)
+int registry_load(struct ocv_error *err)
 {
     static const struct {
         const char *name;
@@ -106,7 +43,7 @@ int registry_load(bool one_thread, struct ocv_error *err)
     } symbols[] = {CALLS(SYMBOL)};
     if (calls.library)
         return OCV_OK;
-    void *library = open_library(one_thread);
+    void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot load the registry client: %s",
                              dlerror());
@@ -121,14 +58,14 @@ int registry_load(bool one_thread, struct ocv_error *err)
 int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
                      struct ocv_error *err)
 {
-    OCV_TRY(registry_load(false, err));
+    OCV_TRY(registry_load(err));
     return calls.ocv_registry_new(options, out, err);
 }
 
 int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
                                  struct ocv_credential_providers **out, struct ocv_error *err)
 {
-    OCV_TRY(registry_load(false, err));
+    OCV_TRY(registry_load(err));
     return calls.ocv_credential_providers_new(options, out, err);
 }
 
@@ -140,13 +77,13 @@ void ocv_credential_providers_free(struct ocv_credential_providers *providers)
 
 int ocv_engine_http(const struct ocv_engine_request *request, long *http, struct ocv_error *err)
 {
-    OCV_TRY(registry_load(false, err));
+    OCV_TRY(registry_load(err));
     return calls.ocv_engine_http(request, http, err);
 }
 
 int ocv_downloads_new(unsigned at_once, struct ocv_downloads **out, struct ocv_error *err)
 {
-    OCV_TRY(registry_load(false, err));
+    OCV_TRY(registry_load(err));
     return calls.ocv_downloads_new(at_once, out, err);
 }
 

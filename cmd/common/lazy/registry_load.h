@@ -9,8 +9,7 @@
 
 /** Load the library now, unless it is loaded; ocv_registry_new and ocv_engine_http call this too.
  *  Threads that map memory at the same time slow each other down, so call it before starting one.
- *  `one_thread`: no thread has been started, so the environment may be changed briefly, and a
- *  thread of its own be used until it returns. */
-int registry_load(bool one_thread, struct ocv_error *err) OCV_WARN_UNUSED;
+ */
+int registry_load(struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

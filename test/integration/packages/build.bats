@@ -84,28 +84,6 @@ SHIM
     needs "$OCV_BUILD/libocivariant-registry.so" | grep -q libcurl
 }
 
-@test "libcurl's largest libraries are loaded alone, before it, and only where it needs them" {
-    mapfile -t names < <(grep LIBRARIES "$OCV_BUILD/gen/registry-libraries.h" | grep -o 'lib[^"]*')
-    ldd "$OCV_BUILD/libocivariant-registry.so" >"$BATS_TEST_TMPDIR/needed"
-    run grep -cE '^[[:space:]]*lib(gnutls|krb5)\.so' "$BATS_TEST_TMPDIR/needed"
-    [ "$output" = ${#names[@]} ]
-    run env LD_DEBUG=files "$VPULL" --print-ref 127.0.0.1:1/app:1
-    [[ $output == *"127.0.0.1:1"* ]]
-    for name in ${names[@]+"${names[@]}"}; do
-        [[ $output == *"file=$name "*"dynamically loaded by"*"calling init: "*"/$name"*"file=libcurl.so"* ]]
-    done
-}
-
-@test "OpenSSL is initialized by a thread of its own where there is a second processor" {
-    [ "$(nproc)" -gt 1 ] || skip "one processor"
-    grep -q libssl "$OCV_BUILD/gen/registry-libraries.h" || skip "libcurl has another TLS library"
-    run strace -f -qq -e trace=execve,openat -o "$BATS_TEST_TMPDIR/trace" "$VPULL" --print-ref 127.0.0.1:1/app:1
-    [[ $output == *"127.0.0.1:1"* ]]
-    # shellcheck disable=SC2016 # awk's own
-    run -0 awk '!pid { pid = $1 } /openssl\.cnf/ { print ($1 == pid ? "itself" : "a thread") }' "$BATS_TEST_TMPDIR/trace"
-    [ "$output" = "a thread" ]
-}
-
 # its load would take as long as a probe
 @test "no command loads libcrypto where the build could take SHA-2 alone" {
     [ -e "$(cc -print-file-name=libcrypto.a)" ] || skip "no libcrypto.a here"
