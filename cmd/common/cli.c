@@ -98,10 +98,6 @@ int cli_quit(struct cli *cli, int code)
                 errno ? strerror(errno) : "not all of it was written");
         code = 1;
     }
-    fflush(NULL);
-#ifndef OCV_SANITIZED
-    _exit(code);
-#endif
     return code;
 }
 

@@ -86,17 +86,8 @@ bool cli_images_directory(char *out, size_t size);
 /** Directory of the data files: cli->datadir, else $OCV_DATADIR; NULL: where they were
  *  installed. */
 const char *cli_datadir(const struct cli *cli);
-/** cli_free, then end the process without running the exit handlers of libraries: libcurl brings
- *  about thirty, which take half a millisecond. Returns `code` only in a build with a sanitizer. */
+/** cli_free, and write out what is printed. Returns `code`, or 1 if that failed, for main. */
 int cli_quit(struct cli *cli, int code);
-
-/** Whether to free a large index before the program ends. Freeing takes half as long as reading it,
- *  and matters only to a sanitizer. */
-#ifdef OCV_SANITIZED
-#define CLI_GIVES_BACK true
-#else
-#define CLI_GIVES_BACK false
-#endif
 
 /** Groups of shared options. */
 enum cli_groups {

@@ -109,8 +109,7 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
     }
     struct image image = {0};
     int status = resolve_image(cli, &request, &image, &err);
-    if (CLI_GIVES_BACK)
-        image_close(&image);
+    image_close(&image);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }
 

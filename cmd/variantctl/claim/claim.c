@@ -310,7 +310,6 @@ int cmd_claim(struct cli *cli, int argc, char **argv)
     if (request.engine && !strcmp(request.engine, "slurm"))
         return claim_for_slurm(cli, &request.slurm, request.index_file);
     int status = claim_image(&request, &image, &err);
-    if (CLI_GIVES_BACK)
-        image_close(&image);
+    image_close(&image);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }
