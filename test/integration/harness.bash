@@ -124,6 +124,12 @@ state_stop()
     unset STATE NAMESPACE
 }
 
+# a file that has more to take away defines its own
+teardown_file()
+{
+    state_stop
+}
+
 # start_daemon NAME COMMAND...: in the background, output to $STATE/log/NAME, killed with this shell
 start_daemon()
 {

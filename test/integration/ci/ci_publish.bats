@@ -31,11 +31,6 @@ setup_file()
     chmod +x "$STATE/bin/cosign"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cp -r "$CI_FILES/example/." "$BATS_TEST_TMPDIR"

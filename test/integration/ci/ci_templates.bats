@@ -32,11 +32,6 @@ setup_file()
     chmod +x "$STATE/bin/docker" "$STATE/bin/sudo"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -22,11 +22,6 @@ EOF
     chmod +x "$STATE/bin/podman"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 vpull()
 {
     "$VPULL" --profile "$PROFILES/h100.json" "$@" 3>&-

@@ -14,11 +14,6 @@ setup_file()
     make_variants "$STATE/here/images"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     PATH=$OCV_BUILD:$OCV_BUILD/libexec:$PATH

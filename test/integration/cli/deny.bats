@@ -37,11 +37,6 @@ setup_file()
     export DATA H100=$STATE/h100.json
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export OCV_DATADIR=$DATA CONFIG=$BATS_TEST_TMPDIR/config.yaml

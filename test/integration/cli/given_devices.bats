@@ -26,11 +26,6 @@ setup()
     unset SLURM_JOB_ID SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # chosen OPTION...: the label for these devices, "null" for the default
 chosen()
 {

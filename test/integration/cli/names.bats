@@ -25,11 +25,6 @@ setup_file()
     printf 'registries:\n  "%s": {url: "http://%s"}\n' "$SERVER" "$SERVER" >"$STATE/base.yaml"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export CLIENT=podman

@@ -17,11 +17,6 @@ setup_file()
     export OCV_DATADIR=$OCV_TOP/plugins
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

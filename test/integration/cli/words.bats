@@ -21,11 +21,6 @@ setup_file()
     push_layout "$L:app" "$SERVER/app:1.0"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 VERBS=(probe resolve explain coverage match claim derive "export nfd" "export slurm" "export backendai" lint lock
     images verify setup vocabulary
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}

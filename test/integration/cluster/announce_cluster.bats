@@ -33,7 +33,6 @@ JSON
     cp "$STATE/nodes/h100.json" "$STATE/profile.json"
 }
 
-teardown_file() { state_stop; }
 setup()
 {
     local reason

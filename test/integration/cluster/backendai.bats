@@ -27,8 +27,6 @@ setup_file()
     [ -z "${OCV_BACKENDAI_PYTHON:-}" ] || prepare_backendai
 }
 
-teardown_file() { state_stop; }
-
 # the package as pip would have installed it, and the selector with our patch
 prepare_backendai()
 {

@@ -45,8 +45,6 @@ setup_file()
     "$VARIANTCTL" index show --format json "$NAME" >"$INDEX"
 }
 
-teardown_file() { state_stop; }
-
 make_machines()
 {
     local npu

@@ -21,8 +21,6 @@ setup_file()
     k taint nodes --all node.kubernetes.io/not-ready:NoSchedule-
 }
 
-teardown_file() { state_stop; }
-
 setup()
 {
     local reason

@@ -42,8 +42,6 @@ server.serve_forever()' "$STATE"
     await api grep -q listens "$STATE/log/api"
 }
 
-teardown_file() { state_stop; }
-
 # what variantd of that configuration tells the API server, as a list of nodes, and /v1/profile
 announced() # CONFIG
 {

@@ -12,11 +12,6 @@ setup_file()
     require python3 jq
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 CHART=$OCV_TOP/contrib/kubernetes/chart
 
 # the objects that helm makes, as JSON, an object a line, in the order in which they are applied

@@ -13,11 +13,6 @@ setup_file()
     require python3 openssl curl jq
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     NODE=$BATS_TEST_TMPDIR/node

@@ -8,11 +8,6 @@ setup_file()
     state_start
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # a PATH with what every machine has, and curl: no registry, no engine
 plain_path()
 {

@@ -22,11 +22,6 @@ setup_file()
     in_world ctr images pull --hosts-dir /etc/containerd/certs.d registry.example/team/app:1.0 >/dev/null
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "every section of the page with commands is run here" {
     local section
     while read -r section; do

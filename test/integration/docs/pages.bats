@@ -25,11 +25,6 @@ setup_file()
     push_tags team/app 2.1-cu128-py312=cuda12.8 2.1-cpu-py312=null
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 pages()
 {
     cd "$OCV_TOP" && printf '%s\n' README.md SECURITY.md docs/*.md contrib/*/README.md plugins/*/README.md

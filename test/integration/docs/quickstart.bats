@@ -20,11 +20,6 @@ setup_file()
     in_world skopeo --insecure-policy copy --quiet --all "oci:$STATE/layout:app" docker://registry.example/team/app:1.0
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # what this machine gets of `app`
 mine()
 {

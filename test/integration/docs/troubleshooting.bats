@@ -43,11 +43,6 @@ setup_file()
     make_shims
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     REAL=() SHOWN=()

@@ -14,11 +14,6 @@ setup_file()
     export REGISTRY
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "docker-registry serves what was pushed" {
     run -0 curl -sf "http://$REGISTRY/v2/demo/small/tags/list"
     [ "$(jq -r '.tags[]' <<<"$output")" = 1 ]

@@ -29,11 +29,6 @@ setup_file()
     export CUDA INDEX
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     release

@@ -33,11 +33,6 @@ setup_file()
     start_podman
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # hosts MIRROR: what containerd reads of both registries
 hosts()
 {

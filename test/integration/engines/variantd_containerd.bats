@@ -17,11 +17,6 @@ setup_file()
     start_containerd
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export CLIENT=ctr

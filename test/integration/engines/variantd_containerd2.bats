@@ -25,11 +25,6 @@ setup_file()
     start_cri2 "$STATE/certs.d"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     local reason

@@ -23,11 +23,6 @@ setup_file()
     start_cri "$STATE/certs.d"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export CLIENT=cri

@@ -16,11 +16,6 @@ setup_file()
     SSL_CERT_FILE=$STATE/ca.pem start_docker classic
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     own_docker

@@ -17,11 +17,6 @@ setup_file()
     start_days classic --max-download-attempts 2
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     own_docker

@@ -17,11 +17,6 @@ setup_file()
     SSL_CERT_FILE=$STATE/ca.pem start_docker containerd
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     local reason

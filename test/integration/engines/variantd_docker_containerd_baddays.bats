@@ -15,11 +15,6 @@ setup_file()
     start_days containerd
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     local reason

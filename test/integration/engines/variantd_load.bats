@@ -33,11 +33,6 @@ setup_file()
     export CUDA OLDER
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     release

@@ -16,11 +16,6 @@ setup_file()
     start_podman
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export CLIENT=podman

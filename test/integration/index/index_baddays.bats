@@ -13,11 +13,6 @@ setup_file()
     mkimage "$L" v3 --file etc/build=v3 >/dev/null
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -14,11 +14,6 @@ setup_file()
     make_variants "$STATE/layout"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

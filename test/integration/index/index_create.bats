@@ -15,11 +15,6 @@ setup_file()
     edit_config windows '.["os.version"] = "10.0.20348.2700" | .["os.features"] = ["win32k"]'
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 blob()
 {
     echo "$L/blobs/sha256/${1#sha256:}"

@@ -32,11 +32,6 @@ setup_file()
     "$VARIANTCTL" index copy --quiet "oci:$L:cuda" "$R/src/cuda:1"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 CUDA='nvidia :: cuda_version_lower_bound :: 12.8'
 
 create() # TARGET

@@ -12,11 +12,6 @@ setup_file()
     make_variants "$STATE/images"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

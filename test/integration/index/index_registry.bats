@@ -27,11 +27,6 @@ setup_file()
     done
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 CUDA='nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 90_real'
 
 # create TARGET: the usual index, from the registry's own images

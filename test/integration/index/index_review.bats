@@ -11,11 +11,6 @@ setup_file()
     start_publisher cpu cuda rocm arm
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     empty_checkout

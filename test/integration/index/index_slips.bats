@@ -10,11 +10,6 @@ setup_file()
     start_publisher cpu cuda rocm v3
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     empty_checkout

@@ -26,11 +26,6 @@ setup_file()
     push_layout "$STATE/images:cu128-arm64" "$R/team/app:1.0-cu128-arm64"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     cd "$BATS_TEST_TMPDIR" || return 1

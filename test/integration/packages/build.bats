@@ -10,11 +10,6 @@ setup_file()
     make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr install
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     installed=$STATE/tree/usr

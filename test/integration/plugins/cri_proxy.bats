@@ -53,11 +53,6 @@ teardown()
     done
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # start_proxy PROFILE [OPTION...]: with that machine's daemon
 start_proxy()
 {

@@ -51,11 +51,6 @@ teardown()
     done
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 start_kubelets_answers()
 {
     start_daemon podresources "$OCV_BUILD/test/tools/podresources" "$BATS_TEST_TMPDIR/pod-resources.sock" "$PODS"

@@ -50,11 +50,6 @@ teardown()
     stop_daemon podresources
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # begin MODE: an empty engine and no answers of kubelet; starts a new proxy
 begin()
 {

@@ -48,11 +48,6 @@ teardown()
     done
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "two pods, one tag, each the build that it names" {
     local one two
     run -0 status a "$IMAGE" label=cpu.v3

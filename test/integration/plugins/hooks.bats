@@ -29,11 +29,6 @@ setup_file()
     printf 'policy: enforce\nsocket: %s\nallow: ["%s/app:*"]\n' "$VARIANTD_SOCKET" "$REGISTRY" >"$STATE/allow.yaml"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # verify POLICY REF DIGEST
 verify()
 {

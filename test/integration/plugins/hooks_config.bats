@@ -31,11 +31,6 @@ setup_file()
     printf 'config_policy: enforce\nrepositories: {"r.example/**": {choose: shadow}}\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/shadow.yaml"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 NEWER="this image is built for CUDA 13.0; driver 535.161 runs 12: driver 580 or newer"
 WITHIN="this image is built for CUDA 12.8; driver 535.161 has 12.2, and runs it by CUDA minor-version compatibility, without what is newer; not code that is compressed with zstd, which drivers read from CUDA 12.4 on"
 

@@ -30,11 +30,6 @@ setup_file()
     restart_cri2
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     local reason

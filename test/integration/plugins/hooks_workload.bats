@@ -32,11 +32,6 @@ setup_file()
     T4=$(digest_of t4) H100=$(digest_of h100) B200=$(digest_of b200) NULL=$(digest_of null)
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # judged REPOSITORY DIGEST [GIVEN]
 judged() { verdict "ref=$REGISTRY/$1:1" "digest=$2" ${3:+"given=$3"} | jq -r .verdict; }
 

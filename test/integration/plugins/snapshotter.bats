@@ -12,6 +12,7 @@ setup_file()
     [ "$(id -u)" = 0 ] || skip "needs root"
     state_start
     start_registry
+    # shellcheck disable=SC2153 # of the harness
     echo 'policy: off' >"$STATE/snapshotter.yaml"
     busybox_image "$STATE/images" app --file etc/greeting=hello --layer 300000 --layer 100000 3>&-
     local i layers=()
@@ -28,12 +29,6 @@ setup_file()
     done
     start_snapshotter
     COLLECTOR=told start_snapshotted
-}
-
-teardown_file()
-{
-    [ -n "${STATE:-}" ] || return 0
-    state_stop
 }
 
 # daemons end with the test that started them

@@ -51,12 +51,6 @@ setup_file()
     done
 }
 
-teardown_file()
-{
-    [ -n "${STATE:-}" ] || return 0
-    state_stop
-}
-
 # with_policy POLICY [ANNOTATIONS [OPTION...]]: both daemons, fresh. ANNOTATIONS: whether the CRI
 # plugin says which image it unpacks; else only what its author wrote on the layer is known
 with_policy()

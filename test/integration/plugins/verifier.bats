@@ -47,11 +47,6 @@ setup()
     rm -rf "$STATE/node/resolved" # what another test resolved
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # verdict [COMMAND...] -- ARGUMENT=VALUE...: the daemon's answer
 verdict()
 {

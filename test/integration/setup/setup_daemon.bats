@@ -13,11 +13,6 @@ setup_file()
     require curl jq
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     WORK=$(mktemp -d "$STATE/work.XXXXXX")

@@ -28,11 +28,6 @@ setup_file()
     export PORT SSL_CERT_FILE=$STATE/ca.pem
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 teardown()
 {
     # daemons end with the test that started them; the next store starts from nothing

@@ -10,11 +10,6 @@ setup_file()
     state_start
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     TREE=$(mktemp -d "$STATE/tree.XXXXXX")

@@ -31,11 +31,6 @@ setup_file()
     unset CONTAINERS_REGISTRIES_CONF
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 daemon()
 {
     start_variantd variantd --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"

@@ -7,8 +7,6 @@ load ../harness
 load ../images
 
 setup_file() { state_start; }
-teardown_file() { state_stop; }
-
 claim() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --image "registry.test/$1:1.0" "${@:2}"; }
 claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --for slurm "${@:2}"; }
 

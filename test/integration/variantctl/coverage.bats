@@ -31,11 +31,6 @@ setup_file()
     sed -i "/match: 'hopper'/s/gives: .*}/refuse: 'not yet'}/" "$STATE/old/tags.d/huggingface-tei.yaml"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 compare()
 {
     "$VARIANTCTL" coverage --config "$STATE/config.yaml" --before "$STATE/old" --after "$STATE/new" "$@"

@@ -14,11 +14,6 @@ setup_file()
         XDG_CACHE_HOME=$STATE/cache
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # pack FILE COMPRESSION MEMBER=FILE...: a zip archive
 pack()
 {

@@ -12,11 +12,6 @@ setup_file()
     export SAMPLES=$OCV_TOP/test/data/fuzz/content SCAN=$OCV_LIBEXECDIR/content-scan XDG_CACHE_HOME=$STATE/cache
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 layers()
 {
     python3 "$OCV_TOP/test/integration/layers.py" "$@"

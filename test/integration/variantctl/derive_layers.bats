@@ -21,11 +21,6 @@ setup()
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # blob FILE TYPE: into the layout; its descriptor
 blob()
 {

@@ -9,8 +9,6 @@ load ../schema
 
 setup_file() { state_start; }
 
-teardown_file() { state_stop; }
-
 @test "export backendai: a profile of the same class, which matches and resolves as the whole one" {
     local kind class
     make_variants "$STATE/images"

@@ -12,8 +12,6 @@ setup_file()
     python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
 }
 
-teardown_file() { state_stop; }
-
 # labels and features as JSON; fails where a line is neither a directive nor one of them
 nfd_reads() # FILE
 {

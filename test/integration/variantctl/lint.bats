@@ -15,11 +15,6 @@ setup_file()
     make_variants "$STATE/layout"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     empty_checkout

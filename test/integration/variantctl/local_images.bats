@@ -20,11 +20,6 @@ setup_file()
     write_config
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 pull()
 {
     "$VPULL" --config "$STATE/config.yaml" --quiet --profile "$PROFILES/h100.json" "$@" 3>&-

@@ -21,11 +21,6 @@ setup_file()
     cp "$PROFILES"/{h100,mi300x}.json "$STATE/machines/"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 lock()
 {
     "$VARIANTCTL" lock "$@"

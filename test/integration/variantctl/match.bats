@@ -28,11 +28,6 @@ setup_file()
     "$VARIANTCTL" fleet pack "$fleet" >"$STATE/packed"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 match()
 {
     "$VARIANTCTL" match "$@" "oci:$STATE/images:app"

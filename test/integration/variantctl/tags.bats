@@ -65,11 +65,6 @@ setup_file()
     export REGISTRY DATA CONFIG TEI VLLM OCV_STATE_DIR=$STATE/node
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export OCV_DATADIR=$DATA

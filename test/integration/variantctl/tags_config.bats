@@ -37,11 +37,6 @@ setup_file()
     export REGISTRY REGISTRY_NAME DATA CONFIG VLLM SGLANG LOCALAI ROCM OCV_STATE_DIR=$STATE/node
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export OCV_DATADIR=$DATA XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache

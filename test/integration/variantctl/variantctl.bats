@@ -24,11 +24,6 @@ setup_file()
     export PROFILES
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 resolve()
 {
     "$VARIANTCTL" resolve "$@"

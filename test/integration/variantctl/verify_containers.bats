@@ -29,11 +29,6 @@ setup_file()
     write_config "repositories: {\"$REGISTRY/app\": {workload: devices}}"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # chosen ENGINE [OPTION...]: the T4's build under the tag
 chosen()
 {

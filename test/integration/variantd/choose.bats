@@ -27,11 +27,6 @@ setup_file()
     INDEX=sha256:$(sha256sum <"$STATE/index.json" | cut -d' ' -f1)
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 teardown()
 {
     stop_daemon variantd

@@ -26,11 +26,6 @@ setup_file()
     write_config
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 daemon_up()
 {
     start_variantd --config "${1:-$STATE/config.yaml}" --profile "$PROFILES/h100.json"

@@ -38,11 +38,6 @@ YAML
     start_variantd -v --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # Passwords are files in tokens/, made by the plug-in; the registry's file has the hashes of those that
 # live. The daemon takes away what is older than $TTL.
 make_cloud()

@@ -20,11 +20,6 @@ setup_file()
     CHOSEN=$(digest_of cuda12.8)
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     PORT=${VARIANTD##*:}

@@ -16,11 +16,6 @@ setup_file()
     start_variantd --layout "$STATE/layout" --registry localhost:5000 --profile "$PROFILES/h100.json"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "its tags are answered with the variant, under any repository" {
     ask HEAD "/v2/some/name/manifests/app?ns=localhost:5000"
     [ "$code" = 200 ]

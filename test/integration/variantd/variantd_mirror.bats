@@ -24,11 +24,6 @@ setup_file()
     push_layout "$STATE/layout:nofit" "$REGISTRY/demo/nofit:1"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "a tag with variants: resolver HEAD and GET give the chosen child" {
     ask HEAD "/v2/demo/app/manifests/1?$NS"
     expect_child

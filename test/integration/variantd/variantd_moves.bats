@@ -14,11 +14,6 @@ setup_file()
     start_mirror
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "a tag that is moved is seen at the next pull" {
     push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"
     ask HEAD "/v2/demo/moving/manifests/1?$NS"

@@ -18,11 +18,6 @@ setup_file()
         -subj /CN=node -days 2 2>/dev/null
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # config TEXT: in $CONFIG
 config()
 {

@@ -20,11 +20,6 @@ setup_file()
     export CONFIG=$STATE/operator.yaml
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # config [LINE...]: the registry with its authority, and that
 config()
 {

@@ -43,11 +43,6 @@ YAML
     cp "$STATE/client.key" "$STATE/client-certs/client.key"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # 404, no content, nobody is asked for a password
 expect_nothing()
 {

@@ -18,11 +18,6 @@ setup_file()
     CUDA=$(digest_of cuda12.8)
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 api()
 {
     curl --silent --max-time 10 --unix-socket "$VARIANTD_SOCKET" "http://localhost$1"

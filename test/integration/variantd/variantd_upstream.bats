@@ -31,11 +31,6 @@ setup_file()
     start_variantd --registry "$BAD=http://$BAD" --registry "$OTHER=http://$OTHER" --profile "$PROFILES/h100.json"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # tag VIEW MODE METHOD
 tag()
 {

@@ -20,11 +20,6 @@ setup_file()
     export REG=$RULES/demo/app
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # image_of TAG: its digest
 image_of()
 {

@@ -20,11 +20,6 @@ setup_file()
     "$VPULL" -q --to "oci:$STATE/layout:sound" --profile "$H100" "oci:$STATE/source:app" >/dev/null
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 layout_is_sound()
 {
     local blob

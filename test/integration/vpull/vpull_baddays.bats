@@ -33,11 +33,6 @@ start_bad()
     export BAD=127.0.0.1:${ports%% *} BESIDE=127.0.0.1:${ports##* } # where it redirects to
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # fails CODE TEXT IMAGE [OPTION...]: exit code, the text in one line of stderr that names the program
 fails()
 {

@@ -23,11 +23,6 @@ setup_file()
     start_containerd
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 blob_gets()
 {
     grep -c '"GET /v2/demo/app/blobs/' "$STATE/log/registry" || true

@@ -21,11 +21,6 @@ setup_file()
     export CUDA OCV_SOCKET=$VARIANTD_SOCKET
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # Runs vpull --print-ref with the arguments; $here is "yes" where it asked the registry itself.
 print_ref()
 {

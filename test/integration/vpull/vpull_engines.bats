@@ -25,11 +25,6 @@ setup_file()
     start_podman
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "docker: pulled by digest, tagged with the name asked for" {
     require docker
     run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" "$IMAGE"

@@ -44,11 +44,6 @@ TAGS
     export REGISTRY CONFIG OCV_DATADIR=$DATA
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # everyone IMAGE <<< "MACHINE TAG" lines; TAG - is exit 3: nothing fits
 everyone()
 {

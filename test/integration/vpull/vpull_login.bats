@@ -19,11 +19,6 @@ setup_file()
     chown -R "$ORDINARY" "$STATE/ordinary" || true
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # as cron, su and containers have it: no XDG_RUNTIME_DIR
 bare()
 {

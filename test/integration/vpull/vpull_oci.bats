@@ -20,11 +20,6 @@ setup_file()
     export REGISTRY IMAGE=$REGISTRY/demo/app:1 OCV_STATE_DIR=$STATE/node H100=$PROFILES/h100.json
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 @test "the chosen manifest, its blobs and its name arrive; skopeo agrees" {
     run -0 --separate-stderr "$VPULL" --to "oci:$STATE/a:x" --profile "$H100" "$IMAGE"
     [[ ${lines[0]} == "Digest: $(digest_of cuda12.8)" ]]

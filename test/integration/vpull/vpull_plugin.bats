@@ -20,11 +20,6 @@ setup_file()
     ln -sf "$VPULL" "$DOCKER_CONFIG/cli-plugins/docker-vpull"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 setup()
 {
     export DOCKER_HOST=$ENGINE

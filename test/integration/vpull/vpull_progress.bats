@@ -38,11 +38,6 @@ teardown()
     release
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # layers IMAGE: their ids as they are shown
 layers()
 {

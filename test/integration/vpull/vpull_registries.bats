@@ -15,11 +15,6 @@ setup_file()
     export CUDA
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # logged_in USER:PASSWORD
 logged_in()
 {

@@ -27,11 +27,6 @@ teardown()
     release
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # digest NAME: of the image's manifest
 digest()
 {

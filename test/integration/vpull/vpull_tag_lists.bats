@@ -20,11 +20,6 @@ setup_file()
     export CPU CUDA
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 # start_lists NAME RULE,...: a registry with these answers to requests for the list
 start_lists()
 {

@@ -19,11 +19,6 @@ setup_file()
     push_layout "$STATE/layout:cpu" "$REGISTRY/pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"
 }
 
-teardown_file()
-{
-    state_stop
-}
-
 pull()
 {
     "$VPULL" --profile "$PROFILES/h100.json" "$@" 3>&-
