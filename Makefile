@@ -131,7 +131,7 @@ $(BUILD)/providers-index: $(call obj,plugins/providers/index.c) $(CORE_A)
 $(BUILD)/gen/providers.h: $(PROVIDERS_INDEX) $(sort $(wildcard plugins/providers/*.yaml))
 	@mkdir -p $(@D)
 	$(call quiet,GEN,$@)$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
-$(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
+$(BUILD)/lib/probe/declarative/load.o: $(BUILD)/gen/providers.h
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
 	@mkdir -p $(@D)

@@ -113,7 +113,7 @@ struct cli_command {
 
 /** Read argv: the command's options into `request`, the common ones into `cli`. Errors are printed.
  *  Returns an exit code (0 after --help or --version, or when a shell asks for completion:
- *  lib/base/complete.h), or -1 to go on with cli->arguments. */
+ *  lib/base/options.h), or -1 to go on with cli->arguments. */
 int cli_read(struct cli *cli, const struct cli_command *command, void *request, int argc,
              char **argv);
 

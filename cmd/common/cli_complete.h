@@ -5,7 +5,7 @@
 #define OCV_CLI_COMPLETE_H
 
 #include "cmd/common/cli.h"
-#include "lib/base/complete.h"
+#include "lib/base/options.h"
 
 /** Answer the shell; argv[1] to argv[argc - 1] are the words after the command's name. */
 void cli_complete(const struct cli_command *command, const struct ocv_options *options, int argc,

@@ -3,8 +3,7 @@
  * names, Slurm's job variables. They become the configuration's `devices`. */
 #include "cmd/common/cli.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/given_devices.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/config.h"
 
 #include <stdlib.h>

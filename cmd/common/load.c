@@ -2,7 +2,7 @@
 /* The configuration from its four sources, and the profile; each is made when needed. */
 #include "cmd/common/cli.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 
 #include <ctype.h>
 #include <stdlib.h>

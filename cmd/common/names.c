@@ -3,8 +3,8 @@
 
 #include "cmd/common/installed.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
-#include "lib/core/index_internal.h"
+#include "lib/base/text.h"
+#include "lib/core/core_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,7 @@
 #include "cmd/common/cli.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
-#include "lib/base/paths.h"
-#include "lib/base/system/processors.h"
+#include "lib/base/system/spawn.h"
 #include "lib/internal/records/daemon.h"
 #include "ocivariant-probe.h"
 

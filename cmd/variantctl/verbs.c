@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/verbs.h"
 
-#include "lib/base/complete.h"
-#include "lib/base/nearest.h"
+#include "lib/base/options.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "cmd/common/vocabulary_table.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <ctype.h>
 #include <jansson.h>

@@ -5,7 +5,7 @@
 #include "cmd/variantd/variantd.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 #include "lib/internal/records/daemon.h"
 
 #include "cmd/variantd/upstream/upstream.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/variantd.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 
 #include <stdlib.h>
 

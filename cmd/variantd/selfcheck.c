@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/api/api.h"
 #include "cmd/variantd/variantd.h"
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 #include "lib/internal/records/daemon.h"
 
 #include <netinet/in.h>

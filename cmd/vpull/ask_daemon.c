@@ -2,8 +2,8 @@
 #include "cmd/vpull/ask_daemon.h"
 #include "lib/internal/records/daemon.h"
 
+#include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "lib/base/paths.h"
 
 #include <jansson.h>
 #include <stdlib.h>

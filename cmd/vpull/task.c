@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/task.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

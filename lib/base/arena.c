@@ -70,3 +70,16 @@ void ocv_arena_free(struct ocv_arena *arena)
         arena->head = next;
     }
 }
+
+void *ocv_array_grow_bytes(void *array, size_t n, size_t size)
+{
+    char *data;
+    memcpy(&data, array, sizeof(data)); /* a pointer of any type */
+    if ((n & (n - 1)) == 0) {           /* 0 and powers of two: there is no room left */
+        data = n > SIZE_MAX / 2 ? NULL : reallocarray(data, n ? 2 * n : 1, size);
+        if (!data)
+            return NULL;
+        memcpy(array, &data, sizeof(data));
+    }
+    return memset(data + n * size, 0, size);
+}

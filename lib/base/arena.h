@@ -17,4 +17,17 @@ char *ocv_arena_printf(struct ocv_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ocv_arena_free(struct ocv_arena *arena);
 
+/* Arrays that grow by one element. Their count alone says how much room they have: as much as the
+ * next power of two. So such an array starts as NULL with a count of 0, and only this makes it
+ * larger; elements may be removed from it. free() frees it. */
+
+/** `T *list; T *element = ocv_array_grow(&list, n);`: room for one more behind the `n` elements,
+ *  zeroed, or NULL without memory; then the array is as it was. The caller counts the element. */
+#define ocv_array_grow(array, n)                                                                 \
+    __extension__({                                                                              \
+        __typeof__(*(array)) ocv_added_ = ocv_array_grow_bytes((array), (n), sizeof(**(array))); \
+        ocv_added_;                                                                              \
+    })
+void *ocv_array_grow_bytes(void *array, size_t n, size_t size) __attribute__((warn_unused_result));
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/complete.h"
+#include "lib/base/options.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>

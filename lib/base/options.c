@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/options.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <getopt.h>
 #include <string.h>

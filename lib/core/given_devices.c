@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/core/given_devices.h"
-
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/core/host_features.h"
+#include "lib/core/core_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>

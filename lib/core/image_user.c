@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/core/image_user.h"
 #include "lib/base/cleanup.h"
+#include "lib/core/core_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ int ocv_image_user(const void *config, size_t len, char out[OCV_IMAGE_USER_MAX],
                    struct ocv_error *err)
 {
     json_t *parsed = NULL;
-    OCV_TRY(ocv_json_load_counted("image config", config, len, OCV_IMAGE_CONFIG_MAX,
+    OCV_TRY(ocv_json_load_counted("image config", config, len, OCV_IMAGE_USER_CONFIG_MAX,
                                   OCV_JSON_VALUES_MAX, &parsed, err));
     ocv_auto_json *root = parsed;
     return ocv_image_user_of(root, out, err);

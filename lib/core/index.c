@@ -3,9 +3,7 @@
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
 #include "lib/base/cleanup.h"
-#include "lib/core/index_internal.h"
-#include "lib/core/json_document.h"
-#include "lib/core/platform_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

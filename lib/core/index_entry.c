@@ -2,11 +2,9 @@
 /* One entry of an index: descriptor, platform, label and properties. A malformed entry is rejected
  * by itself; a document that is not an index is an error. */
 #include "lib/base/cleanup.h"
-#include "lib/core/index_internal.h"
-#include "lib/core/json_document.h"
+#include "lib/core/core_internal.h"
 
 #include "lib/base/text.h"
-#include "lib/core/property_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

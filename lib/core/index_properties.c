@@ -3,8 +3,7 @@
  * namespaces. With ids, selection compares numbers: each distinct property is looked up in the
  * profile once, however many variants carry it. */
 #include "lib/base/cleanup.h"
-#include "lib/core/index_internal.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* In the library, and in the programs' archive, which warns of what it reads beside an index. */
 #include "lib/base/text.h"
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

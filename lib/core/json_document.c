@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/core/json_document.h"
 #include "lib/base/cleanup.h"
+#include "lib/core/core_internal.h"
 
 #include <string.h>
 

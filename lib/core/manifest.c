@@ -3,7 +3,7 @@
  * an index or a manifest. The bytes decide; a Content-Type can only contradict them. */
 #include "ocivariant/manifest.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/json_document.h"
+#include "lib/core/core_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

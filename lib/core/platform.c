@@ -5,8 +5,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/core/index_internal.h"
-#include "lib/core/platform_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

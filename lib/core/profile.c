@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Profiles (schema/profile.schema.json): what one host supports, best first. */
 #include "lib/base/cleanup.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant/descriptor.h"
 
 #include <limits.h>

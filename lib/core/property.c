@@ -2,7 +2,7 @@
 /* Properties and labels: syntax, parsing, canonical form (PEP 825; specification sections 1, 2). */
 #include "gen/vocabulary.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/vocabulary.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Look-ups in the vocabulary: is a word in it, and if not, which one was meant? */
 #include "gen/vocabulary.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "ocivariant/vocabulary.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Whole blobs of a layout: blobs/ALGORITHM/HEX. */
-#include "lib/core/digest_split.h"
+#include "lib/core/core_internal.h"
 #include "lib/layout/layout_internal.h"
 
 #include <errno.h>

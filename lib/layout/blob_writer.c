@@ -8,7 +8,7 @@
  * holds a prefix of what was received, in order, so a killed writer's successor hashes it and goes
  * on. */
 #include "lib/layout/blob_writer.h"
-#include "lib/core/digest_split.h"
+#include "lib/core/core_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* index.json as a document: find a tag, move a tag. What is not understood is kept as it is. */
-#include "lib/core/json_document.h"
+#include "lib/core/core_internal.h"
 #include "lib/layout/layout_internal.h"
 
 #include <string.h>

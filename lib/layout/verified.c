@@ -2,7 +2,7 @@
 /* Is a blob of a layout what its name says? Size alone does not tell after a power cut, a failing
  * disk or an edit by hand. DIR/.ocivariant/verified/ALGORITHM-HEX remembers that it was, of which
  * file: "INODE SECONDS.NANOSECONDS SIZE". Where it is lost, the blob is read once more. */
-#include "lib/core/digest_split.h"
+#include "lib/core/core_internal.h"
 #include "lib/layout/layout_internal.h"
 
 #include <errno.h>

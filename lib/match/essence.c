@@ -5,7 +5,7 @@
  * order of its keys never change, since other software stores classes. */
 #include "lib/base/buffer_internal.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/match.h"
 

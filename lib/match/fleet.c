@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Fleets: nodes by name, and one profile for each class of them. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/match/fleet_internal.h"
+#include "lib/match/match_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

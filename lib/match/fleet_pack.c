@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The packed form of a fleet: JSON Lines, classes before their nodes. */
 #include "lib/base/cleanup.h"
-#include "lib/match/fleet_internal.h"
+#include "lib/match/match_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

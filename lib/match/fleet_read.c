@@ -2,7 +2,7 @@
 /* Documents that fleets are read from. One object is a profile, a node, a class or header of a
  * packed fleet, or a list of Kubernetes nodes; a document is one object, or one on each line. */
 #include "lib/base/cleanup.h"
-#include "lib/match/fleet_internal.h"
+#include "lib/match/match_internal.h"
 
 #include <string.h>
 

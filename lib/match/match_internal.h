@@ -4,16 +4,76 @@
  * match (lib/match/match.c): one decision for each class, and a table of what it says of each
  * entry.
  *
- * candidates (lib/match/candidates.c): which entries a role could take on the classes that have
+ * candidates (lib/match/match.c): which entries a role could take on the classes that have
  * room, in what order, and how many members they have room for.
  *
  * place (lib/match/place.c): an entry for each role, and nodes for its members. Roles may want the
- * same nodes; Hall's condition (lib/match/share.c) says whether there are enough for all. */
+ * same nodes; Hall's condition (lib/match/place.c) says whether there are enough for all. */
 #ifndef OCV_MATCH_INTERNAL_H
 #define OCV_MATCH_INTERNAL_H
 
+#include "lib/base/arena.h"
+#include "lib/core/core_internal.h"
 #include "lib/core/resolve/resolve_internal.h"
-#include "lib/match/fleet_internal.h"
+#include "ocivariant/digest.h"
+#include "ocivariant/error.h"
+#include "ocivariant/match.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A hash table of places by name. Names live where the places do. */
+
+/** Zero-initialise, but set `name_of`, which gives the name at a place of `data`. */
+struct ocv_names {
+    const char *(*name_of)(const void *data, size_t place);
+    uint32_t *slots; /* place + 1; 0: free */
+    size_t room;     /* a power of two, or 0 */
+    size_t count;
+};
+
+/** The place of a name, or SIZE_MAX. */
+size_t ocv_names_find(const struct ocv_names *names, const void *data, const char *name);
+/** Add a name that is not there. OCV_ERR_NOMEM leaves it as it was. */
+int ocv_names_add(struct ocv_names *names, const void *data, size_t place, struct ocv_error *err);
+void ocv_names_free(struct ocv_names *names);
+
+/* What a fleet looks like inside: nodes, and the classes that they are of. */
+
+struct fleet_class {
+    char id[OCV_CLASS_MAX];
+    char *essence;
+    size_t len;
+    struct ocv_profile *profile;
+};
+
+struct fleet_node {
+    const char *name; /* in the arena */
+    uint32_t class_place, weight, slots;
+    bool excluded;
+};
+
+struct ocv_fleet {
+    struct ocv_arena arena;
+    struct fleet_node *nodes;
+    size_t n_nodes;
+    struct fleet_class *classes;
+    size_t n_classes;
+    struct ocv_names by_name, by_class;
+    struct ocv_buffer scratch; /* essence of the profile that is added */
+    uint32_t *order;           /* nodes by weight, then name; made by ocv_fleet_sort */
+    bool sorted;
+};
+
+/** Make `order`. */
+int ocv_fleet_sort(struct ocv_fleet *fleet, struct ocv_error *err);
+/** The place of a profile's class, made where it is new. */
+int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile, size_t *place,
+                     struct ocv_error *err);
+/** Add a node of a class that is there. */
+int ocv_fleet_add_of(struct ocv_fleet *fleet, const struct ocv_node *node, size_t class_place,
+                     struct ocv_error *err);
 
 /* The result of an entry for a class: its place in the order from 0, or -1 - its place among the
  * rejected; CLASS_UNDECIDED for each entry where the class's own choice is not decided. */

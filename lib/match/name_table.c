@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/match/name_table.h"
 #include "lib/base/cleanup.h"
+#include "lib/match/match_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

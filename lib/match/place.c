@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Entries for roles, nodes for members. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/match/match_internal.h"
 
@@ -368,4 +368,20 @@ size_t ocv_placement_lack_count(const struct ocv_placement *placement)
 struct ocv_lack ocv_placement_lack(const struct ocv_placement *placement, size_t i)
 {
     return placement->lacks[i];
+}
+
+/* Hall: the members of any set of roles have room on the nodes that any of the set could take. */
+bool ocv_share_suffices(const struct share *share)
+{
+    unsigned all = 1u << share->n_roles;
+    for (unsigned set = 1; set < all; set++) {
+        uint64_t want = 0, room = 0;
+        for (size_t r = 0; r < share->n_roles; r++)
+            want += set >> r & 1 ? share->want[r] : 0;
+        for (unsigned m = 1; m < all && room < want; m++)
+            room += m & set ? share->room[m] : 0;
+        if (room < want)
+            return false;
+    }
+    return true;
 }

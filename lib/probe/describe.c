@@ -4,7 +4,7 @@
  * name is wanted, and not at all for a profile that programs read. */
 #include "lib/probe/describe.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/pci/libpci.h"
+#include "lib/probe/pci/pci_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

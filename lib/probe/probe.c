@@ -6,8 +6,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/probe/describe.h"
 #include "lib/probe/executable/executable.h"
-#include "lib/probe/providers/builtin.h"
-#include "lib/probe/result/pretty.h"
+#include "lib/probe/providers/gpu.h"
+#include "lib/probe/result/result.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * Tokens are kept per host and repository until shortly before they expire. */
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/format/base64.h"
-#include "lib/base/format/json_walk.h"
-#include "lib/registry/auth/providers.h"
+#include "lib/base/format/encodings.h"
+#include "lib/base/format/json.h"
+#include "lib/registry/auth/credentials.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>

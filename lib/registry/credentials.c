@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Where credentials come from, first hit wins: the caller's own; the one file the caller names;
  * else where docker, podman and skopeo keep them (auth/places.c); else the credential providers. */
+#include "lib/registry/auth/credentials.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
-#include "lib/registry/auth/places.h"
-#include "lib/registry/auth/providers.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>

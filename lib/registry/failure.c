@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From a failed transfer to one clear line: the request, the server that refused it, its message.
  */
-#include "lib/base/format/json_walk.h"
-#include "lib/core/registry_find.h"
+#include "lib/base/format/json.h"
+#include "lib/core/core_internal.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * or garbage and is asked again with TLS. Hosts configured as insecure start with TLS. Nothing else
  * is ever contacted without TLS. */
 #include "lib/base/cleanup.h"
-#include "lib/core/registry_find.h"
+#include "lib/core/core_internal.h"
 #include "lib/registry/registry_internal.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
 /* Requests that a proxy passes on. Documents are small and checked before the caller sees a byte;
  * blobs flow through (stream_blob.c). */
 #include "lib/base/cleanup.h"
-#include "lib/registry/stream_internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * goes on where it broke off, as long as what the server sends then is the rest of what it promised
  * first: a part by its Content-Range, byte for byte. */
 #include "lib/base/cleanup.h"
-#include "lib/registry/stream_internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * refuse one that is larger than theirs. A page that was there before ends the list, unless it has
  * no tags: a server that filters tags sends empty pages between others. */
 #include "lib/base/cleanup.h"
-#include "lib/base/format/json_walk.h"
+#include "lib/base/format/json.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>

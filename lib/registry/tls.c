@@ -5,7 +5,7 @@
  * authorities never replace the system's. */
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/core/registry_find.h"
+#include "lib/core/core_internal.h"
 #include "lib/registry/registry_internal.h"
 
 #include <dirent.h>

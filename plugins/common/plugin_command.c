@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/common/plugin_command.h"
-#include "lib/base/complete.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/options.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "plugins/common/verdict.h"
 
 #include "lib/base/file.h"
-#include "lib/base/paths.h"
 #include "lib/base/text.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* providers-index FILE.yaml...: prints gen/providers.h: each file's text, and the hardware that it
  * needs to find anything. A probe skips a file known to the build if the machine lacks that
- * hardware (lib/probe/declarative/prefilter.c). Run by the build. */
+ * hardware (lib/probe/declarative/load.c). Run by the build. */
 #include "lib/base/file.h"
-#include "lib/base/format/yaml_tree.h"
+#include "lib/base/format/yaml.h"
 #include "ocivariant/buffer.h"
 
 #include <stdio.h>

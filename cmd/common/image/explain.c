@@ -2,7 +2,7 @@
 #include "cmd/common/image/explain.h"
 #include "cmd/common/vocabulary_table.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmd/common/image/missing.h"
 
 #include "cmd/common/image/rules.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

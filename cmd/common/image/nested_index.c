@@ -4,7 +4,7 @@
 #include "cmd/common/image/nested_index.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "cmd/common/image/digest_cache.h"
 
 #include "gen/datadir.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The layers and the current work on them; at most ten redraws per second. */
 #include "cmd/common/progress/progress_internal.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>

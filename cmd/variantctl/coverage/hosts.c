@@ -3,7 +3,7 @@
 #include "cmd/common/names.h"
 #include "cmd/variantctl/coverage/coverage.h"
 #include "cmd/variantctl/fleet/fleet_source.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "ocivariant-probe.h"
 

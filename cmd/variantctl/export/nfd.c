@@ -3,7 +3,7 @@
  * drops invalid lines, and only logs a file that is too large. */
 #include "cmd/variantctl/export/export_verbs.h"
 #include "lib/base/file.h"
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 #include "lib/internal/slurm/slurm.h"
 
 #include <time.h>

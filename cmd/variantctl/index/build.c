@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit.h"
 
 #include <stdlib.h>

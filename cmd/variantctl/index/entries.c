@@ -3,7 +3,7 @@
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "gen/toolkits.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/edit/edit.h"

@@ -5,7 +5,7 @@
 #include "cmd/common/progress/format.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/edit/edit.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint_settings.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

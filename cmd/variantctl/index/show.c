@@ -4,7 +4,7 @@
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* variantctl lint --rules and --explain: the table of rules as text. */
 #include "cmd/variantctl/lint/lint_verb.h"
 
-#include "lib/base/complete.h"
-#include "lib/base/nearest.h"
+#include "lib/base/options.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 

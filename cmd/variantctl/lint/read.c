@@ -3,7 +3,7 @@
 #include "cmd/common/image/image_copy.h"
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/lint/lint_verb.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 

@@ -4,10 +4,10 @@
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/lint_settings.h"
 #include "gen/datadir.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/format/url.h"
+#include "lib/base/format/encodings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "cmd/common/image/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_plan.h"
 

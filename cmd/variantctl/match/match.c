@@ -6,7 +6,7 @@
 #include "cmd/common/names.h"
 #include "cmd/variantctl/fleet/fleet_source.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

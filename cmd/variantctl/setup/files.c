@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of the plan: content on disk, and content wanted. */
 #include "cmd/variantctl/setup/tree.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <errno.h>

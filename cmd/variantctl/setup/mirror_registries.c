@@ -10,8 +10,8 @@
 #include "cmd/common/listener.h"
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/registry_lines.h"
-#include "lib/base/format/values.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
+#include "lib/base/format/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Paths of the machine, or of another tree under --root. Below a root every link is resolved within
  * it. */
 #include "cmd/variantctl/setup/tree.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #include "cmd/variantctl/setup/registry_lines.h"
 
 #include "cmd/variantctl/setup/document.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 #include "lib/internal/records/daemon.h"
 
 #include <string.h>

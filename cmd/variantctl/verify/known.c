@@ -5,7 +5,7 @@
 #include "lib/internal/records/daemon_verdict.h"
 #include "lib/internal/records/records.h"
 
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "cmd/variantctl/verify/client.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -4,7 +4,7 @@
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/image_check.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/internal/config/pod_devices.h"
 

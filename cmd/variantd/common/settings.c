@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/common/settings.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
-#include "lib/base/format/values.h"
-#include "lib/base/paths.h"
+#include "lib/base/format/span.h"
 #include "lib/base/text.h"
 #include "lib/internal/records/records.h"
 

@@ -3,8 +3,8 @@
 
 #include "cmd/common/listener.h"
 #include "cmd/variantd/common/log.h"
-#include "lib/base/format/values.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
+#include "lib/base/format/span.h"
 #include "lib/base/system/unix_socket.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
-#include "lib/base/format/url.h"
+#include "lib/base/format/encodings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cmd/variantd/upstream/upstream.h"
 
 #include "cmd/variantd/common/budget.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 

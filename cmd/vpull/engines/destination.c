@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/destination.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <limits.h>
 #include <stdlib.h>

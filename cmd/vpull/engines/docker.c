@@ -5,7 +5,7 @@
 #include "cmd/vpull/engines/engine_stream.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/base/format/url.h"
+#include "lib/base/format/encodings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "cmd/vpull/engines/archive.h"
 #include "cmd/vpull/engines/engine_stream.h"
-#include "lib/base/format/base64.h"
+#include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * podman 4.4. */
 #include "cmd/vpull/engines/engine.h"
 #include "cmd/vpull/engines/podman_line.h"
-#include "lib/base/format/base64.h"
+#include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "ocivariant/error.h"
 
 #include <jansson.h>
+#include <stddef.h>
 
 /** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index").
  *  Members that are null are left out, at every level: Go writes empty lists and pointers so. */
@@ -43,5 +44,52 @@ static inline void json_decref_cleanup(json_t **json)
     json_decref(*json);
 }
 #define ocv_auto_json __attribute__((cleanup(json_decref_cleanup))) json_t
+
+/* Reading a few members of JSON from outside, without a tree: a tree of small values takes up to 75
+ * times its text, and an error page or a token is worth no more than its bytes. */
+
+#define OCV_JSON_WALK_DEPTH 64u /**< levels; more are malformed */
+#define OCV_JSON_WALK_KEYS 3u   /**< levels whose keys are told; what is deeper is not visited */
+#define OCV_JSON_WALK_KEY 32u   /**< a longer key is told as "" */
+
+/** One value. */
+struct ocv_json_at {
+    char keys[OCV_JSON_WALK_KEYS][OCV_JSON_WALK_KEY]; /**< "[]" stands for an item of a list */
+    unsigned depth;                                   /**< of them that count */
+    char kind;        /**< '"' string, '0' number, 'b' true or false, 'n' null, '[' and '{' */
+    const char *text; /**< of a string, without escapes, or of a number; else NULL */
+};
+
+/** Call `visit` for each value, in their order, until it returns something else than 0; that is
+ *  returned. Malformed text, or no object: OCV_ERR_DATA, maybe after some calls. A string with
+ *  U+0000 ends there. Takes `len` bytes of memory. */
+int ocv_json_walk(const char *text, size_t len,
+                  int (*visit)(void *data, const struct ocv_json_at *at), void *data,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is this the value of that path, as in "errors", "[]", "code"? NULL ends it early. */
+bool ocv_json_is_at(const struct ocv_json_at *at, const char *first, const char *second,
+                    const char *third);
+
+/* JSON text straight into a buffer, indented by two spaces as jansson does it. For documents that
+ * are large and written once: a tree of jansson's takes four times as long, and its dump writes
+ * byte for byte the same. */
+
+/** Begin with {.out, .err}. The first failure stays in `status`, and nothing is written after it.
+ */
+struct ocv_json_writer {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status;
+    unsigned depth;
+    bool member; /* something comes before the next one in this object or list */
+};
+
+/** Open an object ('{') or a list ('['). `key` is NULL in a list and for the document itself. */
+void ocv_json_write_open(struct ocv_json_writer *w, const char *key, char bracket);
+/** Close it with '}' or ']'. */
+void ocv_json_write_close(struct ocv_json_writer *w, char bracket);
+/** A string; NULL becomes null. Must be UTF-8. */
+void ocv_json_write_string(struct ocv_json_writer *w, const char *key, const char *text);
+void ocv_json_write_number(struct ocv_json_writer *w, const char *key, int64_t number);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/format/json_walk.h"
+#include "lib/base/format/json.h"
 
 #include "lib/base/cleanup.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/format/yaml_fields.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/format/yaml.h"
+#include "lib/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* YAML into a tree of nodes with line numbers, in one pass over libyaml's events: libyaml's own
  * loader recurses without limit and does not detect duplicate keys. */
-#include "lib/base/format/yaml_tree.h"
+#include "lib/base/format/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,7 @@
  * makes bare system calls only. Nothing that libc or a sanitizer intercepts may be called there: it
  * would change the parent's own state. */
 #include "lib/base/system/spawn.h"
-
 #include "lib/base/cleanup.h"
-#include "lib/base/system/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -259,4 +257,14 @@ int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid)
 {
     const struct ocv_spawn_program program = {.argv = argv, .in = in, .out = out, .errors = errors};
     return ocv_spawn_start(&program, pid);
+}
+
+bool ocv_processors_others(cpu_set_t *out)
+{
+    int here = sched_getcpu();
+    if (sched_getaffinity(0, sizeof(*out), out) < 0)
+        return false;
+    if (here >= 0 && here < CPU_SETSIZE)
+        CPU_CLR((size_t)here, out);
+    return CPU_COUNT(out) > 0;
 }

@@ -3,9 +3,13 @@
 #ifndef OCV_SPAWN_H
 #define OCV_SPAWN_H
 
+#include "ocivariant/error.h"
+
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define OCV_SPAWN_LIMITS_MAX 8u
@@ -39,5 +43,27 @@ int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid);
 /** Find a program by PATH; a name with a slash is a path already. False: there is none, or its path
  *  is too long. */
 bool ocv_spawn_find(const char *name, char *path, size_t size);
+
+/* Where work that may run beside the caller's is put. The kernel often starts it on the processor
+ * of who started it, and looks for another one only when one of them has waited for its turn. */
+
+/** The processors that the caller may use, without the one that it runs on. False: there are none,
+ *  or more than the set has room for. */
+bool ocv_processors_others(cpu_set_t *out);
+
+/* Programs that nobody but root and this user could have put where they are. The path is walked
+ * once, each component in the directory before it, so that nothing is looked up twice. */
+
+/** Open a file or directory (`type`: S_IFREG, S_IFDIR). Each directory on the way, each link and
+ *  the directory that it lies in must belong to root or to this user, and no other may write there;
+ *  on the way, a directory may have the sticky bit (/tmp). Without right to read it, `*fd` can only
+ *  be executed. OCV_ERR_NOT_FOUND; OCV_ERR_CONFIG names what is not trusted, and why. */
+int ocv_trusted_open(const char *path, mode_t type, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same of a program, and of what reads it: the interpreter that its first line names, or,
+ * where it is neither ELF nor a script, every program that is registered for such files
+ * (binfmt_misc). What an interpreter finds by itself (env) is not looked at. `*script`: another
+ * program reads it, and needs the descriptor to stay open. */
+int ocv_trusted_program(const char *path, int *fd, bool *script,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/system/trusted.h"
+#include "lib/base/system/spawn.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A decision as JSON (dev.ocivariant.decision/v1, schema/decision.schema.json). */
-#include "lib/base/format/json_write.h"
+#include "lib/base/format/json.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which entry is the default, and what clients that know nothing of variants take. */
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "ocivariant/index.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Platforms of an index compared once with all hosts of one platform. */
-#include "lib/core/resolve/platform_table.h"
 #include "lib/base/cleanup.h"
-
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/core/resolve/preferences_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include "lib/base/text.h"
 

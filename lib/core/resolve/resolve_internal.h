@@ -14,13 +14,15 @@
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
-#include "lib/core/index_internal.h"
-#include "lib/core/platform_internal.h"
-#include "lib/core/profile_internal.h"
-#include "lib/core/resolve/default.h"
-#include "lib/core/resolve/platform_table.h"
-#include "lib/core/resolve/preferences_internal.h"
+#include "lib/base/arena.h"
+#include "lib/core/core_internal.h"
+#include "ocivariant/index.h"
+#include "ocivariant/preferences.h"
 #include "ocivariant/resolve.h"
+
+#include <stdbool.h>
+
+struct ocv_platform_tables;
 
 #define OCV_UNSUPPORTED UINT32_MAX
 
@@ -118,5 +120,76 @@ const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
                                           const struct ocv_rejection *r);
 const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
                                              const struct ocv_slot *slot);
+
+/* What preferences say of a namespace, a feature, a value. */
+
+/** Where a namespace, feature (may be NULL) or value (likewise) was disabled, or NULL. */
+const char *ocv_preferences_disabled(const struct ocv_preferences *preferences, const char *ns,
+                                     const char *feature, const char *value);
+/** The policy of a namespace; OCV_POLICY_ALL where none is set. */
+enum ocv_policy ocv_preferences_policy(const struct ocv_preferences *preferences, const char *ns);
+/** The devices of a namespace that count, or NULL: all of them. */
+const struct ocv_strings *ocv_preferences_devices(const struct ocv_preferences *preferences,
+                                                  const char *ns);
+/** Where the devices of a namespace are narrowed, or else its policy is set; NULL. */
+const char *ocv_preferences_devices_origin(const struct ocv_preferences *preferences,
+                                           const char *ns);
+
+/* Where the entries of an index stand on hosts of one platform: the part of resolution that all
+ * these hosts share. */
+
+struct ocv_platform_place {
+    enum ocv_reject code;  /* why the platform does not fit, or NONE */
+    uint32_t architecture; /* 0 own, 1 compatible, 2 unannotated without platform */
+    uint32_t place;        /* in the host's order */
+};
+
+struct ocv_platform_table {
+    struct ocv_platform host;
+    struct ocv_platform_place *places; /* by entry position */
+    const struct ocv_entry *older;     /* what a client without this library takes */
+    struct ocv_platform_table *next;
+};
+
+/** Tables of one index, one for each platform that was asked for, and what decisions made with them
+ *  are made of. Free the arena when the last of these is gone. */
+struct ocv_platform_tables {
+    struct ocv_arena arena;
+    struct ocv_platform_table *first;
+};
+
+/** The table of `host`, made if it is not there. Its strings are copied. */
+int ocv_platform_table_get(struct ocv_platform_tables *tables, const struct ocv_index *index,
+                           const struct ocv_platform *host, const struct ocv_platform_table **out,
+                           struct ocv_error *err);
+/** The same for one decision: made in `arena`, with the strings of `host`. NULL: no memory. */
+struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
+                                                   const struct ocv_index *index,
+                                                   const struct ocv_platform *host);
+
+/* Which entries are defaults; used by the core, lint and tables. */
+
+/** Is it a default for hosts that no variant fits: `null`, or a complete ordinary image that is not
+ *  a twin in a format that only some hosts read (os.features)? */
+bool ocv_entry_is_default(const struct ocv_entry *entry);
+/** Is it hidden ("x-...") without annotations: a variant that its publisher has yet to annotate? */
+bool ocv_entry_is_unfinished(const struct ocv_entry *entry);
+/** Is it shown as "the default": a complete ordinary image among variants? */
+bool ocv_index_shows_default(const struct ocv_index *index, const struct ocv_entry *entry);
+/** What a client that knows nothing of variants takes on this machine: of the entries that are not
+ *  hidden the first of the platform that fits best, or NULL. `any_features`: it ignores
+ *  os.features, as most of them do. */
+const struct ocv_entry *ocv_index_older_choice(const struct ocv_index *index,
+                                               const struct ocv_platform *machine,
+                                               bool any_features);
+
+/* A `..._lower_bound` has a list of values: the machine's version, and all that are older. */
+
+/** Call `visit` for each value that a machine of version MAJOR.MINOR has for that feature, newest
+ *  first: its own minor versions downwards, the bare major, then the same of each older major, as
+ * the vocabulary's `downwards` says. Of a feature without it: down to 1. Ends when `visit` returns
+ *  something else than 0, and returns that. */
+int ocv_versions_below(const char *ns, const char *feature, unsigned major, unsigned minor,
+                       int (*visit)(void *data, const char *version), void *data);
 
 #endif

@@ -3,8 +3,8 @@
  * so that there is one rule for what fits. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/core/property_internal.h"
-#include "lib/core/resolve/preferences_internal.h"
+#include "lib/core/core_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "ocivariant/resolve.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
 /* The configuration object: what one key means, whatever it was read from. Files are read by
  * lib/internal/config/yaml.c, environment variables and flags by lib/internal/config/text.c; they
  * put it in by lib/internal/config/set.c. */
-#include "lib/core/registry_find.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/config_set.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

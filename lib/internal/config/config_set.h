@@ -3,7 +3,7 @@
 #ifndef OCV_CONFIG_SET_H
 #define OCV_CONFIG_SET_H
 
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "lib/internal/config/config_internal.h"
 
 /** What a file may hold. */

@@ -4,7 +4,7 @@
  * program reports a mistake with its line, not only the daemon when it starts. */
 #include "lib/internal/config/config_set.h"
 
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 #include "lib/base/system/unix_socket.h"
 
 #include <limits.h>

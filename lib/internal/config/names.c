@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Check the names that a configuration selects by: a misspelt one must not look like something that
  * this host lacks. */
-#include "lib/base/nearest.h"
-#include "lib/core/index_internal.h"
-#include "lib/core/profile_internal.h"
+#include "lib/base/text.h"
+#include "lib/core/core_internal.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/config/config_set.h"
 #include "ocivariant/vocabulary.h"

@@ -2,8 +2,8 @@
 /* `override` and `os_features`: what the administrator says a host supports, instead of what was
  * probed. */
 #include "lib/base/cleanup.h"
-#include "lib/core/profile_internal.h"
-#include "lib/core/resolve/versions.h"
+#include "lib/core/core_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/config/config_internal.h"
 #include "ocivariant/descriptor.h"
 

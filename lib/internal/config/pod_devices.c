@@ -2,7 +2,7 @@
 #include "lib/internal/config/pod_devices.h"
 #include "lib/base/cleanup.h"
 
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/config_internal.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_CONFIG_POD_DEVICES_H
 #define OCV_CONFIG_POD_DEVICES_H
 
-#include "lib/core/given_devices.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/choose.h"
 #include "ocivariant/preferences.h"
 

@@ -2,10 +2,10 @@
 /* Members of the configuration, checked one by one, whatever they were read from. */
 #include "lib/internal/config/config_set.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/span.h"
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>

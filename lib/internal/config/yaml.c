@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/config/config_set.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Reports as JSON. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/format/base64.h"
+#include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
-#include "lib/base/format/json_write.h"
 #include "lib/internal/content/content_report.h"
 
 #include <endian.h>

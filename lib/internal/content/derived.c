@@ -3,7 +3,7 @@
 #include "lib/base/cleanup.h"
 
 #include "gen/content-rules.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

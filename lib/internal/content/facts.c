@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/content/content.h"
 

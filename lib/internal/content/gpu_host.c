@@ -4,7 +4,7 @@
 
 #include "gen/config-facts.h"
 #include "gen/toolkits.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

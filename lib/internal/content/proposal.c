@@ -5,7 +5,7 @@
 
 #include "gen/content-rules.h"
 #include "gen/toolkits.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/internal/content/requirement.h"
 
 #include <stdio.h>

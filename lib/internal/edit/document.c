@@ -3,7 +3,7 @@
  * `manifests` with the blanks between them. Unchanged, it is written exactly as it was read. */
 #include "lib/internal/edit/edit_internal.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <stdio.h>

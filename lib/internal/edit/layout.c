@@ -4,7 +4,7 @@
  */
 #include "lib/internal/edit/edit_internal.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

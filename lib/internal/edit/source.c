@@ -3,7 +3,7 @@
  * here, so that a mistake is reported with its line before anything else is read or written. */
 #include "lib/internal/edit/source.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

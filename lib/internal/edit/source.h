@@ -3,7 +3,7 @@
 #ifndef OCV_EDIT_SOURCE_H
 #define OCV_EDIT_SOURCE_H
 
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #define OCV_SOURCE_ANNOTATIONS_MAX 256u

@@ -9,8 +9,8 @@
  *       label: cu126                      # glob over the label, or a tag; optional
  *       reason: "the fat image of 2025 stays as it is" */
 #include "lib/base/cleanup.h"
-#include "lib/base/format/yaml_fields.h"
-#include "lib/base/nearest.h"
+#include "lib/base/format/yaml.h"
+#include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <fnmatch.h>

@@ -3,7 +3,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/lint/lint_internal.h"
 
-#include "lib/base/format/url.h"
+#include "lib/base/format/encodings.h"
 
 #include <ctype.h>
 #include <string.h>

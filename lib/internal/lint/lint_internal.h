@@ -5,7 +5,7 @@
 
 #include "gen/lint-facts.h"
 #include "lib/base/format/json.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/content/requirement.h"
 #include "lib/internal/lint/lint.h"
 #include "ocivariant/vocabulary.h"
@@ -150,7 +150,7 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err);
 
-/** What .ocivariant-lint.yaml may hold (lib/base/format/yaml_fields.h). */
+/** What .ocivariant-lint.yaml may hold (lib/base/format/yaml.h). */
 struct ocv_yaml_rule;
 extern const struct ocv_yaml_rule ocv_lint_config_rule;
 

@@ -2,7 +2,7 @@
 /* Findings: their places, levels and what the repository's settings say of them. */
 #include "lib/internal/lint/lint_internal.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>

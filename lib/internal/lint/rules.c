@@ -2,7 +2,7 @@
 /* The table of rules, from schema/lint-rules.yaml. */
 #include "lib/internal/lint/lint.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "lib/internal/records/daemon_verdict.h"
 #include "lib/base/cleanup.h"
 
+#include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
-#include "lib/base/format/url.h"
 #include "lib/internal/records/daemon.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What is said of a variant: by its entry in an index, or by a record. */
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/records/records_internal.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *
  * There are few and they are small, so that looking through them costs less than keeping a table of
  * what is in them in step. A secret one is for the owner and the group of the directory alone. */
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/records/records_internal.h"
 
 #include <dirent.h>

@@ -4,8 +4,8 @@
  * a manifest does not apply to another's image. Hooks that run as other users read it, so modes do
  * not depend on the caller's umask. What is secret is for the owner and the group of the directory
  * alone, as in kept_index.c. */
-#include "lib/base/paths.h"
-#include "lib/core/digest_split.h"
+#include "lib/base/file.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/records/records_internal.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
  * the best that the kind has: these values are an alternative. Where other kinds have them, too,
  * but cannot run the entry (another architecture), features are added that tell the kinds apart. An
  * alternative whose nodes an earlier one has already is left out: Slurm tries that first. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/slurm/slurm_internal.h"
 

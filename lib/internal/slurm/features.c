@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The features of a node. */
 #include "lib/base/cleanup.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/slurm/slurm.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Features of nodes, read back into profiles. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/base/format/span.h"

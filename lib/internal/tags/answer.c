@@ -3,7 +3,7 @@
  * the tag had a part "cuda12.8". So a family's own rules say what follows of it, as they do for
  * tags that say it themselves. What the image says of itself wins over its name. */
 #include "lib/base/cleanup.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tags_internal.h"
 

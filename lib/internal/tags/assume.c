@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Assumptions about a tag's image unless the tag says otherwise: the GPUs for which a toolkit's
  * libraries are built, those for which a family builds. Each bounds the image, so both do. */
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include <string.h>

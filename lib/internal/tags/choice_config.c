@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Configurations of a choice's candidates: a manifest and a small blob each, or what was kept of
  * them. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_choice.h"
 #include "ocivariant/manifest.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The choice among the tags of one name. Their digests are fixed once, before the choice: what is
  * pulled is what was shown, even if a tag is moved meanwhile. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tag_choice.h"
 #include "ocivariant/manifest.h"
 

@@ -5,7 +5,7 @@
  * Compatibility). So a build whose family is known to hold machine code is best where the driver
  * has its version, and runs from the major's first one on: two values of one feature. */
 #include "lib/base/cleanup.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include "gen/toolkits.h"

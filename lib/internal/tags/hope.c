@@ -2,8 +2,7 @@
 /* Which configurations need to be read: those of images that would win if they said the best for
  * the host. */
 #include "lib/base/cleanup.h"
-#include "lib/core/profile_internal.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * item that matches up to a separator takes its part, and what no item takes is unknown up to the
  * next separator. Nothing is guessed: a thing said twice is ambiguous. */
 #include "lib/base/cleanup.h"
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include <stdarg.h>

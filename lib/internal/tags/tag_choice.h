@@ -3,7 +3,7 @@
 #ifndef OCV_TAGS_CHOICE_H
 #define OCV_TAGS_CHOICE_H
 
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tag_plan.h"
 #include "lib/internal/tags/tags_internal.h"

@@ -7,7 +7,7 @@
 
 #include "gen/toolkits.h"
 #include "lib/base/arena.h"
-#include "lib/base/format/yaml_tree.h"
+#include "lib/base/format/yaml.h"
 #include "lib/internal/tags/tags.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/property.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CPUID as a table of answers: read from the processor or from a file, looked up alike. */
 #include "lib/probe/cpu/cpuid.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/file.h"
 #include "ocivariant/buffer.h"
 

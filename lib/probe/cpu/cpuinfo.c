@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /proc/cpuinfo: the flags that every processor has, and the architecture that it describes. The
  * kernel lists a flag only where it is usable, so XCR0 needs no second look here. */
-#include "lib/probe/cpu/cpuinfo.h"
 #include "lib/base/cleanup.h"
+#include "lib/probe/cpu/cpuid.h"
 
 #include <ctype.h>
 #include <stdlib.h>

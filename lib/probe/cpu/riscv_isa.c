@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The isa line of RISC-V. Source: RISC-V ISA manual, "ISA extension naming conventions"; what Linux
  * writes of it: arch/riscv/kernel/cpu.c. */
-#include "lib/probe/cpu/cpuinfo.h"
+#include "lib/probe/cpu/cpuid.h"
 
 #include <string.h>
 

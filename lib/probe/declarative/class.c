@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Devices that a declarative provider's rules find in directories of sysfs: entries of a class, and
  * platform devices by their device tree node. */
-#include "lib/probe/declarative/declarative_match.h"
+#include "lib/probe/declarative/declarative.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,14 +5,14 @@
 #ifndef OCV_DECLARATIVE_H
 #define OCV_DECLARATIVE_H
 
-#include "lib/base/format/yaml_tree.h"
-#include "lib/probe/result/provider.h"
+#include "lib/base/format/yaml.h"
+#include "lib/probe/result/result.h"
 
 #define OCV_DECLARATION_SCHEMA "dev.ocivariant.provider/v1"
 #define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
 #define OCV_DECLARATIONS_MAX 256u        /**< files of a directory */
 
-/** What a file may hold (lib/base/format/yaml_fields.h). */
+/** What a file may hold (lib/base/format/yaml.h). */
 struct ocv_yaml_rule;
 extern const struct ocv_yaml_rule ocv_declaration_rule;
 
@@ -109,5 +109,27 @@ int ocv_declaration_match(const struct ocv_declaration *declaration,
 int ocv_declaration_probe(const struct ocv_declaration *declaration,
                           const struct ocv_probe_host *host, struct ocv_result *result,
                           struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* What the two halves of matching share: PCI (match.c), directories of sysfs
+ * (class.c). */
+
+struct ocv_matcher {
+    const struct ocv_declaration *declaration;
+    const struct ocv_probe_host *host;
+    struct ocv_declared_list *out;
+    struct ocv_error *err;
+};
+
+/** A new device, all zero; NULL and a status where there are too many, or no memory. */
+struct ocv_declared *ocv_match_append(const struct ocv_matcher *m, int *status);
+/** True if a device with this driver (empty: none) can serve builds. */
+bool ocv_match_driver(const struct ocv_matcher *m, const char *driver);
+/** True if a rule wants this number, or does not mention it. `digits`: leading zeros included. */
+bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits);
+/** The first PCI rule that fits, or NULL. */
+const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
+                                          const struct ocv_pci_device *device);
+/** Devices of a rule on a class or on the device tree; none for other rules. */
+int ocv_match_directories(const struct ocv_matcher *m, const struct ocv_yaml *rule);
 
 #endif

@@ -2,9 +2,9 @@
 /* Which devices of the machine a declarative provider's rules mean. Rules are tried in file order;
  * the first that matches a device counts. A device that PCI and a class both know is one device. */
 #include "lib/base/cleanup.h"
-#include "lib/probe/declarative/declarative_match.h"
+#include "lib/probe/declarative/declarative.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A declarative provider's file, checked: schema/provider.schema.json says the same. Past this
  * point the tree has every shape that probing takes for granted. */
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "lib/probe/declarative/declarative.h"
 #include "ocivariant/property.h"
 

@@ -3,7 +3,7 @@
 #include "lib/probe/executable/executable.h"
 
 #include "lib/base/format/json.h"
-#include "lib/probe/host/child.h"
+#include "lib/probe/host/host.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "lib/probe/executable/executable.h"
 #include "lib/base/cleanup.h"
 
-#include "lib/probe/host/child.h"
-#include "lib/probe/result/pretty.h"
+#include "lib/probe/host/host.h"
+#include "lib/probe/result/result.h"
 
 #include <limits.h>
 #include <stdio.h>

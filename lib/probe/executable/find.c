@@ -3,7 +3,7 @@
  * in a daemon: a file that others than root or ourselves could have written is not run. */
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
-#include "lib/base/system/trusted.h"
+#include "lib/base/system/spawn.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
 

@@ -5,7 +5,6 @@
 #include "lib/base/cleanup.h"
 
 #include "gen/libexecdir.h"
-#include "lib/probe/host/child.h"
 
 #include <stdio.h>
 #include <stdlib.h>

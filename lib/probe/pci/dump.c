@@ -3,7 +3,7 @@
  * then rows of the configuration header; with `-k`, the driver between them. A malformed row or
  * line is skipped. */
 #include "lib/base/file.h"
-#include "lib/probe/pci/pci_backend.h"
+#include "lib/probe/pci/pci_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

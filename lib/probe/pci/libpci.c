@@ -7,7 +7,7 @@
  * pci_cleanup() frees: the sysfs back end closes a file before it complains, and pci_scan_bus(),
  * which would leave its directory open, is not used. Only its allocator's failure inside
  * pci_alloc() is out of reach. */
-#include "lib/probe/pci/libpci.h"
+#include "lib/probe/pci/pci_internal.h"
 
 #include <dlfcn.h>
 #include <pci/pci.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices of the machine: the back ends in the order they are tried, and what they share. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/pci/pci_backend.h"
+#include "lib/probe/pci/pci_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

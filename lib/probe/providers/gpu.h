@@ -3,7 +3,7 @@
 #ifndef OCV_GPU_H
 #define OCV_GPU_H
 
-#include "lib/probe/result/provider.h"
+#include "lib/probe/result/result.h"
 
 /** What the user of this process may do with a device node. */
 enum ocv_gpu_access { OCV_GPU_MAY, OCV_GPU_MAY_NOT, OCV_GPU_MISSING };
@@ -42,5 +42,13 @@ bool ocv_gpu_number(const struct ocv_probe_host *host, const char *path, uint64_
  */
 void ocv_gpu_driver_version(const struct ocv_probe_host *host, const char *module, char *out,
                             size_t size);
+
+/* The providers that are compiled in. */
+
+/* providers/cpu */
+extern const struct provider ocv_provider_x86_64, ocv_provider_aarch64, ocv_provider_loongarch64,
+    ocv_provider_ppc64le, ocv_provider_riscv64, ocv_provider_s390x;
+extern const struct provider ocv_provider_nvidia, ocv_provider_amd, ocv_provider_intel,
+    ocv_provider_vulkan;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON for people: what fits on a line is on one line. */
-#include "lib/probe/result/pretty.h"
 #include "lib/base/cleanup.h"
+#include "lib/probe/result/result.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 #ifndef OCV_RESULT_H
 #define OCV_RESULT_H
 
+#include "lib/probe/host/host.h"
+#include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
 #include <jansson.h>
@@ -36,5 +38,30 @@ int ocv_device_add(json_t *device, const char *feature, const char *value,
 /** Set a text attribute (memory in bytes, firmware, ...). NULL or empty: nothing. */
 int ocv_device_attribute(json_t *device, const char *key, const char *value,
                          struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* What a provider is. It reads `struct ocv_probe_host` and fills a `struct ocv_result`. */
+
+struct ocv_declaration; /* declarative.h */
+
+/** Source of one namespace. Stateless. */
+struct provider {
+    const char *name;
+    const char *ns;
+    const char *kind;    /**< "builtin", "declarative", "executable" */
+    const char *version; /**< raised when the same machine gets another answer */
+    bool cpu;            /**< left out of the profiles of other architectures */
+    /** A failure is this namespace's only: it is reported in the profile. */
+    int (*probe)(const struct ocv_probe_host *host, struct ocv_result *result,
+                 struct ocv_error *err);
+    const struct ocv_declaration *declaration; /**< kind "declarative": asked instead of `probe` */
+    bool quiet;                                /**< left out of the profile where it is absent */
+};
+
+/* Indented JSON. */
+
+/** Append JSON over several lines, without a final newline; what fits on a line stands on it. Keys
+ *  must need no escapes. */
+int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -2,7 +2,7 @@
 /* Parser of WWW-Authenticate. One header may hold several challenges and a comma separates both
  * challenges and parameters: a token that is followed by '=' is a parameter, any other one begins a
  * challenge. Never reads past text + len; output is bounded by the caller's array. */
-#include "lib/registry/auth/challenge.h"
+#include "lib/registry/auth/credentials.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,8 +3,12 @@
 #ifndef OCV_REGISTRY_CREDENTIALS_H
 #define OCV_REGISTRY_CREDENTIALS_H
 
+#include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
+#include "ocivariant/registry.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define OCV_DOCKER_CONFIG_MAX (1024u * 1024) /* bytes of a config.json or auth.json */
@@ -37,5 +41,82 @@ int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,
 /** Run `docker-credential-NAME get`. No credentials stored there is no error. */
 int ocv_helper_get(const char *name, const char *server, const volatile int *interrupted,
                    struct ocv_credentials *out, struct ocv_error *err);
+
+/* WWW-Authenticate (RFC 9110 section 11.6.1, distribution's token specification). */
+
+/** One challenge; what it does not have is empty. */
+struct ocv_challenge {
+    char scheme[16]; /* lower case: "bearer", "basic" */
+    char realm[2048];
+    char service[512];
+    char scope[2048]; /* several are separated by spaces */
+    char error[128];
+};
+
+/** Parse the value of one header. Challenges past `max`, unknown parameters, and challenges with a
+ *  parameter that is too long are dropped. Returns the number written. */
+size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *out, size_t max);
+
+/* The files in which docker, podman and skopeo keep what `login` was told. */
+
+/** In the order in which they are asked. */
+struct ocv_auth_places {
+    struct ocv_auth_place {
+        char *path;
+        size_t own; /**< length of the user's own directory in it, which stands in one that others
+                         may write to; 0: the caller named it. See ocv_auth_place_safe */
+    } list[8];
+    size_t n;
+};
+
+/** Which those are for this process: variables of the environment, home, and user id. They need not
+ *  be there. Freed with ocv_auth_places_free, also after an error. */
+int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_auth_places_free(struct ocv_auth_places *places);
+/** False where the user's own directory is another user's, or others may write to it: anyone can
+ * make such a directory in /tmp. */
+bool ocv_auth_place_safe(const struct ocv_auth_place *place);
+/** "FILE, FILE and FILE", as far as there is room. */
+void ocv_auth_places_name(const struct ocv_auth_places *places, char *out, size_t size);
+
+/* Programs that print secrets: asked on their standard input, without a shell, with limits on their
+ * time and their answer. What they write to their standard error goes nowhere. */
+
+struct ocv_program {
+    const char *path;               /**< NULL: argv[0], found by PATH */
+    const char *const *argv;        /**< NULL at the end */
+    const char *const *environment; /**< NULL: this program's */
+    const char *input;
+    unsigned timeout_ms;
+    bool
+        confined; /**< in a group of its own, without new privileges, with limits on what it uses */
+    bool trusted; /**< only if nobody else could have put it there (lib/base/system/spawn.h) */
+    const volatile int *interrupted; /**< non-zero: stop; may be NULL */
+};
+
+/** Run it and append what it prints, at most answer->max bytes. `*code`: its exit status, above 127
+ *  where a signal ended it, -1 where it is not known. OCV_ERR_NOT_FOUND, OCV_ERR_CONFIG: it cannot
+ *  be started; OCV_ERR_NETWORK: it did not end in time; OCV_ERR_DATA: it printed too much;
+ *  OCV_ERR_INTERRUPTED. No process of it is left then. The caller wipes the answer. */
+int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer, int *code,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Asking credential providers, and remembering what they said. */
+
+/** How long the caller waits. */
+struct ocv_providers_patience {
+    const volatile int *interrupted; /* non-zero: no longer; may be NULL */
+    int64_t until_ms;                /* monotonic; 0: as long as it takes */
+};
+
+/** The credentials for HOST[:PORT]/REPOSITORY (or the host alone) of the first provider that has
+ *  some; all empty if none has. A provider that fails has none, and `note` says why. When the time
+ *  is up: OCV_ERR_NETWORK with http_status 504. */
+int ocv_providers_find(struct ocv_credential_providers *providers, const char *image,
+                       const struct ocv_providers_patience *patience, struct ocv_credentials *out,
+                       char *note, size_t note_size, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The registry refused the credentials of that issue: may others be asked for? False if these
+ * were given out only just now; else their provider is asked again. `providers` may be NULL. */
+bool ocv_providers_renew(struct ocv_credential_providers *providers, uint64_t issue);
 
 #endif

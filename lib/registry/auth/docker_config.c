@@ -5,10 +5,10 @@
  * wins, then the host as it is written here, then its other spellings, then URLs; an entry without
  * credentials is none. */
 #include "lib/base/cleanup.h"
-#include "lib/base/format/base64.h"
+#include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 #include "lib/registry/auth/credentials.h"
-#include "lib/registry/auth/image_glob.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <jansson.h>
 #include <stdio.h>

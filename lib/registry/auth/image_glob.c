@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/registry/auth/image_glob.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * $XDG_RUNTIME_DIR skopeo, buildah and root's podman take /run/containers/UID (getPathToAuth of
  * containers/image), and an ordinary user's podman makes itself a runtime directory
  * (GetRootlessRuntimeDir): /run/user/UID, else $TMPDIR/podman-run-UID, else ~/rundir. */
-#include "lib/registry/auth/places.h"
 #include "lib/base/cleanup.h"
+#include "lib/registry/auth/credentials.h"
 
 #include <stdio.h>
 #include <stdlib.h>

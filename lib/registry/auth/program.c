@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The input is a memory file, so that a program that does not read it can neither raise SIGPIPE nor
  * block us. */
-#include "lib/registry/auth/program.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
+#include "lib/registry/auth/credentials.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -168,4 +169,42 @@ int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer
         kill(pid, SIGKILL);
     *code = reap_child(pid);
     return status;
+}
+
+/* docker-credential-NAME get: the server's name on its standard input, JSON on its output. */
+
+#define HELPER_TIMEOUT_MS 60000 /* a person may have to unlock a key ring */
+
+static int read_answer(int code, const struct ocv_buffer *text, struct ocv_credentials *out,
+                       struct ocv_error *err)
+{
+    const char *words = text->data ? text->data : "";
+    if (code <= 0 && words[0] == '{')
+        return ocv_helper_parse(words, text->len, out, err);
+    if (strstr(words, "credentials not found") || strstr(words, "no credentials server URL"))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_CONFIG, "failed (exit %d)%s%.*s", code, *words ? ": " : "",
+                         (int)strcspn(words, "\r\n") < 200 ? (int)strcspn(words, "\r\n") : 200,
+                         words);
+}
+
+int ocv_helper_get(const char *name, const char *server, const volatile int *interrupted,
+                   struct ocv_credentials *out, struct ocv_error *err)
+{
+    char program[sizeof("docker-credential-") + OCV_HELPER_NAME_MAX];
+    struct ocv_buffer text;
+    int code = 0;
+    *out = (struct ocv_credentials){0};
+    snprintf(program, sizeof(program), "docker-credential-%s", name);
+    const char *const argv[] = {program, "get", NULL};
+    const struct ocv_program helper = {
+        .argv = argv, .input = server, .timeout_ms = HELPER_TIMEOUT_MS, .interrupted = interrupted};
+    ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
+    int status = ocv_program_ask(&helper, &text, &code, err);
+    if (status == OCV_OK)
+        status = read_answer(code, &text, out, err);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    ocv_buffer_free(&text);
+    return status < 0 ? ocv_error_prefix(err, "%s", program) : OCV_OK;
 }

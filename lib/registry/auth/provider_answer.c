@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/registry/auth/provider_answer.h"
 #include "lib/base/format/json.h"
-#include "lib/registry/auth/image_glob.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

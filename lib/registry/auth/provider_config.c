@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/registry/auth/provider_config.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/format/yaml_fields.h"
-#include "lib/registry/auth/image_glob.h"
-#include "lib/registry/auth/provider_answer.h"
+#include "lib/base/format/yaml.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/registry/auth/provider_run.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/base/system/trusted.h"
-#include "lib/registry/auth/program.h"
+#include "lib/base/system/spawn.h"
+#include "lib/registry/auth/credentials.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

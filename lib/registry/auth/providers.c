@@ -3,11 +3,10 @@
  * missing starts a run, or joins the one for the same image, and looks again whenever a run ends. A
  * run belongs to its thread and to its waiting callers. The thread may outlive all of them, and
  * ocv_credential_providers_free, too: the last owner frees. */
-#include "lib/registry/auth/providers.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "lib/registry/auth/image_glob.h"
-#include "lib/registry/auth/provider_run.h"
+#include "lib/registry/auth/credentials.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  */
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
 #include "plugins/common/plugin_command.h"
 #include "plugins/common/verdict.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"

@@ -11,7 +11,6 @@
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
-#include "lib/base/paths.h"
 #include "lib/base/system/unix_socket.h"
 #include "plugins/common/plugin_command.h"
 #include "plugins/containerd/snapshotter/service/service.h"

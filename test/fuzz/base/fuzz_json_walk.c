@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes, read without a tree (token answers, error pages, lists of tags). */
-#include "lib/base/format/json_walk.h"
+#include "lib/base/format/json.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One short text, by each reader of such: addresses, durations, versions, requirements of images.
  */
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 #include "lib/internal/claim/compute_capability.h"
 #include "lib/internal/content/requirement.h"
 #include "lib/probe/providers/amd/amd.h"
-#include "lib/registry/auth/provider_answer.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The user of an image's config. */
-#include "lib/core/image_user.h"
+#include "lib/core/core_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

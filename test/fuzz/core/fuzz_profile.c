@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Profiles: an accepted profile, written and parsed again, gives the same text. */
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A --cpuid file: an accepted one has a level, and every leaf can be queried. */
-#include "lib/probe/providers/builtin.h"
-#include "lib/probe/providers/cpu/x86_64.h"
+#include "lib/probe/providers/cpu/cpu.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <stdlib.h>
 

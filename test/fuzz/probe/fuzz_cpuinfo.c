@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /proc/cpuinfo of a recorded tree: flags are sorted strings, each can be found, and at most one
  * provider accepts the CPU. */
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>

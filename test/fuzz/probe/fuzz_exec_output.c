@@ -2,8 +2,8 @@
 /* Output of an executable provider: accepted output gives a profile that every command reads,
  * within the size limit, and is accepted again in the profile's form. */
 #include "lib/probe/executable/executable.h"
-#include "lib/probe/host/child.h"
-#include "lib/probe/result/pretty.h"
+#include "lib/probe/host/host.h"
+#include "lib/probe/result/result.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/profile.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The isa line of RISC-V: every name is inside the line or of `g`, of letters and digits, and never
  * empty; the walk ends. */
-#include "lib/probe/cpu/cpuinfo.h"
+#include "lib/probe/cpu/cpuid.h"
 
 #include <stdlib.h>
 #include <string.h>

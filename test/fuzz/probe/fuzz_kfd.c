@@ -3,7 +3,7 @@
  * comes out are properties, and a node is a device exactly when the parser says so. Bytes ff
  * separate the properties, those of a memory bank, amdgpu's parameter and the version of ROCm. */
 #include "lib/probe/providers/amd/amd.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 #include "ocivariant/property.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text of `lspci -x`: any text gives valid devices, each address once. */
-#include "lib/probe/pci/pci_backend.h"
+#include "lib/probe/pci/pci_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

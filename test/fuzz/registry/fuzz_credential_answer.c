@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as the output of a credential provider plug-in; an accepted one matches images. No
  * error message quotes it. */
-#include "lib/registry/auth/provider_answer.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

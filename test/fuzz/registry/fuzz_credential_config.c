@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as kubelet's CredentialProviderConfig; an accepted one never names a program outside of
  * its directory. */
-#include "lib/registry/auth/image_glob.h"
-#include "lib/registry/auth/provider_config.h"
+#include "lib/registry/auth/providers_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* WWW-Authenticate: any bytes; the result is terminated and within its limits. */
-#include "lib/registry/auth/challenge.h"
+#include "lib/registry/auth/credentials.h"
 
 #include <stdint.h>
 #include <stdlib.h>

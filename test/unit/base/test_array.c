@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include "test/unit/core_util.h"
 

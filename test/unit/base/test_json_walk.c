@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/base/format/json_walk.c: what is told of a text, and what is malformed. */
-#include "lib/base/format/json_walk.h"
+#include "lib/base/format/json.h"
 
 #include "test/unit/core_util.h"
 

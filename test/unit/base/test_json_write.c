@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The writer of JSON against jansson's: the same bytes. */
-#include "lib/base/format/json_write.h"
+#include "lib/base/format/json.h"
 #include "test/unit/core_util.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Which word was meant: by its distance, as the beginning of one, and never a lower version. The
  * vocabulary's own words check: each misspelling of one has to lead back to it. */
 #include "gen/vocabulary.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "test/unit/core_util.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "lib/base/format/values.h"
+#include "lib/base/format/span.h"
 
 #include "test/unit/core_util.h"
 

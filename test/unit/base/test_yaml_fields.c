@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of keys: what each kind of value may be, and how what is wrong is said. */
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "test/unit/core_util.h"
 
 static bool is_lower(const char *text)

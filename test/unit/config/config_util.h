@@ -3,7 +3,7 @@
 #ifndef CONFIG_UTIL_H
 #define CONFIG_UTIL_H
 
-#include "lib/core/resolve/preferences_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/config/config.h"
 
 static inline bool disabled(const struct ocv_config *config, const char *ns, const char *feature,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/profiles: what they say has words of the vocabulary, and is what a machine reports. */
 #include "lib/base/file.h"
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "ocivariant/vocabulary.h"
 #include "test/unit/config/config_util.h"
 #include "test/unit/core_util.h"

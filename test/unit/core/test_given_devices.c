@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The devices of a workload, by whichever names an orchestrator has for them. */
-#include "lib/core/given_devices.h"
+#include "lib/core/core_internal.h"
 #include "test/unit/core_util.h"
 
 #define A "0000:3b:00.0"

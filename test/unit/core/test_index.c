@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Index documents: limits at and one past each, what is an error and what costs one entry only. */
-#include "lib/core/json_document.h"
-#include "lib/core/resolve/default.h"
+#include "lib/core/core_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "test/unit/core_util.h"
 
 static int parse(const char *text, size_t len, const char *type, struct ocv_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Profiles: what is read, what is refused, and that writing keeps what is not understood. */
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "test/unit/core_util.h"
 
 static int parse(const char *text, size_t len, struct ocv_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Resolution: devices, namespaces, platforms, wishes of the user. The
  * order itself: test_conformance.c and test_resolve_order.c; reasons: test_decision.c. */
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "test/unit/core_util.h"
 
 #define PROFILE(namespaces)                                                                   \

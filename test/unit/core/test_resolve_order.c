@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Properties of the order on random input from a fixed seed, and a second, plain implementation of
  * it: one rank vector per variant over the host's features, missing = worst, ties by label. */
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "test/unit/core_util.h"
 
 #define CASES 2000

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/containerd/cri-proxy/workload: what pods say, the tables, and who shares a user. */
-#include "lib/core/given_devices.h"
-#include "lib/core/image_user.h"
+#include "lib/core/core_internal.h"
 #include "plugins/containerd/cri-proxy/workload/pod_table.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 #include "test/unit/core_util.h"

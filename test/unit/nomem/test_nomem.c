@@ -2,7 +2,7 @@
 /* Without memory: indexes, profiles, configuration, the choice, tags. */
 #include "test/unit/nomem/nomem_util.h"
 
-#include "lib/core/profile_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/config.h"
 #include "lib/internal/tags/tags.h"
 

@@ -10,9 +10,9 @@
 #include "lib/internal/records/records.h"
 #include "lib/internal/tags/tags.h"
 #include "lib/probe/executable/executable.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
-#include "lib/probe/result/pretty.h"
+#include "lib/probe/result/result.h"
 
 #include <ftw.h>
 

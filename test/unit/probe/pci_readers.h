@@ -3,7 +3,7 @@
 #ifndef PCI_READERS_H
 #define PCI_READERS_H
 
-#include "lib/probe/pci/libpci.h"
+#include "lib/probe/pci/pci_internal.h"
 #include "test/unit/core_util.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef PCI_UTIL_H
 #define PCI_UTIL_H
 
-#include "lib/probe/pci/pci_backend.h"
+#include "lib/probe/pci/pci_internal.h"
 #include "test/unit/core_util.h"
 
 static char root[64];

@@ -5,7 +5,7 @@
 #define SYSROOT_UTIL_H
 
 #include "lib/probe/declarative/declarative.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 #include "test/unit/core_util.h"
 
 #include <fcntl.h>

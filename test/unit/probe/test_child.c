@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that crash, hang, flood, or are none: each is reported with its reason, and nothing of
  * it stays. The programs are shell scripts written here. */
-#include "lib/probe/host/child.h"
+#include "lib/probe/host/host.h"
 #include "test/unit/suite.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /* lib/probe/probe.c, host/host.c: the profile of this machine and of recorded processors, and that
  * nothing is emitted that schema/vocabulary.yaml does not know. Trees: test_probe_tree.c. */
 #include "lib/probe/host/host.h"
-#include "lib/probe/providers/cpu/x86_64.h"
+#include "lib/probe/providers/cpu/cpu.h"
 #include "test/unit/probe/profile_util.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/cpu/riscv_isa.c, providers/cpu/provider.c: recorded processors other than x86-64. The
  * tables behind them: test_cpu.c. */
-#include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/cpu/cpu.h"
+#include "lib/probe/providers/gpu.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

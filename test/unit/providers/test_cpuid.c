@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/providers/cpu/x86_64.c: levels and flags of recorded and made-up processors. Fixtures:
  * OCV_FIXTURES/cpuid and cpuinfo. */
-#include "lib/probe/providers/builtin.h"
-#include "lib/probe/providers/cpu/x86_64.h"
+#include "lib/probe/providers/cpu/cpu.h"
+#include "lib/probe/providers/gpu.h"
 #include "ocivariant.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/cpu/cpuid.c and cpuinfo.c: what the files of a processor may hold. */
 #include "lib/probe/cpu/cpuid.h"
-#include "lib/probe/cpu/cpuinfo.h"
 #include "ocivariant-probe.h"
 #include "test/unit/core_util.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a registry's challenge and a file of credentials say, and base64. */
-#include "lib/base/format/base64.h"
-#include "lib/registry/auth/challenge.h"
+#include "lib/base/format/encodings.h"
 #include "lib/registry/auth/credentials.h"
 #include "test/unit/registry/registry_util.h"
 

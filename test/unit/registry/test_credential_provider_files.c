@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kubelet's credential provider plug-ins: its globs, its configuration, and what they print. */
-#include "lib/registry/auth/image_glob.h"
-#include "lib/registry/auth/provider_answer.h"
-#include "lib/registry/auth/provider_config.h"
+#include "lib/registry/auth/providers_internal.h"
 #include "test/unit/suite.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* kubelet's credential provider plug-ins: how they are run, how often, and for whom. */
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
-#include "lib/registry/auth/provider_config.h"
-#include "lib/registry/auth/providers.h"
+#include "lib/registry/auth/credentials.h"
+#include "lib/registry/auth/providers_internal.h"
 #include "test/unit/suite.h"
 
 #include <pthread.h>

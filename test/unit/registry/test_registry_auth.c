@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens, and where credentials come from. Parsers: test_auth_parsers.c. */
 #include "lib/registry/auth/credentials.h"
-#include "lib/registry/auth/places.h"
 #include "lib/registry/registry_internal.h"
 #include "test/unit/registry/registry_util.h"
 

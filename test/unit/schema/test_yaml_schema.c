@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables that YAML files are checked against (lib/base/format/yaml_fields.h) and the JSON
+/* The tables that YAML files are checked against (lib/base/format/yaml.h) and the JSON
  * schemas that editors read say the same: keys, which of them are required, kinds of values, words
  * and numbers of members, both ways, all the way down. */
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "lib/internal/config/config_set.h"
 #include "lib/internal/edit/source.h"
 #include "lib/internal/lint/lint_internal.h"

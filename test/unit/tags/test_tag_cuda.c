@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which of a family's CUDA builds a host gets by the shipped rules: by its driver, by CUDA's
  * minor-version compatibility, and by the devices that a build holds code for. */
-#include "lib/core/index_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/tag_plan.h"
 #include "lib/internal/tags/tags_internal.h"
 

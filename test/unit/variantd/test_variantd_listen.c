@@ -3,8 +3,8 @@
 #include "cmd/common/listener.h"
 #include "cmd/variantd/common/settings.h"
 #include "cmd/variantd/http/httpd.h"
-#include "lib/base/format/values.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
+#include "lib/base/format/span.h"
 
 #include "test/unit/core_util.h"
 

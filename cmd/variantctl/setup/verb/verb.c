@@ -7,8 +7,8 @@
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/nearest.h"
-#include "lib/base/paths.h"
+#include "lib/base/file.h"
+#include "lib/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/reader/reader.h"
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The string tables of a file stand before the tables that point into them. So strings that may be
  * wanted are kept with their places while they pass. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 

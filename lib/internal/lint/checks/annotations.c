@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Annotations of the index: schema, namespaces, static namespaces (OCV101 to 110, 124, 125). */
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include "gen/vocabulary.h"

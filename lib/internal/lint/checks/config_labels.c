@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Labels of the images' configurations (OCV405 to 410). */
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <regex.h>

@@ -2,7 +2,7 @@
 /* Tags of one family, or of one repository that no rule knows, against each other (OCV302, 303). */
 #include "lib/internal/lint/lint_internal.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <ctype.h>
 #include <regex.h>

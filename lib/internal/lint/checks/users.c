@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* As which users images run (OCV412). */
-#include "lib/core/image_user.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "lib/internal/tags/plan/plan.h"
 #include "ocivariant/vocabulary.h"
 
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

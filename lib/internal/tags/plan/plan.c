@@ -4,7 +4,7 @@
  * plan says so. */
 #include "lib/internal/tags/plan/plan.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

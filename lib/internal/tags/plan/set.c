@@ -3,7 +3,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/tags/plan/plan.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a rule file may hold (schema/tag-rules.schema.json says the same). */
-#include "lib/core/property_internal.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef OCV_TAGS_READ_H
 #define OCV_TAGS_READ_H
 
-#include "lib/base/format/yaml_fields.h"
+#include "lib/base/format/yaml.h"
 #include "lib/internal/tags/tags_internal.h"
 
 /** What a rule file may hold, and a part of a notation. */

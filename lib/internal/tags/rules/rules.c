@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file takes precedence over a shipped one. */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "lib/base/file.h"
 #include "lib/internal/tags/rules/read.h"
 #include "lib/internal/tags/rules/table.h"

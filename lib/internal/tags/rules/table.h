@@ -6,7 +6,7 @@
 #ifndef OCV_TAGS_TABLE_H
 #define OCV_TAGS_TABLE_H
 
-#include "lib/base/format/yaml_tree.h"
+#include "lib/base/format/yaml.h"
 #include "ocivariant/buffer.h"
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
  * Overrides of user space (HSA_OVERRIDE_GFX_VERSION) are not looked at: an image may lack them. */
 #include "lib/probe/providers/amd/amd.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 #include "ocivariant/property.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * GPU and each partition of a GPU. */
 #include "lib/probe/providers/amd/amd.h"
 
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

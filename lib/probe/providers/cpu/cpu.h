@@ -5,7 +5,7 @@
 #ifndef OCV_CPU_H
 #define OCV_CPU_H
 
-#include "lib/probe/cpu/cpuinfo.h"
+#include "lib/probe/cpu/cpuid.h"
 
 #define OCV_CPU_WORDS 3       /**< 0: AT_HWCAP, 1: AT_HWCAP2, 2: what the architecture adds */
 #define OCV_CPU_NEEDS_MAX 12  /**< flags of a level */
@@ -84,5 +84,12 @@ void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char 
 
 /** Facts from riscv_hwprobe(2): values of the keys BASE_BEHAVIOR and IMA_EXT_0. */
 void ocv_riscv64_hwprobe(uint64_t base, uint64_t extensions, struct ocv_cpu_facts *facts);
+
+/* Namespace x86_64, for tests. */
+
+/** Names of the flags of namespace x86_64 in the order of the profile. NULL past the end. */
+const char *ocv_x86_64_flag(size_t i);
+/** Level of a processor, 0 below v1. */
+unsigned ocv_x86_64_level(const struct ocv_cpuid *cpuid);
 
 #endif

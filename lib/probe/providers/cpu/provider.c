@@ -2,8 +2,8 @@
 /* Providers of the CPU namespaces that follow from the kernel's word (cpu.h): where the facts come
  * from on this host, and the answer as part of a profile. */
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/cpu/cpu.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Namespace x86_64: psABI level and instruction set flags, from what the processor and the
  * operating system say of themselves, never from a table of models. */
-#include "lib/probe/providers/cpu/x86_64.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/cpu/cpu.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <string.h>
 

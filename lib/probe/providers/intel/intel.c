@@ -5,7 +5,7 @@
  * of its own features only. */
 #include "lib/probe/providers/intel/intel.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
  * driver supports. Files of the kernel first, NVIDIA's libraries only where they were asked for. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
-
 #include "lib/probe/providers/gpu.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef OCV_NVIDIA_H
 #define OCV_NVIDIA_H
 
-#include "lib/probe/result/provider.h"
+#include "lib/probe/result/result.h"
 
 #define OCV_NVIDIA_GPUS_MAX 256u /**< GPUs of a machine; more are not looked at */
 #define OCV_NVIDIA_SM_MIN 50u    /**< compute capability 5.0: below it the provider lists nothing */

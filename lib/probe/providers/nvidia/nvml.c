@@ -6,7 +6,7 @@
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include "lib/base/format/json.h"
-#include "lib/probe/host/child.h"
+#include "lib/probe/host/host.h"
 
 #include <ctype.h>
 #include <limits.h>

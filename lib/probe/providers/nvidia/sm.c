@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lists of namespace nvidia: CUDA versions and machine code. */
 #include "lib/base/cleanup.h"
-#include "lib/core/resolve/versions.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <ctype.h>

@@ -5,7 +5,7 @@
  * whether the host of a virtio GPU offers Venus cannot be read from files. No library is asked. */
 #include "lib/probe/providers/vulkan/vulkan.h"
 #include "lib/base/cleanup.h"
-#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 #include "lib/internal/records/records.h"
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 

@@ -62,7 +62,7 @@ static int fetch_user(struct ocv_registry *registry, const struct ocv_reference 
     ocv_auto_buffer body;
     ocv_auto_buffer config;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
+    ocv_buffer_init(&config, OCV_IMAGE_USER_CONFIG_MAX);
     OCV_TRY(ocv_registry_get(registry, reference, entry->digest, &body, &found, err));
     OCV_TRY(ocv_manifest_parse(body.data, body.len, found.media_type, &manifest, err));
     OCV_TRY(

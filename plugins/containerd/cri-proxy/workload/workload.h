@@ -16,8 +16,7 @@ is
 #ifndef CRI_PROXY_WORKLOAD_H
 #define CRI_PROXY_WORKLOAD_H
 
-#include "lib/core/given_devices.h"
-#include "lib/core/image_user.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/config/config.h"
 #include "lib/internal/grpc/grpc.h"
 #include "ocivariant-registry.h"

@@ -11,7 +11,7 @@
  * containerd's third operator, ~= with a regular expression, is refused: containerd itself
  * evaluates what its clients filter by, and asks a snapshotter for labels and parents by == only.
  */
-#include "lib/base/array.h"
+#include "lib/base/arena.h"
 #include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where PCI devices are read from. Back ends are tried in table order (pci.c); each knows by itself
  * whether the machine has what it reads. */
-#ifndef OCV_PCI_BACKEND_H
-#define OCV_PCI_BACKEND_H
+#ifndef OCV_PCI_INTERNAL_H
+#define OCV_PCI_INTERNAL_H
 
 #include "lib/probe/files/sysroot.h"
 #include "lib/probe/pci/pci.h"
@@ -44,5 +44,30 @@ void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t 
 /** Append the devices of such a text; the list is sorted afterwards. */
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* libpci with its fatal errors contained. It is opened when it is first needed and not linked: with
+ * libudev and libz behind it, it would cost the start of every command. One session serves one
+ * thread. */
+
+struct ocv_libpci;
+
+/** OCV_ERR_UNSUPPORTED without libpci.so.3, OCV_ERR_DATA with libpci's message where it gave up. */
+
+/** For names only; no device is looked at. `path` is a list of names, NULL: the system's. */
+int ocv_libpci_open_names(struct ocv_libpci **out, const char *path,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** For the devices of a sysfs. `path` stands for /sys/bus/pci; libpci follows links below it
+ *  wherever they lead. OCV_ERR_UNSUPPORTED before libpci 3.8, too. */
+int ocv_libpci_open_sysfs(struct ocv_libpci **out, const char *path,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_libpci_close(struct ocv_libpci *pci);
+
+/** Ids, class, revision and subsystem of the device that has that address (pci.h); of bridges, ids
+ *  and class only. False where libpci cannot read it. */
+bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci_device *out);
+/** Vendor and device by name, without asking the network or udev. False if the ids are unknown or
+ *  there is no list. */
+bool ocv_libpci_name(struct ocv_libpci *pci, uint16_t vendor, uint16_t device, char *out,
+                     size_t size);
 
 #endif
