@@ -63,7 +63,7 @@ END {
     print "#ifndef OCV_VOCABULARY_WORDS_H"
     print "#define OCV_VOCABULARY_WORDS_H"
     print ""
-    print "#include \"cmd/common/vocabulary_table.h\""
+    print "#include \"cmd/common/names.h\""
     print ""
     print "static const struct vocabulary_feature vocabulary_features[] = {"
     for (i = 0; i < n_features; i++)

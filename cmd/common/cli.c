@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages and options that all commands share. */
 #include "cmd/common/cli.h"
-
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -199,4 +198,23 @@ const char *cli_text(const char *text, char *out, size_t size)
     snprintf(out, size, "%s", text);
     ocv_text_clean(out);
     return out;
+}
+
+bool color_read(const char *text, enum color_mode *out)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(text, names[i])) {
+            *out = (enum color_mode)i;
+            return true;
+        }
+    return false;
+}
+
+bool color_wanted(enum color_mode mode, FILE *stream)
+{
+    if (mode != COLOR_AUTO)
+        return mode == COLOR_ALWAYS;
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    return (!no || !*no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(stream));
 }

@@ -3,7 +3,6 @@
 #ifndef OCV_CLI_H
 #define OCV_CLI_H
 
-#include "cmd/common/color.h"
 #include "lib/base/options.h"
 #include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
@@ -11,6 +10,20 @@
 
 #include <limits.h>
 #include <stdio.h>
+
+/* Colours on a terminal, only for what must not be overlooked. */
+
+#define COLOR_RED "\033[31m"
+#define COLOR_YELLOW "\033[33m"
+#define COLOR_BOLD "\033[1m"
+#define COLOR_END "\033[0m"
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/** "auto", "always" or "never", of --color. */
+bool color_read(const char *text, enum color_mode *out) OCV_WARN_UNUSED;
+/** With COLOR_AUTO: a terminal that is not dumb, and no NO_COLOR (https://no-color.org). */
+bool color_wanted(enum color_mode mode, FILE *stream);
 
 /** A configuration flag, applied after files and environment. */
 struct cli_flag {
@@ -221,5 +234,23 @@ int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *er
 int cli_print(const char *text, size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Copy untrusted text without control and unprintable characters. Returns `out`. */
 const char *cli_text(const char *text, char *out, size_t size);
+
+/* Completion of values and arguments: properties, labels, images in layouts. No registry is asked.
+ */
+
+/** Answer the shell; argv[1] to argv[argc - 1] are the words after the command's name. */
+void cli_complete(const struct cli_command *command, const struct ocv_options *options, int argc,
+                  char **argv);
+
+/* The word is `head` and the beginning of a name; candidates include `head`. */
+
+/** Offer the next part of NS[::F[::V]]. `whole`: all three parts are required. */
+void complete_property(struct ocv_completion *c, const char *head, bool whole);
+/** "oci:DIR[:TAG]": directories on the way to layouts, layouts, their tags. */
+void complete_layout(struct ocv_completion *c, const char *head);
+/** Files, and the installed profiles. */
+void complete_profiles(struct ocv_completion *c, const char *head);
+/** The labels of the first layout among the preceding words, each with `behind` appended. */
+void complete_labels(struct ocv_completion *c, const char *behind);
 
 #endif

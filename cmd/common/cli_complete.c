@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Completes values and arguments by kind, as help and usage name the kinds. */
-#include "cmd/common/cli_complete.h"
+#include "cmd/common/cli.h"
 
-#include "cmd/common/vocabulary_table.h"
+#include "cmd/common/names.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The options that commands share, and the parser of a command line. */
 #include "cmd/common/cli.h"
-#include "cmd/common/cli_complete.h"
 
 #include <stdlib.h>
 #include <string.h>

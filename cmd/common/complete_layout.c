@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/cli_complete.h"
+#include "cmd/common/cli.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/cli_complete.h"
-#include "cmd/common/vocabulary_table.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/names.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * --profile takes. */
 #include "cmd/common/installed.h"
 
-#include "cmd/common/cli_complete.h"
+#include "cmd/common/cli.h"
 #include "gen/datadir.h"
 #include "lib/base/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/kube_api.h"
+#include "cmd/common/daemons.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "ocivariant-registry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/listener.h"
+#include "cmd/common/daemons.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

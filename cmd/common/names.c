@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/names.h"
-
 #include "cmd/common/installed.h"
+#include "gen/vocabulary-words.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/core/core_internal.h"
@@ -397,4 +397,34 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
                   asked ? asked->architecture : "", has);
     hint_explain(cli, image, err);
     return OCV_ERR_NO_MATCH;
+}
+
+#define NAMESPACES (sizeof(vocabulary_namespaces) / sizeof(*vocabulary_namespaces))
+
+const struct vocabulary_namespace *vocabulary_namespace_at(size_t i)
+{
+    return i < NAMESPACES ? &vocabulary_namespaces[i] : NULL;
+}
+
+const struct vocabulary_namespace *vocabulary_namespace_find(const char *name)
+{
+    for (size_t i = 0; i < NAMESPACES; i++)
+        if (!strcmp(vocabulary_namespaces[i].name, name))
+            return &vocabulary_namespaces[i];
+    return NULL;
+}
+
+const struct vocabulary_feature *vocabulary_feature_at(const struct vocabulary_namespace *ns,
+                                                       size_t i)
+{
+    return &vocabulary_features[ns->first + i];
+}
+
+const struct vocabulary_feature *vocabulary_feature_find(const struct vocabulary_namespace *ns,
+                                                         const char *name)
+{
+    for (size_t i = 0; i < ns->n; i++)
+        if (!strcmp(vocabulary_features[ns->first + i].name, name))
+            return &vocabulary_features[ns->first + i];
+    return NULL;
 }

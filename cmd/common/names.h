@@ -5,6 +5,8 @@
 
 #include "cmd/common/cli.h"
 
+#include <stddef.h>
+
 /** Check the names in `config` against all known names and the index (may be NULL). `profile` is
  *  the host's, without overrides; NULL: no single host. An unknown name is OCV_ERR_CONFIG. A name
  *  that is known but not on this host is an error in flags and variables, and a warning in a file,
@@ -25,5 +27,31 @@ int names_check_label(const char *image, const struct ocv_index *index, const ch
 int names_no_match(const struct cli *cli, const char *image, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
                    const char *tag, struct ocv_error *err);
+
+/* The vocabulary as a table with meanings (schema/vocabulary.yaml). libocivariant's
+ * ocv_vocabulary_check only tells whether a word is known. */
+
+/** Joined by commas: values, `documented` (values that no provider reports yet, "*": all) and
+ *  product names ("h100=90_real"). brief: a template, "CUDA {}", or NULL. */
+struct vocabulary_feature {
+    const char *name, *values, *pattern, *documented, *meaning, *example, *names, *brief;
+};
+
+/** provider: a file name, "" if built in, NULL if there is none yet. */
+struct vocabulary_namespace {
+    const char *name, *kind, *meaning, *provider;
+    size_t first, n;
+};
+
+/** The i-th namespace, or NULL. */
+const struct vocabulary_namespace *vocabulary_namespace_at(size_t i);
+/** The namespace of that name, or NULL. */
+const struct vocabulary_namespace *vocabulary_namespace_find(const char *name);
+/** Feature `i` of the namespace; `i` is below its `n`. */
+const struct vocabulary_feature *vocabulary_feature_at(const struct vocabulary_namespace *ns,
+                                                       size_t i);
+/** The feature of that name, or NULL. */
+const struct vocabulary_feature *vocabulary_feature_find(const struct vocabulary_namespace *ns,
+                                                         const char *name);
 
 #endif

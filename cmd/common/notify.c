@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 
 #include <errno.h>
 #include <fcntl.h>

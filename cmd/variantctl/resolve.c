@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl resolve, variantctl explain: the same decision for programs and for users. */
-#include "cmd/common/image/explain.h"
 #include "cmd/common/image/image.h"
 #include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/names.h"

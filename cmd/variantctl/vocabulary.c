@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl vocabulary: the meaning of properties, with examples, and the provider of each. */
-#include "cmd/common/vocabulary_table.h"
+#include "cmd/common/names.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The main thread while the daemon serves: signals, idle connections, the watchdog, and the stop.
  */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/instance/instance.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/instance/instance.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is printed before the first byte is fetched: the choice, the reason, and its size. */
-#include "cmd/common/image/explain.h"
-#include "cmd/vpull/pull.h"
+#include "cmd/common/image/image.h"
+#include "cmd/vpull/vpull.h"
 
 #include "lib/base/cleanup.h"
 

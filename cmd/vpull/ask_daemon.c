@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/ask_daemon.h"
+#include "cmd/vpull/vpull.h"
 #include "lib/internal/records/daemon.h"
 
 #include "lib/base/file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/command_line.h"
+#include "cmd/vpull/vpull.h"
 
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

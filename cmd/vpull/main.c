@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vpull: docker pull, with the variant that was built for this machine. */
 #include "cmd/common/lazy/registry_load.h"
-#include "cmd/common/progress/attach.h"
-#include "cmd/vpull/pull.h"
-#include "cmd/vpull/queue.h"
-#include "cmd/vpull/task.h"
+#include "cmd/common/progress/progress.h"
+#include "cmd/vpull/vpull.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/pull.h"
+#include "cmd/vpull/vpull.h"
 
-#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
 #include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/names.h"
-#include "cmd/vpull/ask_daemon.h"
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include "lib/base/cleanup.h"
 

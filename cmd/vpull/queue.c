@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/queue.h"
+#include "cmd/vpull/vpull.h"
 
 #include <pthread.h>
 #include <stdlib.h>

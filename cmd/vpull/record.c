@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node records of a choice, and checks of a manifest given by digest, for which no index
  * can be asked. */
-#include "cmd/vpull/pull.h"
+#include "cmd/vpull/vpull.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/records/records.h"

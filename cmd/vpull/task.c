@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/task.h"
+#include "cmd/vpull/vpull.h"
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/image/explain.h"
-#include "cmd/common/vocabulary_table.h"
+#include "cmd/common/image/image.h"
+#include "cmd/common/names.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/image.h"
-#include "cmd/common/image/missing.h"
 
 #include "cmd/common/image/document_cache.h"
-#include "cmd/common/image/nested_place.h"
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/nested_index.h"
 #include "cmd/common/names.h"
 
 #include "lib/base/cleanup.h"

@@ -74,4 +74,109 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
  *  afterwards. */
 int image_finish(struct cli *cli, struct image *image, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* A decision as text for users. */
+
+/** The whole table: what was chosen, the rank of each entry that fits, and why the others do
+ *  not. */
+int explain_format(const struct cli *cli, const struct image *image,
+                   const struct ocv_decision *decision, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The entry's matched properties, "ns :: feature :: value, ..."; at most `max`, then "and N more".
+ */
+int explain_matched(const struct image *image, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same in few words, "CUDA 12.8, sm_90", for one line; without what the index itself ranks by.
+ */
+int explain_brief(const struct image *image, const struct ocv_decision *decision,
+                  const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** "LABEL" ("LABEL+FEATURE" for a twin in another format); "the default" in an index with
+ *  variants; else "(entry N)". For a table's first column. Returns `out`. */
+const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                         size_t size);
+/** The same for the chosen entry, with "an image without variants" in an index that has none. */
+const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                           size_t size);
+
+/* Copies one image manifest and everything it names into an OCI layout. */
+
+/** An image manifest with its bytes. */
+struct manifest_doc {
+    struct ocv_descriptor descriptor;
+    struct ocv_buffer body;
+    struct ocv_manifest *manifest;
+};
+
+/** Read and check manifest `descriptor` of the image. Free `out` with child_free in every case. */
+int child_read(struct cli *cli, const struct image *image, const struct ocv_descriptor *descriptor,
+               struct manifest_doc *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The descriptor of an index entry. OCV_ERR_DATA if it is too long to be one. */
+int child_descriptor(const struct ocv_entry *entry, struct ocv_descriptor *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+void child_free(struct manifest_doc *child);
+/** Bytes of the config and of the distinct layers. */
+int64_t child_bytes(const struct manifest_doc *child);
+/** Fetch missing blobs (progress: 0 is the config, then the layers), then write the manifest. */
+int child_transfer(struct cli *cli, const struct image *image, const struct manifest_doc *child,
+                   struct ocv_layout *to, unsigned jobs, ocv_fetch_progress progress, void *data,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read and verify the image config, at most config->max bytes. */
+int child_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
+                 struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Hints for an image that does not exist. */
+
+/** Add a hint to the error of a name that its registry does not have (OCV_ERR_NOT_FOUND): the
+ *  repository's tags, similar ones first, if the registry lists them; or that the repository does
+ *  not exist; or that tag rules of another registry would know the name. Sends one more request. */
+void image_explain_missing(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err);
+
+/* This machine's tag rules, and the choice among a repository's tags. */
+
+/** Load the shipped rules, then the administrator's (OCV_PATH_TAG_RULES), which replace families of
+ *  the same name. `only` (may be NULL): skip families that cannot know this repository. */
+int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same with the shipped rules in DATADIR/tags.d; NULL: where they were installed. `config`
+ *  says which registries mirror others. */
+int rules_load_from(const char *datadir, const struct ocv_config *config,
+                    const struct ocv_reference *only, struct ocv_tag_rules **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** rules_load, then the rules of a file or a directory, `extra` (may be NULL). */
+int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
+                    struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** If no family of `rules` knows the repository, add the rules for publishers' own tags
+ *  (tags.d/authoring). For publishing only, never for pulling. `*added`: they were added. */
+int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                         bool *added, struct ocv_error *err) OCV_WARN_UNUSED;
+/** ocv_registry_tags for a choice or a hint: it ends after RULES_TAGS_S seconds in all. */
+#define RULES_TAGS_S 30u
+int rules_visit_tags(struct cli *cli, const struct ocv_reference *reference,
+                     int (*visit)(void *data, const char *tag), void *data,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** A repository's tags, sorted by byte. */
+struct rules_tags {
+    char **list;
+    size_t n;
+};
+int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, struct rules_tags *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append a copy of a tag. */
+int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err) OCV_WARN_UNUSED;
+void rules_tags_free(struct rules_tags *tags);
+
+/** A registry's repository as the source of a choice among its tags. `data`, which it reads with,
+ *  and the reference must outlive it. */
+struct rules_source {
+    struct cli *cli;
+    const struct ocv_reference *reference;
+    bool unlisted;             /* its tags are too many, take too long, or are no list */
+    struct ocv_descriptor top; /**< what the reference's own tag stands for, if it was read already:
+                                  it has a digest then */
+};
+struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
+                                   struct rules_source *data);
+
 #endif

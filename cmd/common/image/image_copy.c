@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 
 #include "lib/base/cleanup.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/image/missing.h"
+#include "cmd/common/image/image.h"
 
-#include "cmd/common/image/rules.h"
 #include "lib/base/text.h"
 
 #include <stdlib.h>

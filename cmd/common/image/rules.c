@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 
-#include "cmd/common/image/digest_cache.h"
+#include "cmd/common/image/document_cache.h"
 
 #include "gen/datadir.h"
 #include "lib/base/arena.h"

@@ -3,7 +3,7 @@
  * the first line: when a terminal becomes narrower it wraps lines that are too wide, and moves the
  * cursor with the text under it. Wrapping is off while drawing, because this process may learn the
  * new width later than the terminal. */
-#include "cmd/common/color.h"
+#include "cmd/common/cli.h"
 #include "cmd/common/progress/progress_internal.h"
 
 #include <stdlib.h>

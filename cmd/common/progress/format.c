@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/progress/format.h"
+#include "cmd/common/progress/progress_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

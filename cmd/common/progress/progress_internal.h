@@ -7,10 +7,9 @@
 #include "cmd/common/progress/progress.h"
 
 #include <pthread.h>
-
-#define PROGRESS_LINE_MAX 512
-#define SECOND_NS 1000000000LL
-#define PLAIN_NS (5 * SECOND_NS) /* without a terminal: interval of the line with the total */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct layer {
     char *id;

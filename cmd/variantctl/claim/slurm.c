@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl claim --for slurm: the constraint of a job. */
 #include "lib/internal/slurm/slurm.h"
-#include "cmd/common/image/explain.h"
 #include "cmd/common/image/image.h"
 #include "cmd/common/names.h"
 #include "cmd/variantctl/claim/claim_slurm.h"

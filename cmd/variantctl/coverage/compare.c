@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Resolves the same images for the same fleet with two data directories. Tag rules and providers
  * come from each; the program, the administrator's rules and the configuration are the same. */
-#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/coverage/changes.h"
 #include "cmd/variantctl/coverage/coverage.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Coverage as a table and as JSON. */
-#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/coverage/coverage.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

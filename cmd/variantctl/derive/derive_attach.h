@@ -4,7 +4,7 @@
 #ifndef OCV_DERIVE_ATTACH_H
 #define OCV_DERIVE_ATTACH_H
 
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 #include "lib/internal/content/content_report.h"
 
 /** Write the report on `child`, its subject, into the image's repository or layout. Equal findings

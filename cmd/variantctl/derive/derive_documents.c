@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/derive/derive_documents.h"
 
-#include "cmd/common/image/digest_cache.h"
+#include "cmd/common/image/document_cache.h"
 
 #include "lib/base/cleanup.h"
 

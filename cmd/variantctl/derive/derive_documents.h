@@ -4,7 +4,7 @@
 #ifndef OCV_DERIVE_DOCUMENTS_H
 #define OCV_DERIVE_DOCUMENTS_H
 
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 
 /** Like child_read. */
 int derive_manifest(struct cli *cli, const struct image *image,

@@ -4,7 +4,7 @@
 #ifndef OCV_DERIVE_READ_H
 #define OCV_DERIVE_READ_H
 
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 #include "lib/internal/content/derived.h"
 
 /** A file or a directory on this machine. */

@@ -3,7 +3,7 @@
 #ifndef OCV_LAYERS_H
 #define OCV_LAYERS_H
 
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 #include "lib/internal/content/content_report.h"
 
 /** The report on an image's layers, from the base up. Layers in a registry are streamed; nothing is

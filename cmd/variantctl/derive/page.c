@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The page of --report: tables, and bars (SVG) with the bytes of each target. No script and no
  * external resources; light and dark. */
-#include "cmd/common/progress/format.h"
+#include "cmd/common/progress/progress_internal.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

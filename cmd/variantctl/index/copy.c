@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_copy.h"
 
-#include "cmd/common/progress/attach.h"
+#include "cmd/common/progress/progress.h"
 
 #include "lib/base/cleanup.h"
 

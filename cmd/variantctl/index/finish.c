@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The last step of every verb that makes or edits an index: check, review, show or copy, publish.
  */
-#include "cmd/common/image/explain.h"
-#include "cmd/common/progress/format.h"
+#include "cmd/common/image/image.h"
+#include "cmd/common/progress/progress_internal.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"

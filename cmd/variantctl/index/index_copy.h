@@ -4,7 +4,7 @@
 #ifndef OCV_INDEX_COPY_H
 #define OCV_INDEX_COPY_H
 
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 #include "cmd/common/progress/progress.h"
 #include "cmd/variantctl/place/place.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index show: lists an index without choosing. */
-#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from-tags: an index of published tags, by the tag rules. What the rules do not decide is
  * reported, never guessed. */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/tags/tag_plan.h"

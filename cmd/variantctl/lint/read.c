@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Input of variantctl lint: files, layouts, registries. */
-#include "cmd/common/image/image_copy.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/arena.h"

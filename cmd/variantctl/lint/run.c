@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lint: reads settings, checks each input, writes one report. */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/lint_settings.h"
 #include "gen/datadir.h"

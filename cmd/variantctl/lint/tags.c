@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tags of an index's repository: what they name, and which digests are signed. */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A placement as a table and as JSON. */
-#include "cmd/common/image/explain.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/match/match_verb.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/records/daemon.h"
 
-#include "cmd/common/listener.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/registry_lines.h"
 #include "lib/base/file.h"

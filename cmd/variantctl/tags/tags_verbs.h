@@ -3,7 +3,7 @@
 #ifndef VARIANTCTL_TAGS_H
 #define VARIANTCTL_TAGS_H
 
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/verbs.h"
 
 #define TAGS_OUTPUT_MAX (64u * 1024 * 1024)

@@ -3,8 +3,8 @@
  * hosts. Their JSON output is stable, unlike their tables. */
 #include "cmd/variantctl/verify/verify_sources.h"
 
-#include "cmd/common/cli_complete.h"
-#include "cmd/common/image/nested_place.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/image/nested_index.h"
 #include "cmd/variantctl/verify/client.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

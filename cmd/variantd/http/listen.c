@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/http/httpd.h"
 
-#include "cmd/common/listener.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/log.h"
 #include "lib/base/file.h"
 #include "lib/base/format/span.h"

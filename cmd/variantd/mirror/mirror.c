@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A request from its first call to its last. libmicrohttpd calls once after the head, again where a
  * body would be, and after each resumption. */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"

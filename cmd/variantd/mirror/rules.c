@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tag rules, the second source of variants. The tags that a name stands for are read under the
  * identity of the look-up. */
-#include "cmd/common/image/rules.h"
+#include "cmd/common/image/image.h"
 
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"

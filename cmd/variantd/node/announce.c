@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/kube_api.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/node.h"
 #include "lib/base/clock.h"

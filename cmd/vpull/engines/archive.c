@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to docker-archive:FILE, and the temporary layout for destinations that take a whole archive. */
-#include "cmd/vpull/engines/archive.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include "lib/base/text.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to docker: the engine pulls by digest itself (Engine API images/create), then vpull tags the
  * result. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
-#include "cmd/vpull/engines/docker_host.h"
-#include "cmd/vpull/engines/engine_stream.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/format/encodings.h"

@@ -2,7 +2,7 @@
 /* Finds the Docker Engine by the rules of docker's own client: --context, --host, DOCKER_HOST,
  * DOCKER_CONTEXT, the configuration's current context, the default socket. Contexts are read from
  * docker's files, so no docker client need be installed. */
-#include "cmd/vpull/engines/docker_host.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/engines/engine_stream.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include "lib/base/format/json.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to oci:DIR[:TAG]: an OCI layout, blobs shared between its images. */
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * the progress of layers only to one. Its API reports once a second, and has no TLS option before
  * podman 4.4. */
 #include "cmd/vpull/engines/engine.h"
-#include "cmd/vpull/engines/podman_line.h"
 #include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 

@@ -6,7 +6,7 @@
  *   Copying blob accc4b459da2 skipped: already exists
  *   Copying blob sha256:accc4b459da24b15...         (without a terminal: it begins)
  */
-#include "cmd/vpull/engines/podman_line.h"
+#include "cmd/vpull/engines/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Runs an engine's client. Its output is read line by line, its last error line becomes the error
  * message, and it is stopped when the user interrupts. Some clients show progress only on a
  * terminal; those get a pseudo terminal as standard error. */
-#include "cmd/vpull/engines/subprocess.h"
+#include "cmd/vpull/engines/engine.h"
 #include "lib/base/system/spawn.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by digest. A
  * mirror cannot choose there, since the digest fixes the content; but the request can be changed.
  */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "plugins/common/plugin_command.h"

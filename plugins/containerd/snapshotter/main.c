@@ -8,7 +8,7 @@
  *   overlay   the back end that keeps snapshots itself
  *   meta      what is known of snapshots, in SQLite
  *   types     labels, infos, mounts, failures */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/system/unix_socket.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/common/progress/format.c: numbers and progress lines as text. */
-#include "cmd/common/progress/format.h"
+#include "cmd/common/progress/progress_internal.h"
 #include "test/unit/suite.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror's address: nobody else gets it while one daemon ends and the next one starts. */
-#include "cmd/common/listener.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/settings.h"
 #include "cmd/variantd/http/httpd.h"
 #include "lib/base/file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/variantd/node/diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are
  * told. */
-#include "cmd/common/notify.h"
+#include "cmd/common/daemons.h"
 #include "cmd/variantd/common/metrics.h"
 #include "cmd/variantd/node/node.h"
 #include "test/unit/suite.h"
