@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/lint_settings.h"
+#include "cmd/variantctl/verbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define OCV_VERBS_H
 
 #include "cmd/common/cli.h"
+#include "lib/internal/lint/lint.h"
 
 /** A verb, possibly of another verb. Without `help` it is an alias of the one before it. */
 struct verb {
@@ -55,5 +56,12 @@ int cmd_claim(struct cli *cli, int argc, char **argv);
 int cmd_export(struct cli *cli, int argc, char **argv);
 int cmd_fleet(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
+
+/* A repository's lint settings, used by `lint` and by the verbs that publish. */
+
+/** Read the settings file `path`; NULL: the nearest one from the current directory upwards to the
+ *  top of the git repository. `*out` stays NULL if there is none. */
+int lint_settings_read(const struct cli *cli, const char *path, struct ocv_lint_config **out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -5,9 +5,8 @@
 #ifndef OCV_PLUGIN_VERDICT_H
 #define OCV_PLUGIN_VERDICT_H
 
-#include "lib/internal/config/choose.h"
 #include "lib/internal/config/config.h"
-#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/daemon.h"
 #include "ocivariant.h"
 
 #define VERDICT_TIMEOUT_MS 2000u /**< later answers count as none */

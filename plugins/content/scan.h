@@ -4,7 +4,7 @@
 #ifndef CONTENT_SCAN_H
 #define CONTENT_SCAN_H
 
-#include "lib/internal/content/content_report.h"
+#include "lib/internal/content/content.h"
 
 #define SCAN_CHUNK ((size_t)256 << 10)
 #define SCAN_HINT "unpack it into a directory: variantctl derive DIR"

@@ -4,8 +4,7 @@
 #include "plugins/oci-hook/hook.h"
 
 #include "lib/internal/content/image_config.h"
-#include "lib/internal/content/requirement.h"
-#include "lib/internal/records/container_devices.h"
+#include "lib/internal/records/records.h"
 
 #include <ctype.h>
 #include <stdio.h>

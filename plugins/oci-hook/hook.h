@@ -20,7 +20,7 @@ char *container_config(const json_t *config);
 /** The container's GPUs as NVIDIA_VISIBLE_DEVICES names them ("all", "0,2"); NULL: all. Freed by
  *  the caller. */
 char *container_devices(const json_t *config);
-/** The container's devices from any vendor (lib/internal/records/container_devices.h), or NULL.
+/** The container's devices from any vendor (lib/internal/records/records.h), or NULL.
  * Freed by the caller. */
 char *container_given(const json_t *config);
 

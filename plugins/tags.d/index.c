@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* tags-index FILE.yaml...: prints the table of these rule files (lib/internal/tags/rules/table.h).
+/* tags-index FILE.yaml...: prints the table of these rule files (lib/internal/tags/rules/read.h).
  * Run by the build, only for files of one directory. */
-#include "lib/internal/tags/rules/table.h"
+#include "lib/internal/tags/rules/read.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include <libgen.h>

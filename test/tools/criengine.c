@@ -3,7 +3,7 @@
  * what was pulled by digest, whose user stands in DIR/users ("DIGEST USER" a line), and the
  * sandboxes of DIR/sandboxes ("UID NAME SEEN" a line). Each call for an image is a line "METHOD
  * NAME" on standard output; the image's id is the digest that it was pulled by. */
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 #include "test/tools/grpc_tool.h"
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
  * default/pod-I: PullImage for each, then ImageStatus for each three times, and as often without a
  * pod. With ENGINE and CHILD ("NAME@DIGEST"), ImageStatus of that is asked there by turns. Prints
  * one line: "pods N", "median_us M" of ImageStatus and, with ENGINE, "added_us A". */
-#include "lib/internal/grpc/fields.h"
 #include "lib/internal/grpc/grpc.h"
 
 #include <stdio.h>

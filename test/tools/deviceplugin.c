@@ -2,7 +2,6 @@
 /* deviceplugin DIR RESOURCE ID...: a device plug-in for a real kubelet (v1beta1): these devices,
  * all healthy, and nothing for containers. Registers at DIR/kubelet.sock, and begins anew when
  * kubelet has made another one, and emptied the directory. Prints a line when it has. */
-#include "lib/internal/grpc/fields.h"
 #include "lib/internal/grpc/grpc.h"
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
 #ifndef TEST_GRPC_TOOL_H
 #define TEST_GRPC_TOOL_H
 
-#include "lib/internal/grpc/fields.h"
 #include "lib/internal/grpc/grpc.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
  *   bytes TEXT                the answer is TEXT
  *
  * Without a file: not found. Each request is a line "NAMESPACE/NAME" on standard output. */
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 #include "test/tools/grpc_tool.h"
 
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl claim: the Kubernetes and Slurm requirements of an image. */
 #include "cmd/common/names.h"
-#include "cmd/variantctl/claim/claim_slurm.h"
 #include "cmd/variantctl/claim/claim_verb.h"
-#include "cmd/variantctl/claim/matched.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"

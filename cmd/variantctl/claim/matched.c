@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/claim/matched.h"
+#include "cmd/variantctl/claim/claim_verb.h"
 
 #include "cmd/common/names.h"
-#include "cmd/variantctl/fleet/fleet_source.h"
+#include "cmd/variantctl/fleet/fleet_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "lib/internal/slurm/slurm.h"
 #include "cmd/common/image/image.h"
 #include "cmd/common/names.h"
-#include "cmd/variantctl/claim/claim_slurm.h"
+#include "cmd/variantctl/claim/claim_verb.h"
 
 #include <string.h>
 #include <sys/utsname.h>

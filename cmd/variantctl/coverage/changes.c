@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/coverage/changes.h"
+#include "cmd/variantctl/coverage/coverage.h"
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

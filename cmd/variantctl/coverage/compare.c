@@ -2,7 +2,6 @@
 /* Resolves the same images for the same fleet with two data directories. Tag rules and providers
  * come from each; the program, the administrator's rules and the configuration are the same. */
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/coverage/changes.h"
 #include "cmd/variantctl/coverage/coverage.h"
 
 #include "lib/base/cleanup.h"

@@ -4,6 +4,7 @@
 #define OCV_COVERAGE_H
 
 #include "cmd/common/image/image.h"
+#include "ocivariant.h"
 
 #define COVERAGE_SOURCES_MAX 64u
 #define COVERAGE_HOSTS_MAX 10000u
@@ -73,5 +74,36 @@ int coverage_format(struct coverage *coverage, struct ocv_buffer *out,
 /** Append the same as JSON. */
 int coverage_format_json(const struct coverage *coverage, struct ocv_buffer *out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Changes in a fleet's choices with another data directory. */
+
+/** A machine's choice for an image. */
+struct coverage_choice {
+    char digest[OCV_DIGEST_MAX]; /**< empty: nothing */
+    char name[160];              /**< the tag that a rule chose, else the label */
+    char problem[256];           /**< why the image cannot be resolved at all, or empty */
+};
+
+struct coverage_change {
+    char *image, *host, *profile;
+    struct coverage_choice before, after;
+};
+
+struct coverage_changes {
+    const char *before, *after; /**< data directories */
+    size_t images, hosts;
+    struct coverage_change *list; /**< by image, then by host */
+    size_t n;
+};
+
+/** Add a host's choices before and after, unless they are equal. */
+int coverage_changes_add(struct coverage_changes *changes, const char *image,
+                         const char *const host[2], const struct coverage_choice choices[2],
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+void coverage_changes_free(struct coverage_changes *changes);
+int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+int coverage_changes_format_json(const struct coverage_changes *changes, struct ocv_buffer *out,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

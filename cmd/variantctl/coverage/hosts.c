@@ -2,7 +2,7 @@
 /* The hosts of a fleet: profiles, and recorded machines that are probed. */
 #include "cmd/common/names.h"
 #include "cmd/variantctl/coverage/coverage.h"
-#include "cmd/variantctl/fleet/fleet_source.h"
+#include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "ocivariant-probe.h"

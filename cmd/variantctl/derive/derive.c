@@ -2,9 +2,6 @@
 /* variantctl derive: what an image, a directory or a file can run on, from its bytes. */
 #include "cmd/variantctl/derive/derive_verb.h"
 
-#include "cmd/variantctl/derive/derive_attach.h"
-#include "cmd/variantctl/derive/derive_documents.h"
-#include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/derive/derive_attach.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include "cmd/variantctl/place/place.h"
 #include "lib/base/format/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/derive/derive_documents.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include "cmd/common/image/document_cache.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/derive/derive_read.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
-#include "cmd/variantctl/derive/layers.h"
-#include "cmd/variantctl/derive/scanner.h"
 #include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>

@@ -3,10 +3,15 @@
 #ifndef OCV_DERIVE_H
 #define OCV_DERIVE_H
 
+#include "cmd/common/cli.h"
+#include "cmd/common/image/image.h"
+#include "lib/internal/content/content.h"
 #include "lib/internal/content/derived.h"
 #include "ocivariant/digest.h"
 
 #include <jansson.h>
+#include <pthread.h>
+#include <sys/types.h>
 
 /** Result of one input. */
 struct derive_result {
@@ -41,5 +46,92 @@ const char *derive_no_property(const struct derive_result *result);
 int derive_saving(const struct derive_result *result, const struct ocv_content_target *target);
 /** "machine code", "PTX", ... */
 const char *derive_kind(enum ocv_content_fact fact);
+
+/* Reads the content of a file, a directory or an image with content-scan. Each runs in a process of
+ * its own, because archives are untrusted. Reports on layers are cached per user and digest. */
+
+/** A file or a directory on this machine. */
+int derive_read_path(struct cli *cli, const char *path, struct ocv_content_report *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** An image's layers, combined with its configuration and the properties given by hand; both may be
+ *  NULL. */
+int derive_read_content(struct cli *cli, const struct image *image,
+                        const struct manifest_doc *child, const struct ocv_buffer *config,
+                        const struct ocv_properties *given, struct ocv_content *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** The first namespace of a maker's devices in the set, other than `other` (or NULL); NULL: none.
+ */
+const char *derive_maker(const struct ocv_properties *set, const char *other);
+/** True where the files have code for devices of two makers, which no machine has both. */
+bool derive_has_two_makers(const struct ocv_content_derived *derived);
+/** The properties given by hand, and derived ones for features without a given one. May be empty.
+ *  `*base`: the same for the second entry of ocv_content_derive, or NULL. */
+int derive_properties(const struct ocv_content *content, const struct ocv_properties *given,
+                      struct ocv_properties **out, struct ocv_properties **base,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* An image's manifest and configuration, kept in the user's cache, so that a second run asks the
+ * registry only for the tag. */
+
+/** Like child_read. */
+int derive_manifest(struct cli *cli, const struct image *image,
+                    const struct ocv_descriptor *descriptor, struct manifest_doc *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Like child_config. */
+int derive_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
+                  struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Reads one layer of an image with content-scan. */
+
+/** Reads layers, one at a time; several may work at the same time, each in its own thread. */
+struct layer_reader {
+    struct cli *cli;
+    const struct image *image;
+    struct ocv_registry *registry; /**< its own client, made for the first layer; the owner frees */
+    const volatile int *stop;      /**< non-zero: give up with OCV_ERR_INTERRUPTED */
+    pthread_mutex_t *parsing;      /**< held while a report is parsed */
+};
+
+/** The layer's report, from the cache or by reading the layer, which is then cached. Two readers
+ * may read the same layer at once, if an image has it twice. */
+int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
+               struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* All layers of an image, several at once. */
+
+/** The report on an image's layers, from the base up. Layers in a registry are streamed; nothing is
+ *  unpacked. Of several layers that cannot be read, one is reported. */
+int layers_read(struct cli *cli, const struct image *image, const struct ocv_manifest *manifest,
+                struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* A running content-scan. */
+
+struct scanner {
+    pid_t pid;
+    int in;     /**< takes the layer, or -1 */
+    int out;    /**< receives the answer; a file in memory */
+    int errors; /**< receives stderr; a file in memory */
+};
+
+/** Start it for a path; NULL: for a layer passed with scanner_write. Its time is limited by `size`,
+ *  the layer's bytes; -1: a directory. */
+int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Pass on bytes of the layer. False: the scanner has ended; scanner_finish gives the reason. */
+bool scanner_write(struct scanner *scanner, const void *data, size_t len);
+/** End of input: wait for it, and append its answer. */
+int scanner_finish(struct scanner *scanner, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Kill it. May be called after scanner_finish. */
+void scanner_drop(struct scanner *scanner);
+
+/* Writes the findings as a referrer, an artifact attached to the image, for other tools. No command
+ * here reads it: findings always come from the files themselves. */
+
+/** Write the report on `child`, its subject, into the image's repository or layout. Equal findings
+ *  give equal artifacts. `digest` receives the artifact's digest. */
+int derive_attach(struct cli *cli, const struct image *image, const struct manifest_doc *child,
+                  struct ocv_content_report *report, char digest[OCV_DIGEST_MAX],
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

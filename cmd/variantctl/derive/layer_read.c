@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/derive/layer_read.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include "cmd/common/image/document_cache.h"
-#include "cmd/variantctl/derive/scanner.h"
 #include "lib/base/file.h"
 
 #include <errno.h>

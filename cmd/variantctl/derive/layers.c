@@ -2,9 +2,7 @@
 /* Inflating takes most of the time, so each processor reads a layer of its own. Reports are stacked
  * in the layers' order as they become complete; readers stay a few layers ahead at most, so that
  * the reports that wait are few. */
-#include "cmd/variantctl/derive/layers.h"
-
-#include "cmd/variantctl/derive/layer_read.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include <pthread.h>
 #include <sched.h>

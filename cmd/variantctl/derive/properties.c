@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Combines the properties shown by an image's files with those given by hand. */
-#include "cmd/variantctl/derive/derive_read.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/toolkits.h"
 #include "ocivariant/vocabulary.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/derive/scanner.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/libexecdir.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
 #include "lib/base/text.h"
-#include "lib/internal/content/content_report.h"
+#include "lib/internal/content/content.h"
 
 #include <errno.h>
 #include <stdlib.h>

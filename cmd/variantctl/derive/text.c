@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/cli.h"
 #include "cmd/common/progress/progress_internal.h"
-#include "cmd/variantctl/derive/derive_read.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/toolkits.h"

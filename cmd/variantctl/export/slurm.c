@@ -2,7 +2,7 @@
 /* variantctl export slurm: the features of nodes. */
 #include "lib/internal/slurm/slurm.h"
 #include "cmd/variantctl/export/export_verbs.h"
-#include "cmd/variantctl/fleet/fleet_source.h"
+#include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/cleanup.h"
 
 #include <string.h>

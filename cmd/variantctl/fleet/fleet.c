@@ -2,8 +2,6 @@
 /* variantctl fleet VERB: makes the files that `match` reads. */
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 
-#include "cmd/variantctl/fleet/fleet_source.h"
-
 #include <string.h>
 
 static const struct verb all[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/fleet/fleet_source.h"
+#include "cmd/variantctl/fleet/fleet_verbs.h"
 
 #include "lib/base/cleanup.h"
 

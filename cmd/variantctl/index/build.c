@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"

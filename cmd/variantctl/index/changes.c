@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Differences between two indexes, by label and platform. */
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/index/index_changes.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/format/json.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/index/index_copy.h"
+#include "cmd/variantctl/index/index_verbs.h"
 
 #include "cmd/common/progress/progress.h"
 

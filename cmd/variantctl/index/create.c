@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index create: an index of existing images, in the layout of schema/annotations.md. The
  * same input gives the same bytes. */
-#include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/edit/edit.h"

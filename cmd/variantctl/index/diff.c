@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index diff OLD NEW: what changed, by label and platform. */
-#include "cmd/variantctl/index/index_changes.h"
 #include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/exit_code.h"
 

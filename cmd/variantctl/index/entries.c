@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Entries of the new document: what an image's manifest, configuration and files say of it. */
-#include "cmd/variantctl/derive/derive_read.h"
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/derive/derive_verb.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "gen/toolkits.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

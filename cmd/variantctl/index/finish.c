@@ -3,7 +3,7 @@
  */
 #include "cmd/common/image/image.h"
 #include "cmd/common/progress/progress_internal.h"
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/edit/edit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selects the entries that an item means when its image is an index. */
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/edit/edit.h"
 

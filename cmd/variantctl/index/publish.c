@@ -2,8 +2,7 @@
 /* No registry in use supports conditional tag updates (distribution 2.8 ignores If-Match). So:
  * compare just before, put, read back. If two writers are within milliseconds, the one that lost
  * notices when it reads back. In a layout the comparison is made under its lock. */
-#include "cmd/variantctl/index/index_changes.h"
-#include "cmd/variantctl/index/index_publish.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>

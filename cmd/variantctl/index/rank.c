@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --derive: the order of builds that hosts cannot tell apart. Of such builds the one of the oldest
  * toolkit asks least of a driver, so it comes first, as in an index made of tags. */
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "gen/toolkits.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/content/image_config.h"
 #include "lib/internal/edit/edit.h"
 #include "ocivariant/vocabulary.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copies referrers: signatures, SBOMs and other artifacts whose subject is the image. cosign before
  * version 3 used its own tags. */
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --relabel: writes label and properties into the image itself, for scanners that read config
  * labels and snapshotters that see layer annotations. This makes a different image. */
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>

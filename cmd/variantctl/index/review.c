@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks an index before it is written and anything is pushed. Faults that existed before an edit
  * do not prevent it. */
-#include "cmd/variantctl/index/index_build.h"
-#include "cmd/variantctl/lint_settings.h"
+#include "cmd/variantctl/index/index_verbs.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/resolve/resolve_internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from FILE: an index described in a file that is kept beside the Dockerfiles. */
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 
 #include "lib/base/cleanup.h"
 

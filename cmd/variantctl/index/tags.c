@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from-tags: an index of published tags, by the tag rules. What the rules do not decide is
  * reported, never guessed. */
+#include "lib/internal/tags/tags.h"
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/tags/tag_plan.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lint --fix: writes the corrected index where the input came from. */
-#include "cmd/variantctl/index/index_changes.h"
-#include "cmd/variantctl/index/index_publish.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Input of variantctl lint: files, layouts, registries. */
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/derive/derive_read.h"
+#include "cmd/variantctl/derive/derive_verb.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

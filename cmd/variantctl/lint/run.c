@@ -2,7 +2,7 @@
 /* variantctl lint: reads settings, checks each input, writes one report. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/lint/lint_verb.h"
-#include "cmd/variantctl/lint_settings.h"
+#include "cmd/variantctl/verbs.h"
 #include "gen/datadir.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tags of an index's repository: what they name, and which digests are signed. */
+#include "lib/internal/tags/tags.h"
 #include "cmd/common/image/image.h"
-#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/index/index_verbs.h"
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/tags/tag_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cmd/variantctl/match/match_verb.h"
 
 #include "cmd/common/names.h"
-#include "cmd/variantctl/fleet/fleet_source.h"
+#include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 

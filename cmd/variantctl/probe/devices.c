@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lines of a namespace and its devices in the probe's table. */
-#include "cmd/variantctl/probe/probe_lines.h"
+#include "cmd/variantctl/probe/probe_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lines of a table: a heading column, and text wrapped to the terminal's width. Without colour, so
  * that pipes and terminals get the same. */
-#include "cmd/variantctl/probe/probe_lines.h"
+#include "cmd/variantctl/probe/probe_table.h"
 
 #include "lib/base/text.h"
 

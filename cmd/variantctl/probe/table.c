@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table: host, then for each namespace its status, what it supports, and its devices. */
-#include "cmd/variantctl/probe/probe_lines.h"
+#include "cmd/variantctl/probe/probe_table.h"
 #include "gen/vocabulary.h"
 #include "lib/base/format/json.h"
 

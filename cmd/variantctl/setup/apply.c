@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a plan. The order makes an interruption at any point harmless: backups; files that are
  * restored, which the old state still describes; the new state; files that become ours. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/cleanup.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Adds a string to an array of strings, or removes it, keeping all other bytes. JSON and TOML use
  * the same brackets and separators. */
-#include "cmd/variantctl/setup/arrays.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/cleanup.h"
 

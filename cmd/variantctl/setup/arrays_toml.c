@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of strings in TOML; the text is parsed again after each edit. */
-#include "cmd/variantctl/setup/arrays.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of the plan: content on disk, and content wanted. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 

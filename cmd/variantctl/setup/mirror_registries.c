@@ -3,13 +3,11 @@
  * has, and whether it is variantd that answers. The API's socket is in a directory owned by root,
  * and the kernel reports the owner of a TCP socket, so a program that took the port can forge
  * neither. */
-#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/records/daemon.h"
 
 #include "cmd/common/daemons.h"
-#include "cmd/variantctl/setup/document.h"
-#include "cmd/variantctl/setup/registry_lines.h"
 #include "lib/base/file.h"
 #include "lib/base/format/span.h"
 

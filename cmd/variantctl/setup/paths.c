@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Paths of the machine, or of another tree under --root. Below a root every link is resolved within
  * it. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 

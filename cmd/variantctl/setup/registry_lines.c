@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/setup/registry_lines.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
-#include "cmd/variantctl/setup/document.h"
 #include "lib/base/file.h"
 #include "lib/internal/records/daemon.h"
 

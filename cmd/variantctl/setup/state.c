@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The record of a set-up: STATE/ENGINE.json, and each replaced content in STATE/ENGINE.d under its
  * digest. Only root may read the directory: configuration files may contain passwords. */
-#include "cmd/variantctl/setup/document.h"
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * A path comes here with its links resolved (setup_resolve). Each component is then opened in
  * the directory before it and must no longer be a link. So the owner of the tree below --root
  * cannot redirect a read or write out of it by replacing a directory in between. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The installed version of an engine, as the program itself reports it. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/arena.h"
 #include "lib/base/system/spawn.h"
 

@@ -3,7 +3,7 @@
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks images without variants by the requirements in their own configuration (NVIDIA_REQUIRE_*).
  * docker, podman and layouts return the configuration; containerd is asked for the documents. */
-#include "cmd/variantctl/verify/client.h"
-#include "cmd/variantctl/verify/image_check.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/content/config_fit.h"
+#include "lib/internal/content/image_config.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/verify/client.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/system/spawn.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Running containers with the devices in their specification. podman stores it in a file,
  * containerd's client prints it, and docker prints what was requested. */
-#include "cmd/variantctl/verify/client.h"
-#include "cmd/variantctl/verify/verify_sources.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/content/requirement.h"
-#include "lib/internal/records/container_devices.h"
+#include "lib/internal/content/image_config.h"
+#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/verify/image_check.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 
 #include "cmd/common/names.h"
-#include "lib/internal/config/pod_devices.h"
+#include "lib/internal/config/config.h"
 #include "lib/internal/records/records.h"
 
 #include <stdio.h>

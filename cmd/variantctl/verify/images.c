@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl images: the local images that have variants, and what to do about them. */
 #include "cmd/variantctl/verbs.h"
-#include "cmd/variantctl/verify/image_check.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/base/text.h"

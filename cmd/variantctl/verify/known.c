@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node knows about an image: its records, its kept indexes, and variantd. */
-#include "cmd/variantctl/verify/verify_known.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 
 #include "lib/base/file.h"

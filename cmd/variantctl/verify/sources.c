@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists images through the engines' own clients, which know contexts, rootless sockets and remote
  * hosts. Their JSON output is stable, unlike their tables. */
-#include "cmd/variantctl/verify/verify_sources.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 
 #include "cmd/common/cli.h"
 #include "cmd/common/image/nested_index.h"
-#include "cmd/variantctl/verify/client.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/base/text.h"

@@ -2,11 +2,11 @@
 /* variantctl verify: drivers get downgraded and cards moved, so check that pulled images still fit.
  */
 #include "cmd/variantctl/verbs.h"
-#include "cmd/variantctl/verify/image_check.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/internal/config/pod_devices.h"
+#include "lib/internal/config/config.h"
 
 #include <jansson.h>
 #include <stdlib.h>

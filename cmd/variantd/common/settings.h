@@ -5,7 +5,6 @@
 #ifndef VARIANTD_SETTINGS_H
 #define VARIANTD_SETTINGS_H
 
-#include "lib/internal/config/choose.h"
 #include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"

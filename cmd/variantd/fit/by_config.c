@@ -4,7 +4,7 @@
  * least the driver they were made for, an unmet requirement is a misfit instead of a warning. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
-#include "lib/internal/content/config_fit.h"
+#include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tags.h"
 
 #include <stdio.h>

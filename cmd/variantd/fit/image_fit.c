@@ -15,7 +15,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/node.h"
-#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
-#include "lib/internal/config/pod_devices.h"
+#include "lib/internal/config/config.h"
 #include "lib/internal/records/records.h"
 
 #include <stdio.h>

@@ -5,10 +5,15 @@
 #ifndef OCV_CLAIM_INTERNAL_H
 #define OCV_CLAIM_INTERNAL_H
 
+#include "gen/device-drivers.h"
+#include "lib/base/arena.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/claim/claim.h"
-#include "lib/internal/claim/facts.h"
+#include "ocivariant/index.h"
 #include "ocivariant/vocabulary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define OCV_CLAIM_CHOICES_MAX 4096u
 
@@ -99,5 +104,48 @@ int ocv_claim_warn(struct ocv_claim_work *work, struct ocv_error *err, const cha
 /** Append a text to a list in the arena, once. */
 int ocv_claim_add_text(struct ocv_arena *arena, const char ***list, size_t *n, size_t *max,
                        const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Compute capabilities as properties name them: "90a_real", "120_virtual". */
+
+struct ocv_capability {
+    unsigned code; /**< 10 * major + minor, below 256 */
+    char form;     /**< r: machine code; a: of this chip only; f: of this family; v: PTX */
+};
+
+/** False: not a compute capability. */
+bool ocv_capability_parse(const char *value, struct ocv_capability *out);
+/** Does the code run on a device of that capability? */
+bool ocv_capability_fits(const struct ocv_capability *code, unsigned capability);
+/** Below 0 where a host lists `a` before `b`. */
+int ocv_capability_order(const struct ocv_capability *a, const struct ocv_capability *b);
+
+/* What the properties of an index mean for the attributes of devices. */
+
+#define OCV_CAPABILITIES 256u /* 10 * major + minor is below */
+
+/** The devices that a property fits, as far as an attribute tells. */
+struct ocv_fact {
+    const struct ocv_device_driver *driver;   /**< of its namespace; NULL: none is known */
+    const struct ocv_device_feature *feature; /**< likewise of its feature */
+    bool known;           /**< the attribute tells; what follows is meaningful then */
+    unsigned from, below; /**< versions: 1000 * major + minor */
+    uint64_t bits[4];     /**< capabilities, or words of the feature */
+    const char *words;    /**< those of the value, separated by blanks */
+};
+
+/** The i-th driver, NULL past the last. */
+const struct ocv_device_driver *ocv_device_driver_at(size_t i);
+/** Position of a feature in hosts' profiles; unknown ones come last. */
+size_t ocv_fact_place(const struct ocv_fact *fact);
+
+/** Facts of every property, by its id. */
+int ocv_facts_make(struct ocv_arena *arena, const struct ocv_index *index, struct ocv_fact **out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Does every device that `a` fits fit `b`? Both are known and of one feature. */
+bool ocv_fact_within(const struct ocv_fact *a, const struct ocv_fact *b);
+/** Is there no device that both fit? Both are known and of one attribute. */
+bool ocv_fact_apart(const struct ocv_fact *a, const struct ocv_fact *b);
+/** The order in which a host lists values of a feature: below 0 where `a` stands first. */
+int ocv_fact_order(const struct ocv_fact *feature, const char *a, const char *b);
 
 #endif

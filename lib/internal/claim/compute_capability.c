@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Compute capabilities as properties name them. The rules are those of the provider
  * (lib/probe/providers/nvidia/sm.c); test_claim.c compares the two. */
-#include "lib/internal/claim/compute_capability.h"
+#include "lib/internal/claim/claim_internal.h"
 
 #include <string.h>
 

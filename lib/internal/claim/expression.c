@@ -3,7 +3,6 @@
  * attribute is read behind the question whether the device has it. */
 #include "lib/base/cleanup.h"
 #include "lib/internal/claim/claim_internal.h"
-#include "lib/internal/claim/compute_capability.h"
 
 #include <string.h>
 

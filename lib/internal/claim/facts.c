@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #define OCV_DEVICE_TABLES
-#include "lib/internal/claim/facts.h"
-#include "lib/internal/claim/compute_capability.h"
+#include "lib/internal/claim/claim_internal.h"
 
 #include <limits.h>
 #include <string.h>

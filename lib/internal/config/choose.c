@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/config/choose.h"
+#include "lib/internal/config/config.h"
 
 #include <string.h>
 

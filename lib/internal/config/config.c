@@ -3,7 +3,7 @@
  * lib/internal/config/yaml.c, environment variables and flags by lib/internal/config/text.c; they
  * put it in by lib/internal/config/set.c. */
 #include "lib/core/core_internal.h"
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

@@ -10,6 +10,7 @@
 #ifndef OCV_CONFIG_H
 #define OCV_CONFIG_H
 
+#include "lib/core/core_internal.h"
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
@@ -124,5 +125,64 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
                                 struct ocv_profile **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 OCV_DEFINE_CLEANUP(ocv_config)
+
+/* Whether variants are chosen (`choose`), for all images or for those of a repository. */
+
+/** From most to least. */
+enum ocv_choose {
+    OCV_CHOOSE_ON,
+    OCV_CHOOSE_SHADOW, /**< resolve, log and count; answer as for an ordinary image */
+    OCV_CHOOSE_OFF     /**< do not even resolve */
+};
+
+const char *ocv_choose_name(enum ocv_choose choose);
+/** The mode of that name; `on` for NULL and for any other text. */
+enum ocv_choose ocv_choose_of(const char *name);
+/** What `choose` says in a configuration (NULL: on); in one of ocv_config_for_reference, for the
+ *  images of that repository. */
+enum ocv_choose ocv_config_choose(const struct ocv_config *config);
+/** The same for a reference as text; NULL or malformed: for all images. */
+enum ocv_choose ocv_config_choose_text(const struct ocv_config *config, const char *reference);
+
+/** Whether each pod may get its own build (`workload` of a repository). */
+enum ocv_workload { OCV_WORKLOAD_OFF, OCV_WORKLOAD_ANNOTATIONS, OCV_WORKLOAD_DEVICES };
+
+/** What a configuration of ocv_config_for_reference says; off for any other, and where `choose` is
+ *  not on. */
+enum ocv_workload ocv_config_workload(const struct ocv_config *config);
+
+/* Which devices an image has to fit where each pod may get its own build (`workload`). */
+
+/** What preferences borrow; zero-initialised. */
+struct ocv_workload_input {
+    struct ocv_config *devices;
+    struct ocv_device_setting *settings;
+    struct ocv_policy_setting *policies;
+};
+void ocv_workload_input_free(struct ocv_workload_input *input);
+
+/** Has any repository `workload: devices`? */
+bool ocv_workload_anywhere(const struct ocv_config *config);
+
+/** Narrow the preferences to `devices` ("NS=ID[,ID][;NS=...]", empty: none); of every other
+ *  namespace that has devices, to none. */
+int ocv_workload_devices(const char *devices, const struct ocv_profile *profile,
+                         struct ocv_workload_input *input, struct ocv_preferences *preferences,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** The devices in "ID,ID,..." as lib/internal/records/records.h writes it.
+ * OCV_ERR_INVALID where it is too long. */
+int ocv_workload_given(const char *text, struct ocv_given_devices *out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** The preferences that an image of the configuration's repository has to fit. With `workload:
+ *  devices` and a container's devices (`given`, such a text, or NULL) that the profile has: for
+ *  these. Otherwise, with `workload` on: for any device of the node, since pods get builds for some
+ *  of them. `*by` (may be NULL) becomes the devices that were used, OCV_GIVEN_FOUND_MAX bytes, or
+ *  empty. */
+int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_profile *profile,
+                             const char *given, struct ocv_workload_input *input,
+                             struct ocv_preferences *out, char *by,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Do two configurations say the same? */
 #include "lib/internal/config/config_internal.h"
-#include "lib/internal/config/config_set.h"
 
 #include <string.h>
 

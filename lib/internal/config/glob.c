@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The globs of `repositories`: HOST/PATH, in which `*` stands for any part of a component and a
  * component `**` for any number of them. */
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

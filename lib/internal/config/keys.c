@@ -2,7 +2,7 @@
 /* The keys of a configuration: their names, what each takes, and which of them a repository may
  * have for itself. schema/config.schema.json says the same; scalars are checked here, so that every
  * program reports a mistake with its line, not only the daemon when it starts. */
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include "lib/base/format/span.h"
 #include "lib/base/system/unix_socket.h"

@@ -4,7 +4,7 @@
 #include "lib/base/text.h"
 #include "lib/core/core_internal.h"
 #include "lib/core/resolve/resolve_internal.h"
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/config/pod_devices.h"
 #include "lib/base/cleanup.h"
+#include "lib/internal/config/config.h"
 
 #include "lib/core/core_internal.h"
 #include "lib/internal/config/config_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Members of the configuration, checked one by one, whatever they were read from. */
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"

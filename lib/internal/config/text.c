@@ -2,7 +2,7 @@
 /* Configuration from text, as environment variables and flags give it: lists are A,B; maps are
  * NS=A,B;NS=C. */
 #include "lib/base/cleanup.h"
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include "lib/base/format/span.h"
 

@@ -2,7 +2,7 @@
 /* Configuration files (schema/config.schema.json): a tree that the table of keys has let through is
  * put into the configuration. Every message names file and line. */
 #include "lib/base/cleanup.h"
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config_internal.h"
 
 #include "lib/base/arena.h"
 

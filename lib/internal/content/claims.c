@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/content/claims.h"
+#include "lib/internal/content/content.h"
+#include "lib/internal/content/derived.h"
 
 #include "gen/content-rules.h"
 #include "gen/toolkits.h"
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/content/image_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * saying that the image's forward-compatibility libraries work there. What no alternative admits is
  * told apart by why: machine code runs on older drivers of its CUDA major version, too, unless zstd
  * compressed it, so an older minor one is a warning. */
-#include "lib/internal/content/config_fit.h"
 #include "lib/base/cleanup.h"
+#include "lib/internal/content/image_config.h"
 
 #include "gen/config-facts.h"
 #include "gen/hints.h"

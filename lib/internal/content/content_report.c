@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/content/content_report.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/internal/content/content.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/content/content_report.h"
+#include "lib/internal/content/content.h"
 
 #include <endian.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A profile's GPUs, as the conditions of NVIDIA's container toolkit speak of them. */
-#include "lib/internal/content/config_fit.h"
+#include "lib/internal/content/image_config.h"
 
 #include "gen/config-facts.h"
 #include "gen/toolkits.h"

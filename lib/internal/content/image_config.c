@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/internal/content/image_config.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/content/requirement.h"
 
 #include "gen/config-facts.h"
 #include "lib/base/format/json.h"

@@ -6,7 +6,7 @@
 #include "gen/content-rules.h"
 #include "gen/toolkits.h"
 #include "lib/base/arena.h"
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/content/image_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/content/image_config.h"
 
 #include "gen/config-facts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties in the YAML that an index is made of. */
 #include "lib/base/cleanup.h"
-#include "lib/internal/edit/source.h"
+#include "lib/internal/edit/edit_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What the YAML file that an index is made of may hold (schema/index-source.schema.json). */
-#include "lib/internal/edit/source.h"
+#include "lib/internal/edit/edit_internal.h"
 #include "ocivariant/vocabulary.h"
 
 #include <string.h>

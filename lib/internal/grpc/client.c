@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Blocking calls. */
 #include "lib/base/cleanup.h"
-#include "lib/internal/grpc/client_internal.h"
+#include "lib/internal/grpc/grpc_internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/system/unix_socket.h"

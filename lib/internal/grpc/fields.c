@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <stdbool.h>
 

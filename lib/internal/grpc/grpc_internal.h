@@ -15,11 +15,29 @@
 
 #include "lib/base/clock.h"
 #include "lib/internal/grpc/grpc.h"
-#include "lib/internal/grpc/outbox.h"
 #include "ocivariant/buffer.h"
 
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>
+#include <stdbool.h>
+
+/* Frames that go out together. nghttp2 hands over one frame at a time; sent one by one, headers,
+ * message and trailers would be three system calls, and each would wake the peer. */
+
+#define GRPC_OUTBOX_MAX (16u * 1024)
+
+struct grpc_outbox {
+    size_t len, sent;
+    uint8_t bytes[GRPC_OUTBOX_MAX];
+};
+
+/** For nghttp2's send callback: how many of the bytes were taken, or nghttp2's error. */
+ssize_t grpc_outbox_add(struct grpc_outbox *outbox, int fd, const uint8_t *bytes, size_t len);
+/** Send what the session has to send; what the socket does not take stays. 0, or -1 when the
+ * connection is lost. */
+int grpc_outbox_send(struct grpc_outbox *outbox, int fd, nghttp2_session *session);
+/** Is there more to send when the socket takes it? */
+bool grpc_outbox_waits(const struct grpc_outbox *outbox, nghttp2_session *session);
 
 #define WAITING_MAX (4u * 1024 * 1024) /* bytes of an answer that a slow peer has not taken */
 #define PASSED_MAX (256u * 1024)       /* likewise, of one that is passed on in pieces */
@@ -129,5 +147,53 @@ bool grpc_server_turn(struct grpc_server *server);
 
 /** Send what waits for the peer, as far as it takes it. */
 void grpc_connection_flush(struct connection *connection);
+
+/* Inside of the client. A connection carries one call at a time and goes back to the pool
+ * afterwards: simple, and a unix socket's connection costs microseconds. */
+
+struct link {
+    struct link *next;
+    int fd;
+    nghttp2_session *session;
+    struct client_call *call; /* the one that runs */
+    bool failed;
+    struct grpc_outbox out;
+};
+
+struct client_call {
+    int32_t stream;
+    const uint8_t *request;
+    size_t len, sent; /* with the frame's five bytes, which one that is passed on has already */
+    const struct grpc_passed *passed; /* or NULL */
+    struct ocv_buffer headers;        /* of it: those that are being received */
+    bool began;                       /* on_headers has had the first ones */
+    bool delivered;                   /* something, since the last pause */
+    bool ended;                       /* the last ones are received */
+    uint8_t frame[5];
+    struct ocv_buffer body;
+    int (*on_message)(void *data, const uint8_t *message, size_t len);
+    void *data;
+    struct grpc_result *result;
+    long http;
+    bool has_status, closed, stopped;
+    enum grpc_code bad; /* a message that cannot be accepted */
+};
+
+struct grpc_client {
+    char *path;
+    int (*gone_fd)(void *data); /* or NULL */
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
+    pthread_mutex_t lock;
+    struct link *idle;
+    size_t n_idle;
+};
+
+/** An idle connection, or a new one. */
+int grpc_link_take(struct grpc_client *client, struct link **out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Keep it as idle, or close it if it failed. */
+void grpc_link_give_back(struct grpc_client *client, struct link *l);
+void grpc_link_free(struct link *l);
 
 #endif

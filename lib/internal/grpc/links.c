@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The client's connections. */
-#include "lib/internal/grpc/client_internal.h"
+#include "lib/internal/grpc/grpc_internal.h"
 
 #include "lib/base/system/unix_socket.h"
 

@@ -6,7 +6,7 @@
 #include "gen/lint-facts.h"
 #include "lib/base/format/json.h"
 #include "lib/core/resolve/resolve_internal.h"
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/content/image_config.h"
 #include "lib/internal/lint/lint.h"
 #include "ocivariant/vocabulary.h"
 

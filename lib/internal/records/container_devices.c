@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/records/container_devices.h"
+#include "lib/internal/records/records.h"
 
 #include "lib/base/file.h"
 #include "ocivariant/buffer.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/records/daemon_verdict.h"
 #include "lib/base/cleanup.h"
+#include "lib/internal/records/daemon.h"
 
 #include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/records/daemon.h"
 
 #include <stdio.h>
 #include <string.h>

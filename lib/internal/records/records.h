@@ -12,6 +12,7 @@
 #include "ocivariant/index.h"
 #include "ocivariant/resolve.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,5 +115,19 @@ int ocv_record_index_walk(const char *dir, const char *repository, const char *d
 int ocv_record_find(const char *dir, const char *repository, const char *digest,
                     struct ocv_record_index *out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_record_index_free(struct ocv_record_index *record);
+
+/* The accelerators that a container was given, as its runtime specification (config.json) has them.
+ * Reads sysfs. */
+
+#define OCV_CONTAINER_DEVICES_MAX 8192u /**< bytes of the list */
+
+/** "ID,ID,...", each a CDI name ("nvidia.com/gpu=0") or a PCI address, for `given` of a verdict's
+ *  question: what CDI was asked for (annotations cdi.k8s.io/...) and the PCI devices behind
+ *  linux.devices and mounts of devices; if there are none, those that a variable
+ *  ..._VISIBLE_DEVICES names one by one ("nvidia/visible=GPU-1"). `all`: the word "all" of such a
+ *  variable counts, too, because something of the container acts on it; alone it is inherited by
+ *  images. `root`: where sys and proc are, "" for this machine. NULL: it has none, or more than
+ *  fit. To be freed. */
+char *ocv_container_devices(const json_t *spec, bool all, const char *root);
 
 #endif

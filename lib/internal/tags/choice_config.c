@@ -3,7 +3,7 @@
  * them. */
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/tags/tag_choice.h"
+#include "lib/internal/tags/tags_internal.h"
 #include "ocivariant/manifest.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/core_internal.h"
-#include "lib/internal/tags/tag_choice.h"
+#include "lib/internal/tags/tags_internal.h"
 #include "ocivariant/manifest.h"
 
 #include <stdlib.h>

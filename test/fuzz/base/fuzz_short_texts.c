@@ -2,8 +2,8 @@
 /* One short text, by each reader of such: addresses, durations, versions, requirements of images.
  */
 #include "lib/base/format/span.h"
-#include "lib/internal/claim/compute_capability.h"
-#include "lib/internal/content/requirement.h"
+#include "lib/internal/claim/claim_internal.h"
+#include "lib/internal/content/image_config.h"
 #include "lib/probe/providers/amd/amd.h"
 #include "lib/registry/auth/providers_internal.h"
 

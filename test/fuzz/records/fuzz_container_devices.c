@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a container's specification: its devices become a list that parses again, and those
  * found in a profile are valid as a configuration's devices. */
-#include "lib/internal/config/pod_devices.h"
-#include "lib/internal/records/container_devices.h"
+#include "lib/internal/config/config.h"
+#include "lib/internal/records/records.h"
 
 #include <stdlib.h>
 #include <string.h>

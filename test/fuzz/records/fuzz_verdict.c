@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as variantd's answer about an image: its texts are terminated, and without an answer
  * they are empty. */
-#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/daemon.h"
 
 #include <stdint.h>
 #include <stdlib.h>

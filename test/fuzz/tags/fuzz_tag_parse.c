@@ -2,7 +2,7 @@
 /* Any bytes as tags, read by the shipped rules: the first line is a reference, or the number, from
  * 1, in the list below as one byte; every line after it is a tag. What is said is well-formed, and
  * planning over the tags and reading one of them agree. */
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 #include "ocivariant.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Any bytes as a rule file: an accepted one can read any tag, and plan any list of tags. */
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 #include "ocivariant.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* daemon.json: any bytes. An edit changes only one list, and undoing it restores the same document.
  */
-#include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

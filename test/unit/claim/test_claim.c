@@ -6,7 +6,7 @@
 #include "gen/vocabulary.h"
 #include "lib/base/file.h"
 #include "lib/internal/claim/claim.h"
-#include "lib/internal/claim/compute_capability.h"
+#include "lib/internal/claim/claim_internal.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "test/unit/claim/cel_util.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `repositories` of the configuration: which glob names an image, which of several counts, and what
  * holds then. */
-#include "lib/internal/config/choose.h"
-#include "lib/internal/config/config_set.h"
+#include "lib/internal/config/config.h"
+#include "lib/internal/config/config_internal.h"
 #include "test/unit/config/config_util.h"
 #include "test/unit/core_util.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/internal/content/config_fit.c: conditions of images as NVIDIA and others publish them, on
  * hosts of all kinds. */
-#include "lib/internal/content/config_fit.h"
+#include "lib/internal/content/image_config.h"
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Reports of content: kept and read again, stacked as layers are, and what they mean. */
-#include "lib/internal/content/claims.h"
+#include "lib/internal/content/content.h"
 #include "lib/internal/content/derived.h"
 #include "test/unit/content/content_util.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* AMD's kpack: libraries whose code is in archives, and which archives are theirs. */
 #include "lib/internal/content/derived.h"
-#include "lib/internal/content/reader/msgpack.h"
 #include "lib/internal/content/reader/reader.h"
 #include "test/unit/content/content_util.h"
 

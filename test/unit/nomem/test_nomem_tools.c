@@ -3,8 +3,8 @@
 #include "test/unit/nomem/nomem_util.h"
 
 #include "lib/base/file.h"
-#include "lib/internal/content/claims.h"
 #include "lib/internal/content/content.h"
+#include "lib/internal/content/derived.h"
 #include "lib/internal/edit/edit.h"
 #include "lib/internal/lint/lint.h"
 #include "lib/internal/records/records.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The devices of a container's specification, on a machine of files. */
-#include "lib/internal/records/container_devices.h"
+#include "lib/internal/records/records.h"
 #include "test/unit/core_util.h"
 #include "test/unit/suite.h"
 

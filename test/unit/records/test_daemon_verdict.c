@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What variantd is asked about an image, and its answer as a struct. */
 #include "lib/base/system/unix_socket.h"
-#include "lib/internal/records/daemon_verdict.h"
+#include "lib/internal/records/daemon.h"
 
 #include "test/unit/core_util.h"
 

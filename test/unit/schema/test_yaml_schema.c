@@ -3,8 +3,8 @@
  * schemas that editors read say the same: keys, which of them are required, kinds of values, words
  * and numbers of members, both ways, all the way down. */
 #include "lib/base/format/yaml.h"
-#include "lib/internal/config/config_set.h"
-#include "lib/internal/edit/source.h"
+#include "lib/internal/config/config_internal.h"
+#include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 #include "lib/internal/tags/rules/read.h"
 #include "lib/probe/declarative/declarative.h"

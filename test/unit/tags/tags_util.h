@@ -3,7 +3,7 @@
 #ifndef OCV_TAGS_UTIL_H
 #define OCV_TAGS_UTIL_H
 
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 #include "lib/internal/tags/tags_internal.h"
 #include "test/unit/core_util.h"
 

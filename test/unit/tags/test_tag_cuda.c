@@ -2,7 +2,7 @@
 /* Which of a family's CUDA builds a host gets by the shipped rules: by its driver, by CUDA's
  * minor-version compatibility, and by the devices that a build holds code for. */
 #include "lib/core/core_internal.h"
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include "test/unit/core_util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table beside installed rule files: what it passes over has nothing to say, and a file that is
  * not the one that it was made of is read. */
-#include "lib/internal/tags/rules/table.h"
+#include "lib/internal/tags/rules/read.h"
 #include "lib/internal/tags/tags_internal.h"
 
 #include "test/unit/core_util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of a set-up below a root: what they keep, and that nothing leads a writing out of it. */
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include "test/unit/core_util.h"
 

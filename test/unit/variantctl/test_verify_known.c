@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What `variantctl verify` says of a lesser image, by an index that the node has kept. */
-#include "cmd/variantctl/verify/verify_known.h"
+#include "cmd/variantctl/verify/verify_verb.h"
 
 #include "test/unit/core_util.h"
 

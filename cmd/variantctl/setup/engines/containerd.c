@@ -7,7 +7,7 @@
  * nothing is logged. So the list is replaced by one directory. `registry.mirrors` together with
  * `config_path` keeps the CRI plugin from starting, so that is refused. */
 #include "cmd/variantctl/setup/engines/containerd.h"
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/cleanup.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Docker: with the classic store, `registry-mirrors` in daemon.json (docker.io only, whatever is
  * requested); with the containerd store, hosts.toml files where it reads them (28.0 and later). */
-#include "cmd/variantctl/setup/document.h"
-#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/cleanup.h"
 
 #include <ctype.h>

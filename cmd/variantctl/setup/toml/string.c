@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TOML strings: parsed, decoded, and listed from arrays. */
-#include "cmd/variantctl/setup/toml/toml_scan.h"
+#include "cmd/variantctl/setup/toml/toml.h"
 
 #include <stdlib.h>
 #include <string.h>

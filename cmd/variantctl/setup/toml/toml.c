@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses TOML 1.0 for positions. Strict about structure; bare values are not checked. */
-#include "cmd/variantctl/setup/toml/toml_scan.h"
+#include "cmd/variantctl/setup/toml/toml.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 

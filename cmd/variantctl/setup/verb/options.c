@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/setup/verb/setup_options.h"
+#include "cmd/variantctl/setup/verb/run.h"
 
 #include "lib/base/cleanup.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a set-up: plan, print or write, report. */
 #include "cmd/variantctl/setup/verb/run.h"
-#include "cmd/variantctl/setup/mirror_registries.h"
-#include "cmd/variantctl/setup/tree.h"
-#include "cmd/variantctl/setup/verb/setup_options.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/cleanup.h"
 

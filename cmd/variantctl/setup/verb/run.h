@@ -33,4 +33,14 @@ int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err
  *  not in the recorded state. */
 int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* The command line of `variantctl setup`. Every engine takes the same options; its help lists those
+ * that apply to it. */
+
+/** For the verb, and for `setup ENGINE`; the rows' structure is struct setup. */
+extern const struct cli_command setup_command, setup_containerd_command, setup_docker_command,
+    setup_podman_command, setup_crio_command;
+
+/** Set the address that engines use: from --listen, or where variantd listens. */
+int setup_set_listen(struct setup *setup, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports what is set up: the recorded state compared with the files as they are now. */
-#include "cmd/variantctl/setup/document.h"
-#include "cmd/variantctl/setup/mirror_registries.h"
-#include "cmd/variantctl/setup/registry_lines.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "cmd/variantctl/setup/verb/run.h"
 
 #include "lib/base/cleanup.h"

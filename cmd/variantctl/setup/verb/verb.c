@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl setup: makes this machine's container engines ask variantd. */
-#include "cmd/variantctl/setup/mirror_registries.h"
-#include "cmd/variantctl/setup/tree.h"
+#include "cmd/variantctl/setup/setup_internal.h"
 #include "cmd/variantctl/setup/verb/run.h"
-#include "cmd/variantctl/setup/verb/setup_options.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"

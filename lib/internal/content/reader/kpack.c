@@ -13,8 +13,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
-#include "lib/internal/content/reader/msgpack.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/content/reader/msgpack.h"
+#include "lib/internal/content/reader/reader.h"
 
 #include <string.h>
 

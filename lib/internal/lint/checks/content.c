@@ -2,7 +2,8 @@
 /* Properties against the code in the images' files, where that was read (OCV701 to 709). */
 #include "lib/internal/lint/lint_internal.h"
 
-#include "lib/internal/content/claims.h"
+#include "lib/internal/content/content.h"
+#include "lib/internal/content/derived.h"
 
 #include <stdlib.h>
 #include <string.h>

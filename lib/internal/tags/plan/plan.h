@@ -3,7 +3,7 @@
 #ifndef OCV_TAGS_PLAN_H
 #define OCV_TAGS_PLAN_H
 
-#include "lib/internal/tags/tag_plan.h"
+#include "lib/internal/tags/tags.h"
 #include "lib/internal/tags/tags_internal.h"
 
 struct ocv_tag_member {

@@ -6,6 +6,9 @@
 
 #include "lib/base/format/yaml.h"
 #include "lib/internal/tags/tags_internal.h"
+#include "ocivariant/buffer.h"
+
+#include <jansson.h>
 
 /** What a rule file may hold, and a part of a notation. */
 extern const struct ocv_yaml_rule ocv_tag_rules_rule, ocv_tag_part_rule;
@@ -45,5 +48,23 @@ int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yam
                             const struct ocv_tag_item *item, size_t frame) OCV_WARN_UNUSED;
 /** Is each name that the family uses defined? */
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
+
+/* Which repositories the rule files of a directory know: DIR/index.json, made when they are
+ * installed (plugins/tags.d/index.c), so that a file that has nothing to say need not be parsed.
+ * Invariant: a file is skipped only if its bytes are those that the table was made of, and
+ * these are tested; whatever an administrator adds or changes is parsed like any other. */
+
+#define OCV_TAG_TABLE_NAME "index.json"
+#define OCV_TAG_TABLE_SCHEMA "dev.ocivariant.tag-index/v1"
+#define OCV_TAG_TABLE_BYTES_MAX (256u * 1024)
+
+/** The table of a directory; NULL where there is none that can be used. */
+json_t *ocv_tag_table_read(const char *dir);
+/** Is this file of the directory in the table, and can it not know the repository? `table` may be
+ *  NULL. */
+bool ocv_tag_table_rules_out(const json_t *table, const char *file, const struct ocv_buffer *text,
+                             const char *repository);
+/** What the table says of a file: its digest and its patterns. NULL: nothing, it is always read. */
+json_t *ocv_tag_table_entry(const struct ocv_buffer *text, const struct ocv_yaml *tree);
 
 #endif

@@ -4,7 +4,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/file.h"
 #include "lib/internal/tags/rules/read.h"
-#include "lib/internal/tags/rules/table.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/internal/tags/rules/table.h"
+#include "lib/internal/tags/rules/read.h"
 
 #include "lib/base/format/json.h"
 #include "lib/internal/tags/tags_internal.h"

@@ -5,7 +5,6 @@
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
-#include "lib/internal/config/choose.h"
 #include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
 #include "plugins/containerd/cri-proxy/pinned/map.h"

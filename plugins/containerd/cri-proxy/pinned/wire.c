@@ -2,7 +2,7 @@
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <stdlib.h>
 #include <string.h>

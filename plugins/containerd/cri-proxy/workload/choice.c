@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
+#include "lib/internal/config/config.h"
 #include "lib/internal/config/config_internal.h"
-#include "lib/internal/config/pod_devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>

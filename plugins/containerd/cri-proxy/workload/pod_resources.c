@@ -2,7 +2,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <stdio.h>
 #include <string.h>

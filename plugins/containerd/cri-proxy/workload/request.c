@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 
 #include <string.h>
 

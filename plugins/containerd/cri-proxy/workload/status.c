@@ -3,7 +3,7 @@
  * credentials, so no registry is asked. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages of calls: requests are decoded with limits, answers encoded. */
 #include "lib/base/text.h"
-#include "lib/internal/grpc/fields.h"
+#include "lib/internal/grpc/grpc.h"
 #include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdlib.h>
