@@ -91,22 +91,17 @@ static void give_start(pid_t pid, int fd)
     (void)!send(fd, "", 1, MSG_NOSIGNAL); /* without it the probe sees the end, and begins, too */
 }
 
-static void await_start(int fd, const cpu_set_t *all)
-{
-    char start;
-    while (read(fd, &start, 1) < 0 && errno == EINTR)
-        continue;
-    if (CPU_COUNT(all) > 0)
-        (void)sched_setaffinity(0, sizeof(*all), all);
-}
-
 static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processors)
 {
     struct probe_report found;
     struct ocv_buffer json;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    await_start(fd, processors);
+    char start;
+    while (read(fd, &start, 1) < 0 && errno == EINTR)
+        continue;
+    if (CPU_COUNT(processors) > 0)
+        (void)sched_setaffinity(0, sizeof(*processors), processors);
     find_profile(cli, &found, &json);
     write_finding(fd, &found, &json);
     _exit(0);

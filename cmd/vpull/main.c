@@ -174,33 +174,29 @@ static void report_in_order(void *data, size_t i)
     report_task(run, &run->tasks.list[i]);
 }
 
-static int run_side_by_side(struct run *run, struct ocv_error *err)
-{
-    size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
-    const struct queue queue = {.n = run->tasks.n,
-                                .at_once = run->s->pull.jobs,
-                                .lanes = lanes,
-                                .run = run_in_lane,
-                                .ended = report_in_order,
-                                .data = run};
-    if (!lanes)
-        return ocv_error_nomem(err);
-    int status = prepare_lanes(run, err);
-    if (status == OCV_OK) {
-        tasks_lanes(&run->tasks, run->destination);
-        for (size_t i = 0; i < run->tasks.n; i++)
-            lanes[i] = run->tasks.list[i].lane;
-        status = queue_run(&queue, err);
-    }
-    close_lanes(run);
-    free(lanes);
-    return status;
-}
-
 static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
 {
-    if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1)
-        return run_side_by_side(run, err);
+    if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1) {
+        size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
+        const struct queue queue = {.n = run->tasks.n,
+                                    .at_once = run->s->pull.jobs,
+                                    .lanes = lanes,
+                                    .run = run_in_lane,
+                                    .ended = report_in_order,
+                                    .data = run};
+        if (!lanes)
+            return ocv_error_nomem(err);
+        int status = prepare_lanes(run, err);
+        if (status == OCV_OK) {
+            tasks_lanes(&run->tasks, run->destination);
+            for (size_t i = 0; i < run->tasks.n; i++)
+                lanes[i] = run->tasks.list[i].lane;
+            status = queue_run(&queue, err);
+        }
+        close_lanes(run);
+        free(lanes);
+        return status;
+    }
     for (size_t i = 0; i < run->tasks.n && !cli_interrupted(run->cli); i++) {
         pull_task(run, run->cli, run->progress, &run->tasks.list[i]);
         report_task(run, &run->tasks.list[i]);

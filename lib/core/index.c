@@ -87,9 +87,13 @@ static int read_entries(struct ocv_index *index, const json_t *manifests, struct
     return status;
 }
 
-static int read_root(struct ocv_index *index, const char *media_type, const void *bytes, size_t len,
-                     struct ocv_error *err)
+int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struct ocv_index **out,
+                    struct ocv_error *err)
 {
+    ocv_auto(ocv_index) index = calloc(1, sizeof(*index));
+    if (!index)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_json_load_document("index", bytes, len, &index->root, err));
     enum ocv_document_kind kind;
     OCV_TRY(ocv_document_kind_of(index->root, media_type, &kind, err));
     if (kind != OCV_DOCUMENT_INDEX)
@@ -104,17 +108,7 @@ static int read_root(struct ocv_index *index, const char *media_type, const void
     OCV_TRY(read_entries(index, manifests, err));
     OCV_TRY(reject_duplicate_labels(index, err));
     OCV_TRY(reject_unknown_schema(index, annotations, err));
-    return ocv_index_read_annotations(index, annotations, err);
-}
-
-int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struct ocv_index **out,
-                    struct ocv_error *err)
-{
-    ocv_auto(ocv_index) index = calloc(1, sizeof(*index));
-    if (!index)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_load_document("index", bytes, len, &index->root, err));
-    OCV_TRY(read_root(index, media_type, bytes, len, err));
+    OCV_TRY(ocv_index_read_annotations(index, annotations, err));
     *out = ocv_steal(&index);
     return OCV_OK;
 }

@@ -148,24 +148,6 @@ static bool namespace_listed(const struct ocv_index *index, const char *ns, size
     return false;
 }
 
-/* Absent list: namespaces in use by their turn, and in lexical order. Sorted ids give that. */
-static int default_namespaces(struct ocv_index *index, struct ocv_error *err)
-{
-    index->namespaces = ocv_arena_alloc(&index->arena, index->n_properties + 1, sizeof(char *));
-    if (!index->namespaces)
-        return ocv_error_nomem(err);
-    for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++) {
-        const char *last = NULL;
-        for (size_t i = 0; i < index->n_properties; i++) {
-            const char *ns = index->properties[i].ns;
-            if (ns != last && ocv_vocabulary_turn(ns) == turn)
-                index->namespaces[index->n_namespaces++] = ns;
-            last = ns;
-        }
-    }
-    return OCV_OK;
-}
-
 static int declared_namespaces(struct ocv_index *index, const char *text, struct ocv_error *err)
 {
     struct ocv_span rest = ocv_span_trim((struct ocv_span){text, strlen(text)}), piece;
@@ -288,9 +270,23 @@ int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotation
 {
     const json_t *list = json_object_get(annotations, OCV_ANNOTATION_NAMESPACES);
     index->declared = list != NULL;
-    if (!list)
-        OCV_TRY(default_namespaces(index, err));
-    else
+    if (!list) {
+        /* Absent list: namespaces in use by their turn, and in lexical order. Sorted ids give that.
+         */
+        index->namespaces = ocv_arena_alloc(&index->arena, index->n_properties + 1, sizeof(char *));
+        if (!index->namespaces)
+            return ocv_error_nomem(err);
+        for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++) {
+            const char *last = NULL;
+            for (size_t i = 0; i < index->n_properties; i++) {
+                const char *ns = index->properties[i].ns;
+                if (ns != last && ocv_vocabulary_turn(ns) == turn)
+                    index->namespaces[index->n_namespaces++] = ns;
+                last = ns;
+            }
+        }
+
+    } else
         OCV_TRY(
             declared_namespaces(index, json_is_string(list) ? json_string_value(list) : "?", err));
     return read_statics(index, annotations, err);

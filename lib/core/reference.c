@@ -113,9 +113,10 @@ static bool looks_like_host(const char *s, size_t len)
     return false;
 }
 
-/* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
-static void host_part(const char *authority, char *out, size_t size)
+bool ocv_reference_host_is_loopback(const char *authority)
 {
+    char host[256];
+    /* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
     size_t len = strlen(authority);
     const char *start = authority;
     if (*start == '[') {
@@ -124,13 +125,7 @@ static void host_part(const char *authority, char *out, size_t size)
     } else if (strchr(start, ':') && strchr(start, ':') == strrchr(start, ':')) {
         len = strcspn(start, ":");
     }
-    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
-}
-
-bool ocv_reference_host_is_loopback(const char *authority)
-{
-    char host[256];
-    host_part(authority, host, sizeof(host));
+    snprintf(host, sizeof(host), "%.*s", (int)(len < sizeof(host) ? len : sizeof(host) - 1), start);
     struct in_addr v4;
     struct in6_addr v6;
     if (!strcasecmp(host, "localhost"))

@@ -107,21 +107,6 @@ static void put_member(struct essence_writer *w, const char *before, const char 
     put_string(w, text);
 }
 
-static void put_platform(struct essence_writer *w, const struct ocv_platform *p)
-{
-    if (!p->os && !p->architecture && !p->variant && !p->n_os_features)
-        return;
-    put_text(w, "\"platform\":{\"os\":");
-    put_string(w, p->os ? p->os : "linux"); /* as the resolver takes it */
-    put_member(w, ",\"architecture\":", p->architecture);
-    put_member(w, ",\"variant\":", p->variant);
-    if (p->n_os_features) {
-        put_text(w, ",\"os.features\":");
-        put_list(w, p->os_features, p->n_os_features);
-    }
-    put_text(w, "},");
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const struct ocv_namespace *const *)a)->name,
@@ -158,7 +143,19 @@ int ocv_profile_essence(const struct ocv_profile *profile, struct ocv_buffer *ou
 {
     struct essence_writer w = {out, err, OCV_OK};
     put_text(&w, "{\"schema\":\"dev.ocivariant.profile/v1\",");
-    put_platform(&w, &profile->platform);
+    if (profile->platform.os || profile->platform.architecture || profile->platform.variant ||
+        profile->platform.n_os_features) {
+        put_text(&w, "\"platform\":{\"os\":");
+        put_string(&w, profile->platform.os ? profile->platform.os
+                                            : "linux"); /* as the resolver takes it */
+        put_member(&w, ",\"architecture\":", profile->platform.architecture);
+        put_member(&w, ",\"variant\":", profile->platform.variant);
+        if (profile->platform.n_os_features) {
+            put_text(&w, ",\"os.features\":");
+            put_list(&w, profile->platform.os_features, profile->platform.n_os_features);
+        }
+        put_text(&w, "},");
+    }
     put_namespaces(&w, profile);
     put_text(&w, "}");
     return w.status;

@@ -407,10 +407,16 @@ bool ocv_auth_renew(struct ocv_exchange *x)
     return true;
 }
 
-/* What a credential provider gave may have ended before its time: it is asked once more. */
-static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
-                                   struct ocv_challenge *list, struct ocv_error *err)
+int ocv_auth_answer(struct ocv_exchange *x, const char *origin, struct ocv_error *err)
 {
+    x->login = OCV_LOGIN_NONE;
+    if (x->registry->registry_token && !x->registry->anonymous)
+        return answer_token(x, x->registry->registry_token, err);
+    ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    drop_token(x->host, x->repository); /* it was refused */
+    /* What a credential provider gave may have ended before its time: it is asked once more. */
     int status;
     bool again = false;
     size_t n = 0;
@@ -433,16 +439,4 @@ static int answer_with_credentials(struct ocv_exchange *x, const char *origin,
         ocv_credentials_free(&credentials);
     } while (again);
     return status;
-}
-
-int ocv_auth_answer(struct ocv_exchange *x, const char *origin, struct ocv_error *err)
-{
-    x->login = OCV_LOGIN_NONE;
-    if (x->registry->registry_token && !x->registry->anonymous)
-        return answer_token(x, x->registry->registry_token, err);
-    ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    drop_token(x->host, x->repository); /* it was refused */
-    return answer_with_credentials(x, origin, list, err);
 }

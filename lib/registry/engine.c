@@ -41,24 +41,19 @@ static size_t on_read(char *out, size_t size, size_t count, void *data)
     }
 }
 
-static void set_upload(struct engine *e)
-{
-    struct stat file;
-    off_t at = lseek(e->request->upload_fd, 0, SEEK_CUR);
-    curl_easy_setopt(e->easy, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(e->easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
-    curl_easy_setopt(e->easy, CURLOPT_READFUNCTION, on_read);
-    curl_easy_setopt(e->easy, CURLOPT_READDATA, e);
-    if (at >= 0 && !fstat(e->request->upload_fd, &file) && S_ISREG(file.st_mode))
-        curl_easy_setopt(e->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(file.st_size - at));
-}
-
 static void set_method(struct engine *e)
 {
     const struct ocv_engine_request *r = e->request;
-    if (r->upload)
-        set_upload(e);
-    else if (!strcmp(r->method, "HEAD"))
+    if (r->upload) {
+        struct stat file;
+        off_t at = lseek(e->request->upload_fd, 0, SEEK_CUR);
+        curl_easy_setopt(e->easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(e->easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
+        curl_easy_setopt(e->easy, CURLOPT_READFUNCTION, on_read);
+        curl_easy_setopt(e->easy, CURLOPT_READDATA, e);
+        if (at >= 0 && !fstat(e->request->upload_fd, &file) && S_ISREG(file.st_mode))
+            curl_easy_setopt(e->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(file.st_size - at));
+    } else if (!strcmp(r->method, "HEAD"))
         curl_easy_setopt(e->easy, CURLOPT_NOBODY, 1L);
     else if (!strcmp(r->method, "POST"))
         curl_easy_setopt(e->easy, CURLOPT_COPYPOSTFIELDS, "");

@@ -225,25 +225,21 @@ static int on_rewind(void *data, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-static void set_upload(CURL *easy, struct ocv_exchange *exchange)
-{
-    exchange->sent = 0;
-    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->upload->size);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
-    curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
-    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
-    curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
-    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L); /* the stall limit ends a dead one */
-}
-
 static void set_method(CURL *easy, struct ocv_exchange *exchange)
 {
     if (!strcmp(exchange->method, "HEAD"))
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    if (exchange->upload)
-        set_upload(easy, exchange);
+    if (exchange->upload) {
+        exchange->sent = 0;
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->upload->size);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+        curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
+        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+        curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
+        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L); /* the stall limit ends a dead one */
+    }
     if (exchange->upload || !strcmp(exchange->method, "DELETE"))
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange->method);
     if (exchange->form) {

@@ -9,17 +9,6 @@
 #define MATCHED_SHOWN 6u
 #define TEXT_MAX (256u * 1024)
 
-/* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
-static void add_features(const struct ocv_platform *p, char *out, size_t size)
-{
-    char clean[128];
-    for (size_t i = 0; i < p->n_os_features; i++) {
-        size_t n = strlen(out);
-        if (p->os && strcmp(p->os, "windows") != 0)
-            snprintf(out + n, size - n, "+%s", cli_text(p->os_features[i], clean, sizeof(clean)));
-    }
-}
-
 const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                          size_t size)
 {
@@ -29,7 +18,14 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
         snprintf(out, size, "the default");
     else
         snprintf(out, size, "(entry %zu)", entry->position);
-    add_features(&entry->platform, out, size);
+    /* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
+    char clean[128];
+    for (size_t i = 0; i < entry->platform.n_os_features; i++) {
+        size_t n = strlen(out);
+        if (entry->platform.os && strcmp(entry->platform.os, "windows") != 0)
+            snprintf(out + n, size - n, "+%s",
+                     cli_text(entry->platform.os_features[i], clean, sizeof(clean)));
+    }
     return out;
 }
 

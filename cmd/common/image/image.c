@@ -395,15 +395,6 @@ void image_close(struct image *image)
     ocv_tag_rules_free(image->rules);
 }
 
-/* A profile without a platform (PEP 825 has none) gets this machine's platform. */
-static int own_platform(struct ocv_platform **out, struct ocv_error *err)
-{
-    struct utsname machine;
-    if (uname(&machine) != 0)
-        return ocv_error_set(err, OCV_ERR_IO, "uname failed");
-    return ocv_platform_parse(machine.machine, out, err);
-}
-
 /* The image's own configuration overrides its name; warn a user who asked by that name. */
 static void warn_contradictions(struct cli *cli, const struct image *image)
 {
@@ -471,8 +462,13 @@ int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **ou
                   struct ocv_error *err)
 {
     OCV_TRY(cli_profile(cli, err));
-    if (!cli->platform && !ocv_profile_platform(cli->profile).architecture)
-        OCV_TRY(own_platform(&cli->platform, err));
+    if (!cli->platform && !ocv_profile_platform(cli->profile).architecture) {
+        /* A profile without a platform (PEP 825 has none) gets this machine's platform. */
+        struct utsname machine;
+        if (uname(&machine) != 0)
+            return ocv_error_set(err, OCV_ERR_IO, "uname failed");
+        OCV_TRY(ocv_platform_parse(machine.machine, &cli->platform, err));
+    }
     OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image->reference), cli->plain,
                         image->index, err));
     return image_resolve_for(cli, image, cli->profile, out, err);

@@ -22,18 +22,6 @@ static void shipped_dir(const char *datadir, char out[DIR_MAX])
     snprintf(out, DIR_MAX, "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
 }
 
-/* Applies mirror_of of the configuration. */
-static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *config,
-                       struct ocv_error *err)
-{
-    const struct ocv_registry_config *list;
-    size_t n = ocv_config_registries(config, &list);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].mirror_of)
-            OCV_TRY(ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err));
-    return OCV_OK;
-}
-
 int rules_load_from(const char *datadir, const struct ocv_config *config,
                     const struct ocv_reference *only, struct ocv_tag_rules **out,
                     struct ocv_error *err)
@@ -42,8 +30,14 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
     char dir[DIR_MAX];
     shipped_dir(datadir, dir);
     OCV_TRY(ocv_tag_rules_new(&rules, err));
-    if (config)
-        OCV_TRY(add_mirrors(rules, config, err));
+    if (config) {
+        /* Applies mirror_of of the configuration. */
+        const struct ocv_registry_config *list;
+        size_t n = ocv_config_registries(config, &list);
+        for (size_t i = 0; i < n; i++)
+            if (list[i].mirror_of)
+                OCV_TRY(ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err));
+    }
     OCV_TRY(ocv_tag_rules_load(rules, dir, only, err));
     OCV_TRY(ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err));
     *out = ocv_steal(&rules);
@@ -56,14 +50,6 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
     OCV_TRY(rules_load_from(cli_datadir(cli), cli->config, only, out, err));
     cli_log(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
     return OCV_OK;
-}
-
-static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RULES_MAX);
-    OCV_TRY(cli_read_file(path, &text, err));
-    return ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
 }
 
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
@@ -80,7 +66,10 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
         return status;
     if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))
         return ocv_tag_rules_load(*out, extra, only, err);
-    return add_file(*out, extra, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RULES_MAX);
+    OCV_TRY(cli_read_file(extra, &text, err));
+    return ocv_tag_rules_add(*out, extra, text.data ? text.data : "", text.len, NULL, err);
 }
 
 static int load_authoring(struct ocv_tag_rules *rules, const char *dir,

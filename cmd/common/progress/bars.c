@@ -65,19 +65,6 @@ static void draw_layer(struct screen *screen, const struct layer *layer)
     draw_line(screen, text, line.stalled > 0 ? strstr(text, "stalled") : NULL);
 }
 
-/* More layers than rows: the active ones, then the waiting ones. */
-static void draw_some(struct screen *screen, const struct progress *progress)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < progress->n && screen->room > 0; i++) {
-            const struct layer *layer = &progress->layers[i];
-
-            if (progress_is_active(layer) != (pass == 0) || progress_is_finished(layer))
-                continue;
-            draw_layer(screen, layer);
-        }
-}
-
 static void draw_sum(struct screen *screen, const struct progress *progress)
 {
     char text[PROGRESS_LINE_MAX];
@@ -118,8 +105,17 @@ static void draw_layers(struct screen *screen, const struct progress *progress)
     if (progress->n <= screen->room)
         for (size_t i = 0; i < progress->n; i++)
             draw_layer(screen, &progress->layers[i]);
-    else if (screen->room > 0)
-        draw_some(screen, progress);
+    else if (screen->room > 0) {
+        /* More layers than rows: the active ones, then the waiting ones. */
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t i = 0; i < progress->n && screen->room > 0; i++) {
+                const struct layer *layer = &progress->layers[i];
+
+                if (progress_is_active(layer) != (pass == 0) || progress_is_finished(layer))
+                    continue;
+                draw_layer(screen, layer);
+            }
+    }
     if (sum)
         draw_sum(screen, progress);
 }

@@ -72,21 +72,6 @@ static bool is_first(const struct coverage_changes *changes, size_t i)
     return true;
 }
 
-static int put_change(const struct coverage_changes *changes, size_t i, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    const struct coverage_change *change = &changes->list[i];
-    OCV_TRY(ocv_buffer_printf(out, err, "  %s", change->host));
-    for (size_t k = i + 1; k < changes->n; k++)
-        if (same_change(change, &changes->list[k]))
-            OCV_TRY(ocv_buffer_printf(out, err, ", %s", changes->list[k].host));
-    OCV_TRY(ocv_buffer_printf(out, err, ": "));
-    OCV_TRY(put_choice(&change->before, out, err));
-    OCV_TRY(ocv_buffer_printf(out, err, " -> "));
-    OCV_TRY(put_choice(&change->after, out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
                             struct ocv_error *err)
 {
@@ -94,8 +79,18 @@ int coverage_changes_format(const struct coverage_changes *changes, struct ocv_b
         const char *image = changes->list[i].image;
         if (i == 0 || strcmp(image, changes->list[i - 1].image) != 0)
             OCV_TRY(ocv_buffer_printf(out, err, "%s\n", image));
-        if (is_first(changes, i))
-            OCV_TRY(put_change(changes, i, out, err));
+        if (is_first(changes, i)) {
+            const struct coverage_change *change = &changes->list[i];
+            OCV_TRY(ocv_buffer_printf(out, err, "  %s", change->host));
+            for (size_t k = i + 1; k < changes->n; k++)
+                if (same_change(change, &changes->list[k]))
+                    OCV_TRY(ocv_buffer_printf(out, err, ", %s", changes->list[k].host));
+            OCV_TRY(ocv_buffer_printf(out, err, ": "));
+            OCV_TRY(put_choice(&change->before, out, err));
+            OCV_TRY(ocv_buffer_printf(out, err, " -> "));
+            OCV_TRY(put_choice(&change->after, out, err));
+            OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+        }
     }
     return ocv_buffer_printf(out, err, "%s%zu of %zu choices change (images %zu, machines %zu)\n",
                              changes->n ? "\n" : "", changes->n, changes->images * changes->hosts,

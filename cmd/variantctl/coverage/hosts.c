@@ -146,14 +146,6 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
-static void forget_decision(struct coverage_host *host)
-{
-    ocv_decision_free(host->decision);
-    free(host->undecided);
-    host->decision = NULL;
-    host->undecided = NULL;
-}
-
 static void free_host(struct coverage_host *host)
 {
     ocv_profile_free(host->profile);
@@ -279,7 +271,10 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, st
 void coverage_forget(struct coverage *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        forget_decision(&c->hosts[i]);
+        ocv_decision_free(c->hosts[i].decision);
+        free(c->hosts[i].undecided);
+        c->hosts[i].decision = NULL;
+        c->hosts[i].undecided = NULL;
     }
     c->image = NULL;
 }

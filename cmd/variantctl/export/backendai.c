@@ -20,25 +20,20 @@ static const struct cli_command command = {
            "  variantctl export backendai --profile h100.json\n"
            "  variantctl export backendai --devices nvidia=0\n"};
 
-static int make_attributes(struct cli *cli, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char class[OCV_CLASS_MAX];
-    OCV_TRY(cli_profile(cli, err));
-    OCV_TRY(ocv_profile_class(cli->profile, class, err));
-    OCV_TRY(ocv_buffer_printf(out, err,
-                              "{\"" PLUGIN "\":{\"version\":\"" OCV_VERSION
-                              "\",\"schema\":\"" SCHEMA "\",\"class\":\"%s\",\"profile\":",
-                              class));
-    OCV_TRY(ocv_profile_essence(cli->profile, out, err));
-    return ocv_buffer_printf(out, err, "}}\n");
-}
-
 static int export_backendai(struct cli *cli, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, ESSENCE_MAX);
     OCV_TRY(cli_load(cli, err));
-    OCV_TRY(make_attributes(cli, &out, err));
+    char class[OCV_CLASS_MAX];
+    OCV_TRY(cli_profile(cli, err));
+    OCV_TRY(ocv_profile_class(cli->profile, class, err));
+    OCV_TRY(ocv_buffer_printf(&out, err,
+                              "{\"" PLUGIN "\":{\"version\":\"" OCV_VERSION
+                              "\",\"schema\":\"" SCHEMA "\",\"class\":\"%s\",\"profile\":",
+                              class));
+    OCV_TRY(ocv_profile_essence(cli->profile, &out, err));
+    OCV_TRY(ocv_buffer_printf(&out, err, "}}\n"));
     return cli_print(out.data, out.len, err);
 }
 

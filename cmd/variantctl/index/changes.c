@@ -132,20 +132,6 @@ static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
     return out;
 }
 
-static void compare_entries(const struct ocv_index *old, const struct ocv_index *new, json_t *out)
-{
-    bool lone = is_lone(old) || is_lone(new);
-    for (size_t i = 0; i < ocv_index_count(old); i++) {
-        const struct ocv_entry *a = ocv_index_entry(old, i), *b = find_entry(new, a, lone);
-        json_t *change = b ? change_of(old, a, new, b, lone) : entry_json(old, a, "removed");
-        if (change)
-            json_array_append_new(out, change);
-    }
-    for (size_t i = 0; i < ocv_index_count(new); i++)
-        if (!find_entry(old, ocv_index_entry(new, i), lone))
-            json_array_append_new(out, entry_json(new, ocv_index_entry(new, i), "added"));
-}
-
 static json_t *annotations_of(const struct ocv_buffer *body)
 {
     json_t *root = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
@@ -193,7 +179,19 @@ static bool is_reordered(const struct ocv_index *old, const struct ocv_index *ne
 json_t *changes_between(const struct changes_side *old, const struct changes_side *new)
 {
     json_t *entries = json_array();
-    compare_entries(old->index, new->index, entries);
+    bool lone = is_lone(old->index) || is_lone(new->index);
+    for (size_t i = 0; i < ocv_index_count(old->index); i++) {
+        const struct ocv_entry *a = ocv_index_entry(old->index, i),
+                               *b = find_entry(new->index, a, lone);
+        json_t *change = b ? change_of(old->index, a, new->index, b, lone)
+                           : entry_json(old->index, a, "removed");
+        if (change)
+            json_array_append_new(entries, change);
+    }
+    for (size_t i = 0; i < ocv_index_count(new->index); i++)
+        if (!find_entry(old->index, ocv_index_entry(new->index, i), lone))
+            json_array_append_new(entries,
+                                  entry_json(new->index, ocv_index_entry(new->index, i), "added"));
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:b}", "schema", "dev.ocivariant.diff/v1",
                      "old", old->digest, "new", new->digest, "equal",
                      !strcmp(old->digest, new->digest), "entries", entries, "annotations",

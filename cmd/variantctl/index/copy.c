@@ -201,15 +201,6 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
     return status;
 }
 
-static int push_blobs(struct copier *c, const struct image *from, const struct manifest_doc *child,
-                      const struct ocv_buffer *config, struct ocv_error *err)
-{
-    size_t n = ocv_manifest_layer_count(child->manifest);
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err));
-    return push_blob(c, from, ocv_manifest_config(child->manifest), config, err);
-}
-
 /* A registry only accepts a manifest when everything it names is there. */
 static bool is_there(struct copier *c, const struct ocv_descriptor *d)
 {
@@ -246,7 +237,10 @@ int copier_child(struct copier *c, const struct image *from, const struct manife
         return OCV_OK;
     }
     cli_log(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
-    OCV_TRY(push_blobs(c, from, child, config, err));
+    size_t n = ocv_manifest_layer_count(child->manifest);
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err));
+    OCV_TRY(push_blob(c, from, ocv_manifest_config(child->manifest), config, err));
     OCV_TRY(place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err));
     c->manifests++;
     return OCV_OK;

@@ -108,17 +108,6 @@ static int finish_edit(struct edit *e, struct ocv_error *err)
     return build_finish(&e->build, err);
 }
 
-/* A rebuilt image keeps the properties of the entry it replaces, unless others are given. */
-static int lend_properties(struct build *b, struct ocv_error *err)
-{
-    for (size_t i = 0; i < b->n_items; i++) {
-        struct item *item = &b->items[i];
-        if (item->label && strcmp(item->label, "null") != 0 && !item->properties)
-            OCV_TRY(ocv_edit_properties(b->document, item->label, &item->properties, err));
-    }
-    return OCV_OK;
-}
-
 static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 {
     for (size_t i = 0; i < e->defaults.n; i++)
@@ -126,8 +115,16 @@ static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
     for (size_t i = 1; arguments[i]; i++)
         OCV_TRY(build_argument(&e->build, arguments[i], err));
     OCV_TRY(begin_edit(e, arguments[0], err));
-    if (e->build.replace)
-        OCV_TRY(lend_properties(&e->build, err));
+    if (e->build.replace) {
+        /* A rebuilt image keeps the properties of the entry it replaces, unless others are given.
+         */
+        for (size_t i = 0; i < e->build.n_items; i++) {
+            struct item *item = &e->build.items[i];
+            if (item->label && strcmp(item->label, "null") != 0 && !item->properties)
+                OCV_TRY(
+                    ocv_edit_properties(e->build.document, item->label, &item->properties, err));
+        }
+    }
     OCV_TRY(build_read(&e->build, err));
     return finish_edit(e, err);
 }

@@ -71,44 +71,6 @@ static int compare_models(const char *a, const char *b)
     return na == nb ? strcmp(a, b) : na < nb ? -1 : 1;
 }
 
-/* "nvidia :: sm_arch, 16 values from 50_real to 120_real" for each feature. */
-static void print_features(const struct ocv_properties *set)
-{
-    size_t n = ocv_properties_count(set);
-    for (size_t from = 0, next; from < n; from = next) {
-        struct ocv_property p = ocv_properties_get(set, from), q = p;
-        const char *least = p.value, *most = p.value;
-        for (next = from + 1; next < n; next++) {
-            q = ocv_properties_get(set, next);
-            if (!same_feature(p, q))
-                break;
-            least = compare_models(q.value, least) < 0 ? q.value : least;
-            most = compare_models(q.value, most) > 0 ? q.value : most;
-        }
-        printf("%s%s :: %s, ", from ? "; " : "", p.ns, p.feature);
-        if (next == from + 1)
-            printf("%s", p.value);
-        else
-            printf("%zu values from %s to %s", next - from, least, most);
-    }
-}
-
-/* Hint for the first such build: the line that states its actual properties. */
-static void hint_assumed(const struct build *b, const struct item *item)
-{
-    fflush(stdout);
-    fprintf(stderr,
-            "hint: where a build holds fewer, say which: variantctl index annotate %s:%s '%s=",
-            b->to.name, b->to.tag, item->label);
-    for (size_t i = 0; i < ocv_properties_count(item->properties); i++) {
-        struct ocv_property p = ocv_properties_get(item->properties, i);
-        if (!has_property(item->assumed, p))
-            fprintf(stderr, "%s :: %s :: %s,", p.ns, p.feature, p.value);
-    }
-    struct ocv_property p = ocv_properties_get(item->assumed, 0);
-    fprintf(stderr, "%s :: %s :: VALUE,...'\n", p.ns, p.feature);
-}
-
 static void print_assumed(const struct build *b)
 {
     const struct item *first = NULL;
@@ -117,12 +79,41 @@ static void print_assumed(const struct build *b)
         if (!item->assumed || ocv_properties_count(item->assumed) == 0)
             continue;
         printf("devices assumed of %s (%s): ", item->label, item->reference);
-        print_features(item->assumed);
+        /* "nvidia :: sm_arch, 16 values from 50_real to 120_real" for each feature. */
+        size_t n = ocv_properties_count(item->assumed);
+        for (size_t from = 0, next; from < n; from = next) {
+            struct ocv_property p = ocv_properties_get(item->assumed, from), q = p;
+            const char *least = p.value, *most = p.value;
+            for (next = from + 1; next < n; next++) {
+                q = ocv_properties_get(item->assumed, next);
+                if (!same_feature(p, q))
+                    break;
+                least = compare_models(q.value, least) < 0 ? q.value : least;
+                most = compare_models(q.value, most) > 0 ? q.value : most;
+            }
+            printf("%s%s :: %s, ", from ? "; " : "", p.ns, p.feature);
+            if (next == from + 1)
+                printf("%s", p.value);
+            else
+                printf("%zu values from %s to %s", next - from, least, most);
+        }
         puts("");
         first = first ? first : item;
     }
-    if (first)
-        hint_assumed(b, first);
+    if (first) {
+        /* Hint for the first such build: the line that states its actual properties. */
+        fflush(stdout);
+        fprintf(stderr,
+                "hint: where a build holds fewer, say which: variantctl index annotate %s:%s '%s=",
+                b->to.name, b->to.tag, first->label);
+        for (size_t i = 0; i < ocv_properties_count(first->properties); i++) {
+            struct ocv_property p = ocv_properties_get(first->properties, i);
+            if (!has_property(first->assumed, p))
+                fprintf(stderr, "%s :: %s :: %s,", p.ns, p.feature, p.value);
+        }
+        struct ocv_property p = ocv_properties_get(first->assumed, 0);
+        fprintf(stderr, "%s :: %s :: VALUE,...'\n", p.ns, p.feature);
+    }
 }
 
 static void print_plan(const struct build *b, const struct ocv_index *index)

@@ -30,15 +30,6 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static void catch_signals(struct cli *cli)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    cli->interrupted = &interrupted;
-}
-
 int cmd_index(struct cli *cli, int argc, char **argv)
 {
     const struct verbs verbs = {
@@ -49,6 +40,10 @@ int cmd_index(struct cli *cli, int argc, char **argv)
                "  variantctl index create --from app.yaml\n"
                "  variantctl index copy registry.example/app:1.0 oci:mirror:app\n",
     };
-    catch_signals(cli);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    cli->interrupted = &interrupted;
     return verbs_run(cli, &verbs, argc, argv);
 }

@@ -65,18 +65,6 @@ static int refuse_loss(const struct build *b, const struct ocv_index *index,
     return OCV_ERR_DATA;
 }
 
-static int check_defaults(const struct build *b, const struct ocv_index *index,
-                          struct ocv_error *err)
-{
-    for (size_t i = 0; b->edited && !b->options.no_lint && i < ocv_index_count(index); i++) {
-        const struct ocv_entry *e = ocv_index_entry(index, i);
-        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default(index, e) &&
-            has_default(b->edited, e))
-            return refuse_loss(b, index, e, err);
-    }
-    return OCV_OK;
-}
-
 #define ACCELERATORS_MAX 64u
 
 struct accelerator_list {
@@ -352,26 +340,6 @@ static int refuse(const struct build *b, const char *name, size_t n, struct ocv_
     return OCV_ERR_DATA;
 }
 
-static int lint_index(const struct build *b, const struct ocv_index *index,
-                      const struct ocv_buffer *bytes, struct ocv_error *err)
-{
-    struct ocv_lint_report report = {0}, before = {0};
-    struct ocv_lint_config *settings = NULL;
-    size_t refused = 0;
-    char name[600];
-    int status = lint_settings_read(b->cli, NULL, &settings, err);
-    const struct ocv_lint_options how = {.config = settings};
-    if (status == OCV_OK)
-        status = lint_both(b, index, &how, bytes, &report, &before, err);
-    if (status == OCV_OK)
-        refused = report_findings(b, &report, &before);
-    ocv_lint_report_free(&report);
-    ocv_lint_report_free(&before);
-    ocv_lint_config_free(settings);
-    snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
-    return refused ? refuse(b, name, refused, err) : status;
-}
-
 /* Two accelerators without an order, of which lint only warns, are refused here. */
 int build_review_source(struct build *b, const struct ocv_edit_source *source,
                         struct ocv_error *err)
@@ -404,6 +372,26 @@ int build_review(const struct build *b, const struct ocv_index *index,
 {
     if (!b->options.no_lint)
         OCV_TRY(check_order(b, index, err));
-    OCV_TRY(check_defaults(b, index, err));
-    return lint_index(b, index, bytes, err);
+    for (size_t i = 0; b->edited && !b->options.no_lint && i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default(index, e) &&
+            has_default(b->edited, e))
+            return refuse_loss(b, index, e, err);
+    }
+
+    struct ocv_lint_report report = {0}, before = {0};
+    struct ocv_lint_config *settings = NULL;
+    size_t refused = 0;
+    char name[600];
+    int status = lint_settings_read(b->cli, NULL, &settings, err);
+    const struct ocv_lint_options how = {.config = settings};
+    if (status == OCV_OK)
+        status = lint_both(b, index, &how, bytes, &report, &before, err);
+    if (status == OCV_OK)
+        refused = report_findings(b, &report, &before);
+    ocv_lint_report_free(&report);
+    ocv_lint_report_free(&before);
+    ocv_lint_config_free(settings);
+    snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
+    return refused ? refuse(b, name, refused, err) : status;
 }

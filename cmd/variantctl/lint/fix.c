@@ -21,34 +21,6 @@ static void report_digests(const struct lint_source *s, const struct publication
         fprintf(stderr, "sign again where it is published: signatures are for the old digest\n");
 }
 
-/* Compare, put, read back, like every verb that writes a tag. */
-static int publish_fixed(struct cli *cli, const struct lint_source *s,
-                         const struct ocv_buffer *bytes, bool dry_run, struct ocv_error *err)
-{
-    struct write_options options = {.dry_run = dry_run};
-    struct place place = {0};
-    struct publication publication;
-    const struct ocv_reference *reference = s->image.reference;
-    if (reference && !reference->tag) {
-        ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
-        ocv_error_hint(err, "name a tag, or write a file with --output");
-        return OCV_ERR_INVALID;
-    }
-    int status = place_open(cli, s->name, &place, err);
-    if (status == OCV_OK)
-        status = place_prepare(&place, err);
-    if (status == OCV_OK)
-        status = publication_begin(&publication, &place, &options, err);
-    if (status == OCV_OK)
-        status = publication_based_on(&publication, s->image.top.digest, err);
-    if (status == OCV_OK)
-        status = publication_write(&publication, s->image.top.media_type, bytes, err);
-    if (status == OCV_OK)
-        report_digests(s, &publication, dry_run);
-    place_close(&place);
-    return status;
-}
-
 /* Write the corrected index to its destination. */
 static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
                        bool dry_run, struct ocv_error *err)
@@ -56,8 +28,31 @@ static int write_fixed(struct cli *cli, const struct lint_source *s, const char 
     const char *path = output ? output : s->name;
     if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
         return cli_print(s->fixed.data, s->fixed.len, err);
-    if (!output && s->is_image)
-        return publish_fixed(cli, s, &s->fixed, dry_run, err);
+    if (!output && s->is_image) {
+        /* Compare, put, read back, like every verb that writes a tag. */
+        struct write_options options = {.dry_run = dry_run};
+        struct place place = {0};
+        struct publication publication;
+        const struct ocv_reference *reference = s->image.reference;
+        if (reference && !reference->tag) {
+            ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
+            ocv_error_hint(err, "name a tag, or write a file with --output");
+            return OCV_ERR_INVALID;
+        }
+        int status = place_open(cli, s->name, &place, err);
+        if (status == OCV_OK)
+            status = place_prepare(&place, err);
+        if (status == OCV_OK)
+            status = publication_begin(&publication, &place, &options, err);
+        if (status == OCV_OK)
+            status = publication_based_on(&publication, s->image.top.digest, err);
+        if (status == OCV_OK)
+            status = publication_write(&publication, s->image.top.media_type, &s->fixed, err);
+        if (status == OCV_OK)
+            report_digests(s, &publication, dry_run);
+        place_close(&place);
+        return status;
+    }
     return dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
 }
 

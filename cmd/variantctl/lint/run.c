@@ -57,16 +57,6 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
     return status;
 }
 
-/* The first input with findings determines the exit status. */
-static void remember_findings(struct lint_request *r)
-{
-    bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
-    bool warnings = r->report.counts[OCV_LINT_WARNING] > 0;
-    if (r->exit_code == 0 && r->fail_on != OCV_LINT_OFF &&
-        (errors || (warnings && r->fail_on == OCV_LINT_WARNING)))
-        r->exit_code = ocv_error_exit_code(OCV_ERR_CHECK);
-}
-
 /* A bad input does not prevent checking the others; an interrupt does. */
 static int lint_input(struct lint_request *r, const char *text, bool file)
 {
@@ -74,7 +64,12 @@ static int lint_input(struct lint_request *r, const char *text, bool file)
     int status = lint_one(r, text, file, &err);
     if (status < 0 && remember_failure(r, text, &err) < 0)
         return OCV_ERR_NOMEM;
-    remember_findings(r);
+    /* The first input with findings determines the exit status. */
+    bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
+    bool warnings = r->report.counts[OCV_LINT_WARNING] > 0;
+    if (r->exit_code == 0 && r->fail_on != OCV_LINT_OFF &&
+        (errors || (warnings && r->fail_on == OCV_LINT_WARNING)))
+        r->exit_code = ocv_error_exit_code(OCV_ERR_CHECK);
     return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM ? status : OCV_OK;
 }
 

@@ -21,32 +21,28 @@ static void warn_untagged(const struct place *place, const char *text)
         cli_warn(place->cli, "%s has no tag: using %s:%s", text, place->name, place->tag);
 }
 
-static int open_registry(struct place *place, const char *text, struct ocv_error *err)
-{
-    if (image_is_path(text)) {
-        ocv_error_set(err, OCV_ERR_INVALID, "%s: a path, not an image", text);
-        ocv_error_hint(err, "an OCI layout in that directory is oci:%.200s", text);
-        return OCV_ERR_INVALID;
-    }
-    OCV_TRY(ocv_reference_parse(text, &place->reference, err));
-    if (place->reference->digest)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give a tag and no digest to write to",
-                             text);
-    OCV_TRY(image_bind_credentials(place->cli, place->reference, err));
-    OCV_TRY(cli_registry(place->cli, err));
-    place->tag = strdup(place->reference->tag);
-    place->name = strdup(place->reference->name);
-    if (!place->tag || !place->name)
-        return ocv_error_nomem(err);
-    warn_untagged(place, text);
-    return OCV_OK;
-}
-
 int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_error *err)
 {
     *out = (struct place){.cli = cli};
-    if (!image_split_layout(text, &out->dir, &out->tag))
-        return open_registry(out, text, err);
+    if (!image_split_layout(text, &out->dir, &out->tag)) {
+        if (image_is_path(text)) {
+            ocv_error_set(err, OCV_ERR_INVALID, "%s: a path, not an image", text);
+            ocv_error_hint(err, "an OCI layout in that directory is oci:%.200s", text);
+            return OCV_ERR_INVALID;
+        }
+        OCV_TRY(ocv_reference_parse(text, &out->reference, err));
+        if (out->reference->digest)
+            return ocv_error_set(err, OCV_ERR_INVALID, "%s: give a tag and no digest to write to",
+                                 text);
+        OCV_TRY(image_bind_credentials(out->cli, out->reference, err));
+        OCV_TRY(cli_registry(out->cli, err));
+        out->tag = strdup(out->reference->tag);
+        out->name = strdup(out->reference->name);
+        if (!out->tag || !out->name)
+            return ocv_error_nomem(err);
+        warn_untagged(out, text);
+        return OCV_OK;
+    }
     if (!out->dir || asprintf(&out->name, "oci:%s", out->dir) < 0) {
         out->name = NULL;
         return ocv_error_nomem(err);

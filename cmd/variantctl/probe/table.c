@@ -56,20 +56,6 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     table_devices(table, devices, ns);
 }
 
-static void put_head(struct probe_table *table, const json_t *profile)
-{
-    const json_t *platform = json_object_get(profile, "platform");
-    const char *variant = table_text(platform, "variant");
-    char text[256];
-    if (*table_text(profile, "hostname"))
-        table_line(table, "host", table_text(profile, "hostname"));
-    if (*table_text(profile, "boot_id"))
-        table_line(table, "boot", table_text(profile, "boot_id"));
-    snprintf(text, sizeof(text), "%s/%s%s%s", table_text(platform, "os"),
-             table_text(platform, "architecture"), *variant ? "/" : "", variant);
-    table_line(table, "platform", platform ? text : "unknown: no processor is recorded");
-}
-
 /* True if a provider already named this sentence's device node. */
 static bool is_mentioned(const struct probe_table *table, const char *sentence)
 {
@@ -104,22 +90,6 @@ static void put_rest(struct probe_table *table, const json_t *profile)
             table_line(table, denied++ ? "" : "access", text);
 }
 
-static int put_profile(struct probe_table *table, const json_t *profile)
-{
-    const json_t *namespaces = json_object_get(profile, "namespaces");
-    bool devices = json_array_size(json_object_get(profile, "other_devices")) > 0;
-    put_head(table, profile);
-    for (size_t i = 0; i < json_array_size(namespaces); i++) {
-        const json_t *ns = json_array_get(namespaces, i);
-        devices |= !is_cpu(table_text(ns, "namespace"));
-        put_namespace(table, ns);
-    }
-    if (!devices)
-        table_line(table, "accelerators", "none found");
-    put_rest(table, profile);
-    return table->status;
-}
-
 int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
                 struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -127,7 +97,27 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
     json_t *json = ocv_json_load_any(profile->data, profile->len, OCV_JSON_VALUES_MAX, 0, NULL);
     if (!json)
         return ocv_error_nomem(err);
-    int status = put_profile(&table, json);
+    const json_t *namespaces = json_object_get(json, "namespaces");
+    bool devices = json_array_size(json_object_get(json, "other_devices")) > 0;
+    const json_t *platform = json_object_get(json, "platform");
+    const char *variant = table_text(platform, "variant");
+    char text[256];
+    if (*table_text(json, "hostname"))
+        table_line(&table, "host", table_text(json, "hostname"));
+    if (*table_text(json, "boot_id"))
+        table_line(&table, "boot", table_text(json, "boot_id"));
+    snprintf(text, sizeof(text), "%s/%s%s%s", table_text(platform, "os"),
+             table_text(platform, "architecture"), *variant ? "/" : "", variant);
+    table_line(&table, "platform", platform ? text : "unknown: no processor is recorded");
+    for (size_t i = 0; i < json_array_size(namespaces); i++) {
+        const json_t *ns = json_array_get(namespaces, i);
+        devices |= !is_cpu(table_text(ns, "namespace"));
+        put_namespace(&table, ns);
+    }
+    if (!devices)
+        table_line(&table, "accelerators", "none found");
+    put_rest(&table, json);
+    int status = table.status;
     json_decref(json);
     return status;
 }

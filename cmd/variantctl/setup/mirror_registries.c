@@ -150,15 +150,6 @@ static json_t *asked_registries(const struct setup *setup)
     return hosts;
 }
 
-/* Warn of registries that variantd cannot serve now: the set-up is valid, but has no effect. */
-static int warn_of_registries(struct setup *setup, struct ocv_error *err)
-{
-    setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
-    bool bad = false;
-    OCV_TRY(setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err));
-    return setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad, &setup->notes, err);
-}
-
 int setup_check_registries(struct setup *setup, struct ocv_error *err)
 {
     if (!setup->n_registries)
@@ -168,7 +159,11 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
     if (!*setup->root && !setup->daemon)
         OCV_TRY(setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
                            setup->fail_closed ? "pulls fail" : "engines take the default"));
-    return warn_of_registries(setup, err);
+    /* Warn of registries that variantd cannot serve now: the set-up is valid, but has no effect. */
+    setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
+    bool bad = false;
+    OCV_TRY(setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err));
+    return setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad, &setup->notes, err);
 }
 
 enum setup_mirror setup_check_mirror(const struct setup *setup, const char *listen,

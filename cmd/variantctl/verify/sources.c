@@ -369,15 +369,6 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     return status;
 }
 
-static int layout_images(const char *where, const struct ocv_profile *profile,
-                         local_image_visit visit, void *data, struct ocv_error *err)
-{
-    ocv_auto(ocv_layout) layout = NULL;
-    OCV_TRY(ocv_layout_open(where + 4, 0, &layout, err));
-    struct layout_walk walk = {where, layout, profile, visit, data};
-    return ocv_layout_list(layout, visit_layout, &walk, err);
-}
-
 static const char *const places[] = {"docker", "podman", "containerd"};
 
 bool local_images_complete(struct ocv_completion *c, const char *kind)
@@ -393,8 +384,12 @@ bool local_images_complete(struct ocv_completion *c, const char *kind)
 int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
                  void *data, struct ocv_error *err)
 {
-    if (strncmp(where, "oci:", 4) == 0)
-        return layout_images(where, profile, visit, data, err);
+    if (strncmp(where, "oci:", 4) == 0) {
+        ocv_auto(ocv_layout) layout = NULL;
+        OCV_TRY(ocv_layout_open(where + 4, 0, &layout, err));
+        struct layout_walk walk = {where, layout, profile, visit, data};
+        return ocv_layout_list(layout, visit_layout, &walk, err);
+    }
     if (strcmp(where, "containerd") == 0)
         return containerd_images(visit, data, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)

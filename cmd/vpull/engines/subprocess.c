@@ -169,31 +169,6 @@ static bool open_terminal(int ends[2])
     return false;
 }
 
-static int run_process(const char *const *argv, int stdin_fd, const int out[2], const int errors[2],
-                       struct output_stream streams[2], const struct cli *cli,
-                       struct ocv_error *err)
-{
-    pid_t pid;
-    char last[LINE_MAX_BYTES] = "";
-    int status = start_process(argv, stdin_fd, out[1], errors[1], &pid, err);
-    close(out[1]);
-    close(errors[1]);
-    streams[0].fd = out[0];
-    streams[1].fd = errors[0];
-    streams[1].last = last;
-    int code = 0;
-    bool finished = status < 0 || (drain_streams(streams, cli) && await_end(pid, &code, cli));
-    streams[1].last = NULL;
-    close(out[0]);
-    close(errors[0]);
-    if (status < 0)
-        return status;
-    if (finished)
-        return report_end(argv[0], code, last, err);
-    stop_process(pid);
-    return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-}
-
 static int run_with(const char *const *argv, int stdin_fd, bool terminal,
                     struct output_stream streams[2], const struct cli *cli, struct ocv_error *err)
 {
@@ -201,8 +176,27 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal,
     if (pipe2(out, O_CLOEXEC) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
     /* without pseudo terminals, as in some containers, the client reports less */
-    if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0)
-        return run_process(argv, stdin_fd, out, errors, streams, cli, err);
+    if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0) {
+        pid_t pid;
+        char last[LINE_MAX_BYTES] = "";
+        int status = start_process(argv, stdin_fd, out[1], errors[1], &pid, err);
+        close(out[1]);
+        close(errors[1]);
+        streams[0].fd = out[0];
+        streams[1].fd = errors[0];
+        streams[1].last = last;
+        int code = 0;
+        bool finished = status < 0 || (drain_streams(streams, cli) && await_end(pid, &code, cli));
+        streams[1].last = NULL;
+        close(out[0]);
+        close(errors[0]);
+        if (status < 0)
+            return status;
+        if (finished)
+            return report_end(argv[0], code, last, err);
+        stop_process(pid);
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    }
     close(out[0]);
     close(out[1]);
     return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));

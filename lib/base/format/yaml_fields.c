@@ -142,20 +142,6 @@ static const struct ocv_yaml_key *key_of(const struct ocv_yaml_table *table, con
     return NULL;
 }
 
-static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
-                      const struct ocv_yaml *member)
-{
-    if (table->inner && key_of(table->inner, member->key))
-        return ocv_yaml_error(r, member, "is a key of %s only", table->inner->what);
-    struct ocv_nearest nearest = {.wanted = member->key};
-    for (size_t i = 0; i < table->n; i++)
-        ocv_nearest_offer(&nearest, table->keys[i].name);
-    char question[OCV_NEAREST_QUESTION_MAX];
-    return ocv_yaml_fail(r, member, "unknown key '%.*s'%s%s%s", SHOWN, member->key,
-                         table->what ? " of " : "", table->what ? table->what : "",
-                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-}
-
 static bool is_word(const char *const *words, const char *text)
 {
     for (; *words; words++)
@@ -201,29 +187,33 @@ static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rul
     return rule->once ? check_once(r, list) : OCV_OK;
 }
 
-/* Keys first: one that is missing may be there under another name. */
-static int check_keys(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
-                      const struct ocv_yaml *map)
-{
-    const struct ocv_yaml_table *table = rule->table;
-    while (table->other && ocv_yaml_get(map, table->other->keys[0].name))
-        table = table->other;
-    for (const struct ocv_yaml *m = map->first; m; m = m->next)
-        if (!key_of(table, m->key))
-            return refuse_key(r, table, m);
-    for (size_t i = 0; i < table->n; i++)
-        if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
-            return error_about(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
-    for (const struct ocv_yaml *m = map->first; m; m = m->next)
-        OCV_TRY(ocv_yaml_check(r, key_of(table, m->key)->rule, m));
-    return OCV_OK;
-}
-
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                      const struct ocv_yaml *map)
 {
-    if (rule->table)
-        return check_keys(r, rule, map);
+    if (rule->table) {
+        /* Keys first: one that is missing may be there under another name. */
+        const struct ocv_yaml_table *table = rule->table;
+        while (table->other && ocv_yaml_get(map, table->other->keys[0].name))
+            table = table->other;
+        for (const struct ocv_yaml *m = map->first; m; m = m->next)
+            if (!key_of(table, m->key)) {
+                if (table->inner && key_of(table->inner, m->key))
+                    return ocv_yaml_error(r, m, "is a key of %s only", table->inner->what);
+                struct ocv_nearest nearest = {.wanted = m->key};
+                for (size_t i = 0; i < table->n; i++)
+                    ocv_nearest_offer(&nearest, table->keys[i].name);
+                char question[OCV_NEAREST_QUESTION_MAX];
+                return ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key,
+                                     table->what ? " of " : "", table->what ? table->what : "",
+                                     ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+            }
+        for (size_t i = 0; i < table->n; i++)
+            if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
+                return error_about(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
+        for (const struct ocv_yaml *m = map->first; m; m = m->next)
+            OCV_TRY(ocv_yaml_check(r, key_of(table, m->key)->rule, m));
+        return OCV_OK;
+    }
     for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         const struct ocv_yaml name = {.type = OCV_YAML_SCALAR, .line = m->line, .text = m->key};
         if (rule->name)

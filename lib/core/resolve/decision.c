@@ -154,31 +154,27 @@ static int append_property(const struct ocv_decision *d, const struct ocv_reject
     }
 }
 
-static int append_os_features(const struct ocv_decision *d, const struct ocv_rejection *r,
-                              struct ocv_buffer *out, struct ocv_error *err)
-{
-    const struct ocv_platform *p = &r->entry->platform;
-    char name[128];
-    OCV_TRY(ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name))));
-    for (size_t i = 0, shown = 0; i < p->n_os_features; i++) {
-        struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
-        one.os = d->platform.os;
-        one.architecture = d->platform.architecture;
-        if (ocv_platform_match(&d->platform, &one, NULL) < 0 && shown++ < VALUES_SHOWN)
-            OCV_TRY(
-                ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "", p->os_features[i]));
-    }
-    return ocv_buffer_printf(out, err, ", which this host lacks (os_features)");
-}
-
 static int append_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
                            struct ocv_buffer *out, struct ocv_error *err)
 {
     char entry[128], host[128];
     ocv_platform_format(&r->entry->platform, entry, sizeof(entry));
     ocv_platform_format(&d->platform, host, sizeof(host));
-    if (r->code == OCV_REJECT_OS_FEATURES)
-        return append_os_features(d, r, out, err);
+    if (r->code == OCV_REJECT_OS_FEATURES) {
+        const struct ocv_platform *p = &r->entry->platform;
+        char name[128];
+        OCV_TRY(
+            ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name))));
+        for (size_t i = 0, shown = 0; i < p->n_os_features; i++) {
+            struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
+            one.os = d->platform.os;
+            one.architecture = d->platform.architecture;
+            if (ocv_platform_match(&d->platform, &one, NULL) < 0 && shown++ < VALUES_SHOWN)
+                OCV_TRY(ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "",
+                                          p->os_features[i]));
+        }
+        return ocv_buffer_printf(out, err, ", which this host lacks (os_features)");
+    }
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
 }
 

@@ -44,42 +44,6 @@ int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const c
     return OCV_OK;
 }
 
-static void clear_devices(struct ocv_config *c)
-{
-    for (size_t i = 0; i < c->n_devices; i++) {
-        free(c->devices[i].ns);
-        free(c->devices[i].origin);
-        clear_strings(&c->devices[i].ids);
-    }
-    free(c->devices);
-    c->devices = NULL;
-    c->n_devices = 0;
-}
-
-static void clear_policies(struct ocv_config *c)
-{
-    for (size_t i = 0; i < c->n_policies; i++) {
-        free(c->policies[i].ns);
-        free(c->policies[i].origin);
-    }
-    free(c->policies);
-    c->policies = NULL;
-    c->n_policies = 0;
-}
-
-static void clear_overrides(struct ocv_config *c)
-{
-    for (size_t i = 0; i < c->n_overrides; i++) {
-        free(c->overrides[i].ns);
-        free(c->overrides[i].feature);
-        free(c->overrides[i].origin);
-        clear_strings(&c->overrides[i].values);
-    }
-    free(c->overrides);
-    c->overrides = NULL;
-    c->n_overrides = 0;
-}
-
 static void clear_registries(struct ocv_config *c)
 {
     for (size_t i = 0; i < c->n_registries; i++) {
@@ -119,13 +83,34 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
     struct ocv_strings *strings = ocv_config_list_of(c, key);
     if (strings)
         clear_strings(strings);
-    else if (!strcmp(key, "device_policy"))
-        clear_policies(c);
-    else if (!strcmp(key, "devices"))
-        clear_devices(c);
-    else if (!strcmp(key, "override"))
-        clear_overrides(c);
-    else if (!strcmp(key, "registries"))
+    else if (!strcmp(key, "device_policy")) {
+        for (size_t i = 0; i < c->n_policies; i++) {
+            free(c->policies[i].ns);
+            free(c->policies[i].origin);
+        }
+        free(c->policies);
+        c->policies = NULL;
+        c->n_policies = 0;
+    } else if (!strcmp(key, "devices")) {
+        for (size_t i = 0; i < c->n_devices; i++) {
+            free(c->devices[i].ns);
+            free(c->devices[i].origin);
+            clear_strings(&c->devices[i].ids);
+        }
+        free(c->devices);
+        c->devices = NULL;
+        c->n_devices = 0;
+    } else if (!strcmp(key, "override")) {
+        for (size_t i = 0; i < c->n_overrides; i++) {
+            free(c->overrides[i].ns);
+            free(c->overrides[i].feature);
+            free(c->overrides[i].origin);
+            clear_strings(&c->overrides[i].values);
+        }
+        free(c->overrides);
+        c->overrides = NULL;
+        c->n_overrides = 0;
+    } else if (!strcmp(key, "registries"))
         clear_registries(c);
     else if (!strcmp(key, "repositories"))
         clear_repositories(c);

@@ -17,34 +17,6 @@ static bool strings_differ(const struct ocv_strings *a, const struct ocv_strings
     return differ;
 }
 
-static bool policies_differ(const struct ocv_config *a, const struct ocv_config *b)
-{
-    bool differ = a->n_policies != b->n_policies;
-    for (size_t i = 0; !differ && i < a->n_policies; i++)
-        differ = text_differs(a->policies[i].ns, b->policies[i].ns) ||
-                 a->policies[i].policy != b->policies[i].policy;
-    return differ;
-}
-
-static bool devices_differ(const struct ocv_config *a, const struct ocv_config *b)
-{
-    bool differ = a->n_devices != b->n_devices;
-    for (size_t i = 0; !differ && i < a->n_devices; i++)
-        differ = text_differs(a->devices[i].ns, b->devices[i].ns) ||
-                 strings_differ(&a->devices[i].ids, &b->devices[i].ids);
-    return differ;
-}
-
-static bool overrides_differ(const struct ocv_config *a, const struct ocv_config *b)
-{
-    bool differ = a->n_overrides != b->n_overrides;
-    for (size_t i = 0; !differ && i < a->n_overrides; i++)
-        differ = text_differs(a->overrides[i].ns, b->overrides[i].ns) ||
-                 text_differs(a->overrides[i].feature, b->overrides[i].feature) ||
-                 strings_differ(&a->overrides[i].values, &b->overrides[i].values);
-    return differ;
-}
-
 static bool registries_differ(const struct ocv_config *a, const struct ocv_config *b)
 {
     bool differ = a->n_registries != b->n_registries;
@@ -76,12 +48,28 @@ static bool layer_differs(const struct ocv_config *a, const struct ocv_config *b
     const struct ocv_strings *y = ocv_config_list_of((struct ocv_config *)b, key);
     if (x && y)
         return strings_differ(x, y);
-    if (strcmp(key, "device_policy") == 0)
-        return policies_differ(a, b);
-    if (strcmp(key, "devices") == 0)
-        return devices_differ(a, b);
-    if (strcmp(key, "override") == 0)
-        return overrides_differ(a, b);
+    if (strcmp(key, "device_policy") == 0) {
+        bool differ = a->n_policies != b->n_policies;
+        for (size_t i = 0; !differ && i < a->n_policies; i++)
+            differ = text_differs(a->policies[i].ns, b->policies[i].ns) ||
+                     a->policies[i].policy != b->policies[i].policy;
+        return differ;
+    }
+    if (strcmp(key, "devices") == 0) {
+        bool differ = a->n_devices != b->n_devices;
+        for (size_t i = 0; !differ && i < a->n_devices; i++)
+            differ = text_differs(a->devices[i].ns, b->devices[i].ns) ||
+                     strings_differ(&a->devices[i].ids, &b->devices[i].ids);
+        return differ;
+    }
+    if (strcmp(key, "override") == 0) {
+        bool differ = a->n_overrides != b->n_overrides;
+        for (size_t i = 0; !differ && i < a->n_overrides; i++)
+            differ = text_differs(a->overrides[i].ns, b->overrides[i].ns) ||
+                     text_differs(a->overrides[i].feature, b->overrides[i].feature) ||
+                     strings_differ(&a->overrides[i].values, &b->overrides[i].values);
+        return differ;
+    }
     return scalar_differs(a, b, key);
 }
 

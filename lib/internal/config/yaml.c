@@ -41,16 +41,6 @@ static int read_list(const struct config_reader *r, const char *key, const struc
     return OCV_OK;
 }
 
-static int read_policies(const struct config_reader *r, const struct ocv_yaml *map)
-{
-    char at[ORIGIN_MAX];
-    for (const struct ocv_yaml *m = map->first; m; m = m->next)
-        OCV_TRY(at_line(
-            r, m,
-            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at), r->file.err)));
-    return OCV_OK;
-}
-
 /* NULL before the members: an empty list is a setting, too. */
 static int read_devices(const struct config_reader *r, const struct ocv_yaml *ns)
 {
@@ -84,8 +74,14 @@ static int read_override(const struct config_reader *r, const char *ns,
 
 static int read_map(const struct config_reader *r, const char *key, const struct ocv_yaml *map)
 {
-    if (!strcmp(key, "device_policy"))
-        return read_policies(r, map);
+    if (!strcmp(key, "device_policy")) {
+        char at[ORIGIN_MAX];
+        for (const struct ocv_yaml *m = map->first; m; m = m->next)
+            OCV_TRY(at_line(r, m,
+                            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at),
+                                                  r->file.err)));
+        return OCV_OK;
+    }
     for (const struct ocv_yaml *m = map->first; m; m = m->next) {
         if (!strcmp(key, "devices"))
             OCV_TRY(read_devices(r, m));

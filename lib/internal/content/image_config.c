@@ -118,34 +118,31 @@ static bool take_version(const char *of, const char *source, const char *text,
     return true;
 }
 
-/* The lowest version that any condition of the toolkit's admits for every brand. */
-static bool take_required(const struct ocv_image_config *config, const struct config_fact *fact,
-                          struct ocv_image_version *out)
-{
-    const char *text;
-    size_t at = 0;
-    bool found = false;
-    while (!found && (text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at))) {
-        struct ocv_requirement requirement;
-        const char *equals = strchr(text, '=');
-        char name[128];
-        if (ocv_requirement_parse(equals + 1, &requirement, NULL) < 0)
-            continue;
-        snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-        found = take_version(fact->a, name, ocv_requirement_least(&requirement, fact->b), out);
-        ocv_requirement_free(&requirement);
-    }
-    return found;
-}
-
 /* All sources, in the order of what is written for the purpose, what is written beside it, what is
  * asked. */
 static bool take_source(const struct ocv_image_config *config, size_t i,
                         struct ocv_image_version *out)
 {
     const size_t labels = COUNT(config_versions), required = labels + COUNT(config_labels);
-    if (i >= required)
-        return take_required(config, &config_required[i - required], out);
+    if (i >= required) {
+        /* The lowest version that any condition of the toolkit's admits for every brand. */
+        const char *text;
+        size_t at = 0;
+        bool found = false;
+        while (!found && (text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at))) {
+            struct ocv_requirement requirement;
+            const char *equals = strchr(text, '=');
+            char name[128];
+            if (ocv_requirement_parse(equals + 1, &requirement, NULL) < 0)
+                continue;
+            snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+            found = take_version(
+                (&config_required[i - required])->a, name,
+                ocv_requirement_least(&requirement, (&config_required[i - required])->b), out);
+            ocv_requirement_free(&requirement);
+        }
+        return found;
+    }
     const struct config_fact *fact = i < labels ? &config_versions[i] : &config_labels[i - labels];
     const char *text = i < labels ? ocv_image_config_variable(config, fact->b)
                                   : ocv_image_config_label(config, fact->b);

@@ -38,45 +38,37 @@ static int set_annotation(struct ocv_edit *edit, const char *key, const char *va
     return OCV_OK;
 }
 
-static int set_static(struct ocv_edit *edit, const char *key, const char *value,
-                      struct ocv_error *err)
-{
-    const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
-    if (!ocv_property_name_valid(ns, strlen(ns)) || strlen(ns) > 64)
-        return ocv_error_set(err, OCV_ERR_DATA, "'%.64s' is not a namespace", ns);
-    if (value && ocv_vocabulary_owns(ns))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
-                             ns);
-    return set_annotation(edit, key, value, err);
-}
-
-static int set_namespaces(struct ocv_edit *edit, const char *text, struct ocv_error *err)
-{
-    ocv_auto_buffer list;
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_buffer_append(&list, "", 0, err);
-    edit->namespaces_derived = text == NULL;
-    for (const char *at = text ? text : ""; *at && status == OCV_OK;) {
-        at += strspn(at, ", \t");
-        size_t n = strcspn(at, ", \t");
-        if (n && !ocv_property_name_valid(at, n))
-            status = ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
-        else if (n)
-            status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
-        at += n;
-    }
-    return status < 0 || !text ? status
-                               : set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
-}
-
 int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
 {
     if (!*key)
         return ocv_error_set(err, OCV_ERR_INVALID, "an annotation without a name");
-    if (!strcmp(key, OCV_ANNOTATION_NAMESPACES))
-        return set_namespaces(edit, value, err);
-    if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
-        return set_static(edit, key, value, err);
+    if (!strcmp(key, OCV_ANNOTATION_NAMESPACES)) {
+        ocv_auto_buffer list;
+        ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        int status = ocv_buffer_append(&list, "", 0, err);
+        edit->namespaces_derived = value == NULL;
+        for (const char *at = value ? value : ""; *at && status == OCV_OK;) {
+            at += strspn(at, ", \t");
+            size_t n = strcspn(at, ", \t");
+            if (n && !ocv_property_name_valid(at, n))
+                status = ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
+            else if (n)
+                status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
+            at += n;
+        }
+        return status < 0 || !value
+                   ? status
+                   : set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
+    }
+    if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC))) {
+        const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
+        if (!ocv_property_name_valid(ns, strlen(ns)) || strlen(ns) > 64)
+            return ocv_error_set(err, OCV_ERR_DATA, "'%.64s' is not a namespace", ns);
+        if (value && ocv_vocabulary_owns(ns))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
+                                 ns);
+        return set_annotation(edit, key, value, err);
+    }
     if (!strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant.")))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this library itself", key);
     return set_annotation(edit, key, value, err);

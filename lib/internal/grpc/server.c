@@ -89,29 +89,6 @@ static void advance_woken(struct grpc_server *s)
     }
 }
 
-/* Read what there is; epoll reports what comes next. A read that does not fill the buffer is the
- * last one, as long as peers pass no descriptors and no urgent data. But the end has no event of
- * its own if the same one reported it (`closed`): then read on until it is reached. */
-static void receive_bytes(struct connection *c, bool closed)
-{
-    uint8_t bytes[16384];
-    int turn = 0;
-    for (; turn < TURNS && !c->failed; turn++) {
-        ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
-            c->failed = true;
-        else if ((size_t)n < sizeof(bytes) && !closed)
-            break;
-    }
-    if (turn == TURNS)
-        (void)watch_connection(c, EPOLL_CTL_MOD);
-    grpc_connection_flush(c);
-}
-
 /* After EMFILE a connection waits in the backlog: look at it again when there may be descriptors.
  */
 static void let_in(struct grpc_server *s, bool yes)
@@ -166,25 +143,6 @@ static void accept_some(struct grpc_server *s)
     }
 }
 
-/* Past their deadline, calls end; where even that answer is not read, the stream is cut. */
-static void sweep_calls(struct connection *c, int64_t now)
-{
-    bool cut = false;
-    for (struct grpc_call *call = c->calls; call; call = call->sibling) {
-        if (!call->deadline || call->deadline >= now)
-            continue;
-        grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
-        if (!call->cut && now - call->deadline > GRPC_CUT_MS) {
-            call->cut = cut = true;
-            if (nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, call->stream,
-                                          NGHTTP2_CANCEL) != 0)
-                c->failed = true;
-        }
-    }
-    if (cut) /* ends the calls: not while they are walked over */
-        grpc_connection_flush(c);
-}
-
 /* Close connections that failed or never sent anything, and at the end those that do not read. */
 static void sweep_connections(struct grpc_server *s)
 {
@@ -195,8 +153,24 @@ static void sweep_connections(struct grpc_server *s)
         next = c->next;
         if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
             c->failed = true;
-        if (!c->failed)
-            sweep_calls(c, now);
+        if (!c->failed) {
+            /* Past their deadline, calls end; where even that answer is not read, the stream is
+             * cut. */
+            bool cut = false;
+            for (struct grpc_call *call = c->calls; call; call = call->sibling) {
+                if (!call->deadline || call->deadline >= now)
+                    continue;
+                grpc_call_refuse(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+                if (!call->cut && now - call->deadline > GRPC_CUT_MS) {
+                    call->cut = cut = true;
+                    if (nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, call->stream,
+                                                  NGHTTP2_CANCEL) != 0)
+                        c->failed = true;
+                }
+            }
+            if (cut) /* ends the calls: not while they are walked over */
+                grpc_connection_flush(c);
+        }
         if (c->failed || (s->stopping && now - s->stopping_since > s->drain_ms))
             connection_close(c);
     }
@@ -212,19 +186,6 @@ static bool is_drained(struct grpc_server *s)
     return done;
 }
 
-static void begin_stop(struct grpc_server *s)
-{
-    s->stopping = true;
-    s->stopping_since = ocv_clock_ms();
-    epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
-    for (struct connection *c = s->connections; c; c = c->next) {
-        nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
-                              nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
-                              NULL, 0);
-        grpc_connection_flush(c);
-    }
-}
-
 static struct connection *find_connection(const struct grpc_server *s, uint64_t id)
 {
     struct connection *c = s->connections;
@@ -237,9 +198,28 @@ static void handle_connection(const struct grpc_server *s, const struct epoll_ev
 {
     struct connection *c = find_connection(s, event->data.u64);
     uint32_t closed = event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-    if (c && (closed || (event->events & EPOLLIN)))
-        receive_bytes(c, closed);
-    else if (c)
+    if (c && (closed || (event->events & EPOLLIN))) {
+        /* Read what there is; epoll reports what comes next. A read that does not fill the buffer
+         * is the last one, as long as peers pass no descriptors and no urgent data. But the end has
+         * no event of its own if the same one reported it (`closed`): then read on until it is
+         * reached. */
+        uint8_t bytes[16384];
+        int turn = 0;
+        for (; turn < TURNS && !c->failed; turn++) {
+            ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0 && errno == EAGAIN)
+                break;
+            if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
+                c->failed = true;
+            else if ((size_t)n < sizeof(bytes) && !closed)
+                break;
+        }
+        if (turn == TURNS)
+            (void)watch_connection(c, EPOLL_CTL_MOD);
+        grpc_connection_flush(c);
+    } else if (c)
         grpc_connection_flush(c);
 }
 
@@ -253,8 +233,17 @@ static void handle_events(struct grpc_server *s, const struct epoll_event *event
             handle_connection(s, &events[i]);
     }
     advance_woken(s);
-    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
-        begin_stop(s);
+    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping) {
+        s->stopping = true;
+        s->stopping_since = ocv_clock_ms();
+        epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
+        for (struct connection *c = s->connections; c; c = c->next) {
+            nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
+                                  nghttp2_session_get_last_proc_stream_id(c->session),
+                                  NGHTTP2_NO_ERROR, NULL, 0);
+            grpc_connection_flush(c);
+        }
+    }
     sweep_connections(s);
 }
 

@@ -75,9 +75,13 @@ static int set_annotation(struct fix *fix, size_t rule, const char *key, const c
     return status < 0 ? status : ocv_edit_put_text(fix->document->annotations, key, text, err);
 }
 
-/* As readers order them today; those that are used and not listed come last. */
-static int fix_namespaces(struct fix *fix, struct ocv_error *err)
+static int fix_annotations(struct fix *fix, struct ocv_error *err)
 {
+    if (!ocv_index_has_variants(fix->index))
+        return OCV_OK;
+    if (!json_object_get(fix->document->annotations, OCV_ANNOTATION_SCHEMA))
+        OCV_TRY(set_annotation(fix, OCV_LINT_SCHEMA_MISSING, OCV_ANNOTATION_SCHEMA, "1", err));
+    /* As readers order them today; those that are used and not listed come last. */
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     char meant[OCV_WORD_MAX]; /* to list a slip of the pen would hide it */
@@ -102,15 +106,6 @@ static int fix_namespaces(struct fix *fix, struct ocv_error *err)
             fix, declared ? OCV_LINT_NAMESPACE_NOT_LISTED : OCV_LINT_NAMESPACES_MISSING,
             OCV_ANNOTATION_NAMESPACES, text.data, err);
     return status;
-}
-
-static int fix_annotations(struct fix *fix, struct ocv_error *err)
-{
-    if (!ocv_index_has_variants(fix->index))
-        return OCV_OK;
-    if (!json_object_get(fix->document->annotations, OCV_ANNOTATION_SCHEMA))
-        OCV_TRY(set_annotation(fix, OCV_LINT_SCHEMA_MISSING, OCV_ANNOTATION_SCHEMA, "1", err));
-    return fix_namespaces(fix, err);
 }
 
 static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)

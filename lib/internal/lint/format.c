@@ -10,19 +10,14 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
-/* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
-static int put_place(const struct ocv_lint_finding *f, struct ocv_buffer *out,
-                     struct ocv_error *err)
+static int put_text(const struct ocv_lint_finding *f, struct ocv_buffer *out, struct ocv_error *err)
 {
+    /* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
     OCV_TRY(ocv_buffer_printf(out, err, "%s", f->input));
     if (f->line)
         OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->line));
-    return f->line && f->pointer ? ocv_buffer_printf(out, err, ":%zu", f->column) : OCV_OK;
-}
-
-static int put_text(const struct ocv_lint_finding *f, struct ocv_buffer *out, struct ocv_error *err)
-{
-    OCV_TRY(put_place(f, out, err));
+    if (f->line && f->pointer)
+        OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->column));
     OCV_TRY(ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n", ocv_lint_level_name(f->level),
                               f->where, *f->where ? ": " : "", f->message, f->rule->id,
                               f->rule->name));

@@ -126,21 +126,6 @@ static void reason_of(const struct filler *f, const struct ocv_declared *device,
         snprintf(out, size, "no driver is loaded");
 }
 
-static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
-                           json_t *json)
-{
-    const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
-    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
-        char text[LINE_LEN];
-        if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
-            continue;
-        if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
-            snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
-        OCV_TRY(ocv_device_attribute(json, a->key, text, f->err));
-    }
-    return OCV_OK;
-}
-
 /* The device's memory in bytes, as a decimal number. */
 static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
                        json_t *json)
@@ -160,7 +145,16 @@ static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const
                       json_t *json)
 {
     OCV_TRY(fill_memory(f, rule, dir, json));
-    return fill_attributes(f, rule, dir, json);
+    const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
+    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
+        char text[LINE_LEN];
+        if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
+            continue;
+        if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
+            snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
+        OCV_TRY(ocv_device_attribute(json, a->key, text, f->err));
+    }
+    return OCV_OK;
 }
 
 static const char *name_of(const struct ocv_declared *device)

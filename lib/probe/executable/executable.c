@@ -204,29 +204,26 @@ static json_t *find_namespace(const json_t *namespaces, const char *name)
     return NULL;
 }
 
-/* A program answered for the namespace that a failed program is named after, perhaps the one that
- * it was to replace: that answer stands, and says what it lacks. */
-static int add_remark(json_t *ns, const char *message, struct ocv_error *err)
-{
-    const char *status = json_string_value(json_object_get(ns, "status"));
-    const char *before = json_string_value(json_object_get(ns, "error"));
-    struct ocv_error joined = {0};
-    ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "", message);
-    const char *now = strcmp(status, "ok") == 0       ? "partial"
-                      : strcmp(status, "absent") == 0 ? "failed"
-                                                      : status;
-    return json_object_set_new(ns, "status", json_string(now)) < 0 ||
-                   json_object_set_new(ns, "error", json_string(joined.message)) < 0
-               ? ocv_error_nomem(err)
-               : OCV_OK;
-}
-
 static int report_failure(const struct ocv_executable *item, json_t *namespaces,
                           struct ocv_error *err)
 {
     json_t *ns = find_namespace(namespaces, item->name);
-    if (ns)
-        return add_remark(ns, item->error.message, err);
+    if (ns) {
+        /* A program answered for the namespace that a failed program is named after, perhaps the
+         * one that it was to replace: that answer stands, and says what it lacks. */
+        const char *status = json_string_value(json_object_get(ns, "status"));
+        const char *before = json_string_value(json_object_get(ns, "error"));
+        struct ocv_error joined = {0};
+        ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "",
+                      item->error.message);
+        const char *now = strcmp(status, "ok") == 0       ? "partial"
+                          : strcmp(status, "absent") == 0 ? "failed"
+                                                          : status;
+        return json_object_set_new(ns, "status", json_string(now)) < 0 ||
+                       json_object_set_new(ns, "error", json_string(joined.message)) < 0
+                   ? ocv_error_nomem(err)
+                   : OCV_OK;
+    }
     ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name, "provider",
                    "name", item->name, "kind", "executable", "status", "failed", "error",
                    item->error.message, "features");

@@ -67,23 +67,6 @@ static void start_child(struct child_run *r, struct ocv_child *child)
         r->pidfd = (int)syscall(SYS_pidfd_open, r->process.pid, 0);
 }
 
-/* Take what was printed. */
-static void keep_output(struct child_run *r, bool is_out, const char *bytes, size_t n)
-{
-    struct ocv_child *child = r->child;
-    if (!is_out) {
-        size_t room = sizeof(r->words) - r->n_words;
-        memcpy(r->words + r->n_words, bytes, n < room ? n : room);
-        r->n_words += n < room ? n : room;
-    } else if (n > r->limits.output_max - (child->out->len - r->before)) {
-        r->outcome = VERBOSE;
-    } else {
-        child->status = ocv_buffer_append(child->out, bytes, n, &child->error);
-        if (child->status < 0)
-            r->outcome = BROKEN;
-    }
-}
-
 /* One read; false when there is nothing more to be had now. */
 static bool listen_once(struct child_run *r, int *fd)
 {
@@ -91,9 +74,21 @@ static bool listen_once(struct child_run *r, int *fd)
     if (*fd < 0)
         return false;
     ssize_t n = read(*fd, block, sizeof(block));
-    if (n > 0)
-        keep_output(r, fd == &r->process.out, block, (size_t)n);
-    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+    if (n > 0) {
+        /* Take what was printed. */
+        struct ocv_child *child = r->child;
+        if (!(fd == &r->process.out)) {
+            size_t room = sizeof(r->words) - r->n_words;
+            memcpy(r->words + r->n_words, block, ((size_t)n) < room ? ((size_t)n) : room);
+            r->n_words += ((size_t)n) < room ? ((size_t)n) : room;
+        } else if (((size_t)n) > r->limits.output_max - (child->out->len - r->before)) {
+            r->outcome = VERBOSE;
+        } else {
+            child->status = ocv_buffer_append(child->out, block, (size_t)n, &child->error);
+            if (child->status < 0)
+                r->outcome = BROKEN;
+        }
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         close_fd(fd);
     return n > 0 || (n < 0 && errno == EINTR);
 }

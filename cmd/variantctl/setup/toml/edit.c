@@ -115,18 +115,6 @@ static int insert_at(struct ocv_buffer *text, const struct insertion *place, con
     return text_splice(text, place->at, place->at, line.data, line.len, err);
 }
 
-/* Root keys come before the first header. */
-static int insert_root(struct ocv_buffer *text, const struct toml *toml, const char *key,
-                       const char *raw, struct ocv_error *err)
-{
-    ocv_auto_buffer line;
-    ocv_buffer_init(&line, TOML_MAX);
-    size_t at = text->len >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    OCV_TRY(toml_quote_path(&line, key, err));
-    OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len)));
-    return text_splice(text, at, at, line.data, line.len, err);
-}
-
 /* A new table at the end of the file. */
 static int append_table(struct ocv_buffer *text, const char *table, const char *key,
                         const char *raw, struct ocv_error *err)
@@ -208,8 +196,15 @@ static int set_key(const char *source, struct ocv_buffer *text, const struct tom
     struct insertion place = {0};
     if (item)
         return text_splice(text, item->start, item->end, raw, strlen(raw), err);
-    if (!*table)
-        return insert_root(text, toml, key, raw, err);
+    if (!*table) {
+        /* Root keys come before the first header. */
+        ocv_auto_buffer line;
+        ocv_buffer_init(&line, TOML_MAX);
+        size_t at = text->len >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        OCV_TRY(toml_quote_path(&line, key, err));
+        OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len)));
+        return text_splice(text, at, at, line.data, line.len, err);
+    }
     int status = find_place(source, toml, table, path, &place, err);
     if (status < 0)
         return status;

@@ -87,20 +87,6 @@ static bool is_complete(const struct ocv_capture *c)
     return c->want && c->have == c->want;
 }
 
-/* The program headers have come: what they point at. */
-static void read_segments(struct ocv_elf *e)
-{
-    for (size_t at = 0; at + sizeof(Elf64_Phdr) <= e->segments.have; at += sizeof(Elf64_Phdr)) {
-        const unsigned char *p = e->segments.data + at;
-        uint32_t type = ocv_le32(p);
-        uint64_t offset = ocv_le64(p + 8), size = ocv_le64(p + 32);
-        if (type == PT_DYNAMIC && !e->dynamic.want)
-            begin_capture(&e->dynamic, offset, size, DYNAMIC_MAX);
-        if (type == PT_GNU_PROPERTY && !e->property.want)
-            begin_capture(&e->property, offset, size, PROPERTY_MAX);
-    }
-}
-
 /* The text behind `key` in the window, with at least TARGET_MAX bytes of it unless the file ends
  * there; NULL if it is not there. */
 static const char *text_behind(const struct ocv_content_reader *r, const char *key, bool last,
@@ -153,8 +139,18 @@ int ocv_elf_capture(struct ocv_content_reader *r, struct ocv_error *err)
     struct ocv_elf *e = &r->elf;
     bool had = is_complete(&e->segments);
     OCV_TRY(ocv_capture_keep(r, &e->segments, err));
-    if (!had && is_complete(&e->segments))
-        read_segments(e);
+    if (!had && is_complete(&e->segments)) {
+        /* The program headers have come: what they point at. */
+        for (size_t at = 0; at + sizeof(Elf64_Phdr) <= e->segments.have; at += sizeof(Elf64_Phdr)) {
+            const unsigned char *p = e->segments.data + at;
+            uint32_t type = ocv_le32(p);
+            uint64_t offset = ocv_le64(p + 8), size = ocv_le64(p + 32);
+            if (type == PT_DYNAMIC && !e->dynamic.want)
+                begin_capture(&e->dynamic, offset, size, DYNAMIC_MAX);
+            if (type == PT_GNU_PROPERTY && !e->property.want)
+                begin_capture(&e->property, offset, size, PROPERTY_MAX);
+        }
+    }
     OCV_TRY(ocv_capture_keep(r, &e->dynamic, err));
     OCV_TRY(ocv_capture_keep(r, &e->property, err));
     OCV_TRY(ocv_capture_keep(r, &e->sections, err));
@@ -409,36 +405,9 @@ static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *
     return status;
 }
 
-static int add_device_object(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                             int64_t size, struct ocv_error *err)
-{
-    struct ocv_elf *e = &r->elf;
-    bool cuda = e->machine == EM_CUDA_NUMBER;
-    if (e->toolkit[0])
-        OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_TOOLKIT, e->toolkit, 0, 1, err));
-    if (e->target[0] || (cuda && ocv_cubin_sm(e->header, e->target, sizeof(e->target))))
-        return ocv_content_facts_add(facts, cuda ? OCV_CONTENT_CUDA_CODE : OCV_CONTENT_HIP_CODE,
-                                     e->target, size, 1, err);
-    ocv_content_unseen(r, "an object for a GPU that does not say for which");
-    return OCV_OK;
-}
-
 static bool is_hip(const struct ocv_content_reader *r, const struct ocv_sighting *sighting)
 {
     return r->values[sighting->value].fact == OCV_CONTENT_HIP_CODE;
-}
-
-/* Device code that no section counts: data that only looks like it, or code that a program brings
- * to the driver by itself. A file without sections counts it all. */
-static int add_rest(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                    struct ocv_error *err)
-{
-    if (!r->elf.shoff)
-        return count_within(r, facts, 0, INT64_MAX, err);
-    for (size_t i = 0; i < r->n_sightings; i++)
-        if (r->sightings[i].bytes >= 0 && !(r->elf.split && is_hip(r, &r->sightings[i])))
-            ocv_content_unseen(r, "device code outside of the sections for it");
-    return OCV_OK;
 }
 
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
@@ -447,12 +416,28 @@ int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, i
     char buffer[16];
     const char *machine = ocv_content_machine_name(r->elf.machine, buffer, sizeof(buffer));
     OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_MACHINE, machine, size, 1, err));
-    if (ocv_elf_is_device(r))
-        return add_device_object(r, facts, size, err);
+    if (ocv_elf_is_device(r)) {
+        struct ocv_elf *e = &r->elf;
+        bool cuda = e->machine == EM_CUDA_NUMBER;
+        if (e->toolkit[0])
+            OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_TOOLKIT, e->toolkit, 0, 1, err));
+        if (e->target[0] || (cuda && ocv_cubin_sm(e->header, e->target, sizeof(e->target))))
+            return ocv_content_facts_add(facts, cuda ? OCV_CONTENT_CUDA_CODE : OCV_CONTENT_HIP_CODE,
+                                         e->target, size, 1, err);
+        ocv_content_unseen(r, "an object for a GPU that does not say for which");
+        return OCV_OK;
+    }
     OCV_TRY(add_linked(r, facts, err));
     OCV_TRY(add_level(&r->elf, facts, err));
     OCV_TRY(add_sections(r, facts, err));
-    return add_rest(r, facts, err);
+    /* Device code that no section counts: data that only looks like it, or code that a program
+     * brings to the driver by itself. A file without sections counts it all. */
+    if (!r->elf.shoff)
+        return count_within(r, facts, 0, INT64_MAX, err);
+    for (size_t i = 0; i < r->n_sightings; i++)
+        if (r->sightings[i].bytes >= 0 && !(r->elf.split && is_hip(r, &r->sightings[i])))
+            ocv_content_unseen(r, "device code outside of the sections for it");
+    return OCV_OK;
 }
 
 void ocv_elf_free(struct ocv_elf *elf)

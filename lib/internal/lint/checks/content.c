@@ -115,31 +115,6 @@ static void check_machine(struct ocv_lint *lint, size_t i, const struct ocv_cont
                           most->value, wanted);
 }
 
-static void check_libraries(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
-{
-    const struct ocv_content_derived *d = &content->derived;
-    const char *compat = ocv_content_idle_compat(content), *maker = NULL;
-    const struct ocv_content_file *driver = NULL;
-    size_t drivers = ocv_content_drivers(content, &driver, &maker);
-    for (size_t a = 0; a < d->n_needs; a++)
-        for (size_t b = a + 1; d->mixed && b < d->n_needs; b++)
-            if (!strcmp(d->needs[a].is, d->needs[b].is) &&
-                strcmp(d->needs[a].version, d->needs[b].version) != 0) {
-                ocv_lint_entry_at(lint, OCV_LINT_LIBRARY_VERSIONS_MIXED, i, "",
-                                  "%s needs %s, %s needs %s", d->needs[a].path, d->needs[a].name,
-                                  d->needs[b].path, d->needs[b].name);
-                a = d->n_needs;
-                break;
-            }
-    if (drivers)
-        ocv_lint_entry_at(lint, OCV_LINT_DRIVER_IN_IMAGE, i, "",
-                          "%s is of the driver of %s, which the host has to bring (%zu file%s)",
-                          driver->path, maker, drivers, drivers == 1 ? "" : "s");
-    if (compat)
-        ocv_lint_entry_at(lint, OCV_LINT_COMPAT_NOT_USED, i, "",
-                          "%s is a forward-compatibility library that nothing loads", compat);
-}
-
 static void check_twins(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
@@ -164,7 +139,27 @@ void ocv_lint_check_content(struct ocv_lint *lint)
             continue;
         check_claims(lint, i, content);
         check_machine(lint, i, content);
-        check_libraries(lint, i, content);
+        const struct ocv_content_derived *d = &content->derived;
+        const char *compat = ocv_content_idle_compat(content), *maker = NULL;
+        const struct ocv_content_file *driver = NULL;
+        size_t drivers = ocv_content_drivers(content, &driver, &maker);
+        for (size_t a = 0; a < d->n_needs; a++)
+            for (size_t b = a + 1; d->mixed && b < d->n_needs; b++)
+                if (!strcmp(d->needs[a].is, d->needs[b].is) &&
+                    strcmp(d->needs[a].version, d->needs[b].version) != 0) {
+                    ocv_lint_entry_at(lint, OCV_LINT_LIBRARY_VERSIONS_MIXED, i, "",
+                                      "%s needs %s, %s needs %s", d->needs[a].path,
+                                      d->needs[a].name, d->needs[b].path, d->needs[b].name);
+                    a = d->n_needs;
+                    break;
+                }
+        if (drivers)
+            ocv_lint_entry_at(lint, OCV_LINT_DRIVER_IN_IMAGE, i, "",
+                              "%s is of the driver of %s, which the host has to bring (%zu file%s)",
+                              driver->path, maker, drivers, drivers == 1 ? "" : "s");
+        if (compat)
+            ocv_lint_entry_at(lint, OCV_LINT_COMPAT_NOT_USED, i, "",
+                              "%s is a forward-compatibility library that nothing loads", compat);
         check_twins(lint, i, content);
     }
 }

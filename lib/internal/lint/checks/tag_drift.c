@@ -221,19 +221,6 @@ static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words
     }
 }
 
-static void check_words(struct ocv_lint *lint, struct tag_word_list *words)
-{
-    merge_words(words);
-    for (size_t i = 0, end; i < words->n; i = end) {
-        for (end = i; end < words->n && !strcmp(words->list[i].family, words->list[end].family);
-             end++)
-            ;
-        check_drift(lint, words, i, end);
-    }
-    check_lookalikes(lint, words);
-    check_spellings(lint, words);
-}
-
 void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families)
 {
     struct tag_word_list words = {0};
@@ -244,8 +231,17 @@ void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families
     if (words.compiled < OCV_LINT_COUNT(ocv_lint_notations) ||
         !collect_words(&words, lint->input, families))
         lint->status = ocv_error_nomem(lint->err);
-    else if (words.n)
-        check_words(lint, &words);
+    else if (words.n) {
+        merge_words(&words);
+        for (size_t i = 0, end; i < words.n; i = end) {
+            for (end = i; end < words.n && !strcmp(words.list[i].family, words.list[end].family);
+                 end++)
+                ;
+            check_drift(lint, &words, i, end);
+        }
+        check_lookalikes(lint, &words);
+        check_spellings(lint, &words);
+    }
     for (size_t k = 0; k < words.compiled; k++)
         regfree(&words.regexes[k]);
     free(words.list);

@@ -130,31 +130,28 @@ static int add_entry(struct plan_build *m, const struct ocv_tag_candidate *c,
     return status;
 }
 
-/* A tag that is an index of its own gives its images for every platform. */
-static int add_index(struct plan_build *m, const struct ocv_tag_candidate *c)
-{
-    ocv_auto(ocv_index) index = NULL;
-    int status = ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, m->err);
-    if (status < 0)
-        return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
-    for (size_t i = 0; status == OCV_OK && i < ocv_index_count(index); i++) {
-        const struct ocv_entry *e = ocv_index_entry(index, i);
-        struct ocv_descriptor d = {.size = e->size};
-        if (e->code != OCV_REJECT_NONE || !e->has_platform)
-            continue;
-        snprintf(d.media_type, sizeof(d.media_type), "%s", e->media_type);
-        snprintf(d.digest, sizeof(d.digest), "%s", e->digest);
-        status = add_entry(m, c, &d, &e->platform);
-    }
-    return status;
-}
-
 static int add_candidate(struct plan_build *m, const struct ocv_tag_candidate *c)
 {
     ocv_auto(ocv_platform) platform = NULL;
     const char *text = c->platform ? c->platform : ocv_tag_platform(c->tag);
-    if (c->body)
-        return add_index(m, c);
+    if (c->body) {
+        /* A tag that is an index of its own gives its images for every platform. */
+        ocv_auto(ocv_index) index = NULL;
+        int status =
+            ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, m->err);
+        if (status < 0)
+            return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
+        for (size_t i = 0; status == OCV_OK && i < ocv_index_count(index); i++) {
+            const struct ocv_entry *e = ocv_index_entry(index, i);
+            struct ocv_descriptor d = {.size = e->size};
+            if (e->code != OCV_REJECT_NONE || !e->has_platform)
+                continue;
+            snprintf(d.media_type, sizeof(d.media_type), "%s", e->media_type);
+            snprintf(d.digest, sizeof(d.digest), "%s", e->digest);
+            status = add_entry(m, c, &d, &e->platform);
+        }
+        return status;
+    }
     if (text && ocv_platform_parse(text, &platform, m->err) < 0)
         return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
     return add_entry(m, c, &c->descriptor, platform);

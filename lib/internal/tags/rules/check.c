@@ -112,8 +112,11 @@ static int check_config(const struct ocv_tag_reader *r, const struct ocv_yaml *m
                                  of);
 }
 
-static int check_configs(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
+int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
+    OCV_TRY(check_group_tags(r, ocv_yaml_get(tree, "group_tags")));
+    OCV_TRY(check_keys(r, ocv_yaml_get(tree, "prefer"), "tag"));
+    OCV_TRY(check_defaults(r, ocv_yaml_get(tree, "defaults")));
     const struct ocv_tag_family *f = r->family;
     const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
     const struct ocv_yaml *m = list ? list->first : NULL;
@@ -123,14 +126,6 @@ static int check_configs(const struct ocv_tag_reader *r, const struct ocv_yaml *
         OCV_TRY(check_config(r, tree, f->items[i].config));
     for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next)
         OCV_TRY(check_config(r, m, f->defaults[i].config));
-    return OCV_OK;
-}
 
-int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
-{
-    OCV_TRY(check_group_tags(r, ocv_yaml_get(tree, "group_tags")));
-    OCV_TRY(check_keys(r, ocv_yaml_get(tree, "prefer"), "tag"));
-    OCV_TRY(check_defaults(r, ocv_yaml_get(tree, "defaults")));
-    OCV_TRY(check_configs(r, tree));
     return check_cuda(r, ocv_yaml_get(tree, "cuda"));
 }

@@ -68,16 +68,6 @@ static unsigned read_discovery(const struct ocv_probe_host *host, const char *ad
     return ocv_amd_of_ip(ip[0], ip[1], ip[2]);
 }
 
-static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *gpu)
-{
-    if (gpu->node)
-        gpu->target = gpu->node->target;
-    if (gpu->target == 0 && gpu->pci)
-        gpu->target = read_discovery(host, gpu->address);
-    if (gpu->target == 0)
-        gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
-}
-
 /* Only amdgpu computes, and only what KFD has. A recording of devices alone shows neither KFD nor
  * modules: there the driver's link is enough. */
 static enum ocv_amd_state state_of(const struct ocv_probe_host *host,
@@ -105,7 +95,12 @@ static void describe_gpu(const struct ocv_probe_host *host, const struct ocv_amd
 {
     char path[96];
     uint64_t memory;
-    find_target(host, gpu);
+    if (gpu->node)
+        gpu->target = gpu->node->target;
+    if (gpu->target == 0 && gpu->pci)
+        gpu->target = read_discovery(host, gpu->address);
+    if (gpu->target == 0)
+        gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
     if (gpu->target && !ocv_amd_name(gpu->target, gpu->name, sizeof(gpu->name)))
         gpu->target = 0;
     gpu->state = state_of(host, m, gpu);

@@ -9,23 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_version(struct ocv_result *result, const char *feature, unsigned major, int minor,
-                       struct ocv_error *err)
-{
-    char value[32];
-    if (minor < 0)
-        snprintf(value, sizeof(value), "%u", major);
-    else
-        snprintf(value, sizeof(value), "%u.%d", major, minor);
-    return ocv_result_add(result, feature, value, err);
-}
-
 /* MAJOR.from ... MAJOR.to, downwards, and the bare major if `to` is -1. */
 static int add_versions(struct ocv_result *result, const char *feature, unsigned major,
                         unsigned from, int to, struct ocv_error *err)
 {
-    for (int minor = (int)from; minor >= to; minor--)
-        OCV_TRY(add_version(result, feature, major, minor, err));
+    for (int minor = (int)from; minor >= to; minor--) {
+        char value[32];
+        if (minor < 0)
+            snprintf(value, sizeof(value), "%u", major);
+        else
+            snprintf(value, sizeof(value), "%u.%d", major, minor);
+        OCV_TRY(ocv_result_add(result, feature, value, err));
+    }
     return OCV_OK;
 }
 
