@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the files of the registry client share. One direction: api -> manifest, fetch -> exchange ->
- * auth -> creds; exchange -> transfer -> host. Nothing here is installed. */
+/* What the files of the registry client share. One direction: manifest, fetch, stream, push ->
+ * exchange -> transfer -> host; exchange -> auth -> credentials. Nothing here is installed. */
 #ifndef OCV_REGISTRY_INTERNAL_H
 #define OCV_REGISTRY_INTERNAL_H
 

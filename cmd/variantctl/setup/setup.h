@@ -200,7 +200,7 @@ int setup_note_directories(struct setup *setup, const char *path,
 void setup_remove_directories(struct setup *setup);
 /** True if the plan changes the file on disk. */
 bool setup_changes(const struct setup_file *file);
-/** Print one file's change as a unified diff, made by diff(1) if installed. */
+/** Print one file's change as a unified diff, made by diff(1); OCV_ERR_UNSUPPORTED without it. */
 int setup_print_diff(const char *path, const struct setup_content *from,
                      const struct setup_content *to, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -111,8 +111,6 @@ bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err);
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
                     size_t m);
-/** Has any list of the host this property? */
-bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
 /** What a host needs to have the property (schema/hints.yaml: "driver 575 or newer"), or NULL. */
 const char *ocv_hint_needs(struct ocv_property p);
 /** The slot a rejection is about, and the host list it was tested against; NULL if none. */

@@ -48,9 +48,9 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
 /** Report about a tag. */
 void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
                      ...) OCV_PRINTF(4, 5);
-/** What to do about the last finding. */
 /** The finding that was reported last is about this property of the entry. */
 void ocv_lint_property(struct ocv_lint *lint, size_t entry, struct ocv_property property);
+/** What to do about the last finding. */
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
 
 /** The places of `n` entries of an index's text, in one walk. */
