@@ -8,17 +8,13 @@
 #include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 
 #define TICK_MS 1000
 #define LOOK_MS 60000  /* interval of checking our own port without a watchdog */
 #define DRAIN_MS 20000 /* longer requests are cut off: systemd would kill the daemon soon */
-
-static bool texts_differ(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") != 0;
-}
 
 #define CHANGED_MAX 1024u
 
@@ -56,9 +52,9 @@ static void reload_configuration(struct daemon *d)
     int status = daemon_read_settings(d, &settings, &err);
     const struct settings *old = server_instance(d->server)->settings;
     if (status == OCV_OK &&
-        (texts_differ(settings->listen_address, old->listen_address) ||
-         texts_differ(settings->socket_path, old->socket_path) ||
-         texts_differ(settings->metrics_listen, old->metrics_listen) ||
+        (!ocv_text_same(settings->listen_address, old->listen_address) ||
+         !ocv_text_same(settings->socket_path, old->socket_path) ||
+         !ocv_text_same(settings->metrics_listen, old->metrics_listen) ||
          settings->log_json != old->log_json || settings->access_log != old->access_log))
         log_line(LOG_LEVEL_WARNING,
                  "listen, socket, metrics_listen, log and access_log take effect after a restart");

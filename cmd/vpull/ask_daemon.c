@@ -37,12 +37,6 @@ static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv
     return status == OCV_OK && http == 200;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static void show_warnings(const struct cli *cli, const char *text, const json_t *decision)
 {
     size_t i;
@@ -65,9 +59,9 @@ char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
         !write_target(ref, target) || !ask_for_choice(cli, target, &answer))
         return NULL;
     json_t *decision = ocv_json_load_any(answer.data, answer.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *digest = text_of(json_object_get(decision, "selected"), "digest");
-    if (!strcmp(text_of(decision, "schema"), "dev.ocivariant.decision/v1") &&
-        !strcmp(text_of(decision, "source"), "index") && ocv_digest_known(digest)) {
+    const char *digest = ocv_json_text_or(json_object_get(decision, "selected"), "digest", "");
+    if (!strcmp(ocv_json_text_or(decision, "schema", ""), "dev.ocivariant.decision/v1") &&
+        !strcmp(ocv_json_text_or(decision, "source", ""), "index") && ocv_digest_known(digest)) {
         cli_log(cli, "%s: chosen by variantd", text);
         if (asprintf(&reference, "%s@%s", ref->name, digest) < 0)
             reference = NULL;

@@ -64,8 +64,8 @@ static bool find_said(const struct pull *pull, const json_t *config, struct ocv_
                         pull->entry->digest, out, NULL) == OCV_OK)
         return true;
     const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    out->label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL));
-    out->properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    out->label = ocv_json_text(labels, OCV_ANNOTATION_LABEL);
+    out->properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES);
     return out->label && out->properties;
 }
 
@@ -73,10 +73,9 @@ static bool find_said(const struct pull *pull, const json_t *config, struct ocv_
 static void check_platform(const struct pull *pull, const json_t *config)
 {
     char own[128], wanted[128];
-    const char *arch = json_string_value(json_object_get(config, "architecture"));
-    const char *variant = json_string_value(json_object_get(config, "variant"));
-    struct ocv_platform image = {.os = json_string_value(json_object_get(config, "os")),
-                                 .architecture = arch};
+    const char *arch = ocv_json_text(config, "architecture");
+    const char *variant = ocv_json_text(config, "variant");
+    struct ocv_platform image = {.os = ocv_json_text(config, "os"), .architecture = arch};
     struct ocv_platform host =
         pull->cli->platform ? *pull->cli->platform : ocv_profile_platform(pull->cli->profile);
     if (!host.os)

@@ -82,6 +82,11 @@ void ocv_text_clean(char *s)
     }
 }
 
+bool ocv_text_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 bool ocv_text_ends(const char *text, const char *end)
 {
     size_t len = strlen(text), n = strlen(end);

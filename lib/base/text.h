@@ -16,6 +16,8 @@ size_t ocv_text_hidden(const void *text, size_t len);
 /** Replace what no terminal or JSON writer should see by '?': hidden characters and bytes that are
  *  no UTF-8, such as a character that a length limit cut in two. */
 void ocv_text_clean(char *s);
+/** Are they equal? NULL is the empty text. */
+bool ocv_text_same(const char *a, const char *b);
 /** Does it end so, and is there something before that? */
 bool ocv_text_ends(const char *text, const char *end);
 /** The first of `n` globs (`*`, `?` and `[]`, fnmatch) that the whole text matches; `n`: none. */

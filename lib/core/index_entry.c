@@ -2,6 +2,7 @@
 /* One entry of an index: descriptor, platform, label and properties. A malformed entry is rejected
  * by itself; a document that is not an index is an error. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 
 #include "lib/base/text.h"
@@ -125,7 +126,7 @@ static int read_platform(struct ocv_index *index, const json_t *platform, struct
 static enum ocv_reject skip_code(const struct ocv_entry *entry, const json_t *object,
                                  const json_t *annotations)
 {
-    const char *artifact = json_string_value(json_object_get(object, "artifactType"));
+    const char *artifact = ocv_json_text(object, "artifactType");
     if (json_object_get(annotations, "vnd.docker.reference.type"))
         return OCV_REJECT_ATTESTATION;
     if (is_index_type(entry->media_type))

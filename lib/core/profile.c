@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Profiles (schema/profile.schema.json): what one host supports, best first. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 #include "ocivariant/descriptor.h"
 
@@ -28,7 +29,7 @@ static int list_member(const json_t *object, const char *what, const char *key, 
 static int read_name(const json_t *object, const char *key, const char *what, const char **out,
                      struct ocv_error *err)
 {
-    const char *name = json_string_value(json_object_get(object, key));
+    const char *name = ocv_json_text(object, key);
     if (!name || !ocv_property_name_valid(name, strlen(name)))
         return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: '%s' is missing or not of a-z 0-9 _",
                              what, key);

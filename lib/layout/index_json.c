@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* index.json as a document: find a tag, move a tag. What is not understood is kept as it is. */
+#include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 #include "lib/layout/layout_internal.h"
 
@@ -28,7 +29,7 @@ int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_
 
 static const char *get_annotation(const json_t *entry, const char *key)
 {
-    return json_string_value(json_object_get(json_object_get(entry, "annotations"), key));
+    return ocv_json_text(json_object_get(entry, "annotations"), key);
 }
 
 static int read_entry(const json_t *entry, struct ocv_descriptor *out, struct ocv_error *err)
@@ -168,7 +169,7 @@ static json_t *find_nameless(const json_t *manifests, const char *digest)
     json_t *entry;
     json_array_foreach(manifests, i, entry)
     {
-        const char *other = json_string_value(json_object_get(entry, "digest"));
+        const char *other = ocv_json_text(entry, "digest");
         if (other && strcmp(other, digest) == 0 &&
             !get_annotation(entry, OCV_ANNOTATION_REF_NAME) &&
             !get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME))
@@ -236,7 +237,7 @@ static json_t *find_same(const json_t *manifests, const char *tag, const char *i
                          const char *digest)
 {
     json_t *entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
-    const char *old = json_string_value(json_object_get(entry, "digest"));
+    const char *old = ocv_json_text(entry, "digest");
     const char *name = entry ? get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
     if (!old || strcmp(old, digest) != 0 || (name && image_name && strcmp(name, image_name) != 0))
         return NULL;

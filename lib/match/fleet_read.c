@@ -2,6 +2,7 @@
 /* Documents that fleets are read from. One object is a profile, a node, a class or header of a
  * packed fleet, or a list of Kubernetes nodes; a document is one object, or one on each line. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/match/match_internal.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
 {
     struct ocv_node node = {.slots = DEFAULT_SLOTS};
     json_t *profile = json_object_get(object, "profile");
-    const char *id = json_string_value(json_object_get(object, "class"));
+    const char *id = ocv_json_text(object, "class");
     OCV_TRY(ocv_json_string(object, "node", "name", &node.name, err));
     OCV_TRY(read_count(object, "weight", &node.weight, err));
     OCV_TRY(read_count(object, "slots", &node.slots, err));
@@ -100,7 +101,7 @@ static int read_profile(struct fleet_reader *r, json_t *object, struct ocv_error
 static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
-    const char *id = json_string_value(json_object_get(object, "class"));
+    const char *id = ocv_json_text(object, "class");
     json_t *essence = json_object_get(object, "profile");
     size_t place;
     if (!id || !json_is_object(essence))
@@ -229,7 +230,7 @@ static int read_list(struct fleet_reader *r, const json_t *items, struct ocv_err
 
 static int read_object(struct fleet_reader *r, json_t *object, struct ocv_error *err)
 {
-    const char *schema = json_string_value(json_object_get(object, "schema"));
+    const char *schema = ocv_json_text(object, "schema");
     const json_t *items = json_object_get(object, "items");
     if (items)
         return read_list(r, items, err);

@@ -4,6 +4,7 @@
  * name is wanted, and not at all for a profile that programs read. */
 #include "lib/probe/describe.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/probe/pci/pci_internal.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ static int describe_all(struct describer *d, const struct ocv_pci_list *list, js
     {
         json_array_foreach(json_object_get(ns, "devices"), k, device)
         {
-            const char *id = json_string_value(json_object_get(device, "id"));
+            const char *id = ocv_json_text(device, "id");
             const struct ocv_pci_device *pci = id ? ocv_pci_find(list, id) : NULL;
             if (!pci || status < 0)
                 continue;

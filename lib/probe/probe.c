@@ -4,6 +4,7 @@
 #include "gen/datadir.h"
 #include "gen/vocabulary.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/probe/describe.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/gpu.h"
@@ -61,8 +62,7 @@ static int describe_provider(const struct provider *provider, const struct ocv_r
 
 static const char *attribute_of(const json_t *device, const char *key)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(device, "attributes"), key));
+    const char *text = ocv_json_text(json_object_get(device, "attributes"), key);
     return text ? text : "";
 }
 
@@ -91,9 +91,8 @@ static int yield_to_card(json_t *namespaces, const char *card, struct ocv_error 
     int status = OCV_OK;
     json_array_foreach(namespaces, i, ns)
     {
-        const char *name = json_string_value(json_object_get(ns, "namespace"));
-        const char *source =
-            json_string_value(json_object_get(json_object_get(ns, "provider"), "source"));
+        const char *name = ocv_json_text(ns, "namespace");
+        const char *source = ocv_json_text(json_object_get(ns, "provider"), "source");
         if (source && strcmp(source, "environment") == 0)
             continue; /* somebody wants it */
         snprintf(

@@ -3,6 +3,7 @@
  * shows that a container uses GPUs. It does if a runtime or an engine has given it a device. */
 #include "plugins/oci-hook/hook.h"
 
+#include "lib/base/format/json.h"
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/records/records.h"
 
@@ -28,7 +29,7 @@ static bool any_is_gpu(const json_t *list, const char *key)
     const json_t *one;
     json_array_foreach(list, i, one)
     {
-        if (is_gpu(json_string_value(json_object_get(one, key))))
+        if (is_gpu(ocv_json_text(one, key)))
             return true;
     }
     return false;
@@ -58,7 +59,7 @@ static bool has_toolkit_hook(const json_t *config)
         size_t i;
         json_array_foreach(json_object_get(hooks, stages[s]), i, one)
         {
-            const char *path = json_string_value(json_object_get(one, "path"));
+            const char *path = ocv_json_text(one, "path");
             const char *slash = path ? strrchr(path, '/') : NULL;
             const char *name = slash ? slash + 1 : path;
             if (name &&

@@ -22,7 +22,7 @@ static const char *const name_keys[] = {
 
 static const char *get_text(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text && *text ? text : NULL;
 }
 

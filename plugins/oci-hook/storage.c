@@ -35,7 +35,7 @@ static const json_t *find_item(const json_t *list, const char *id)
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        const char *own = json_string_value(json_object_get(item, "id"));
+        const char *own = ocv_json_text(item, "id");
         if (own && strcmp(own, id) == 0)
             return item;
     }
@@ -90,7 +90,7 @@ static const char *find_image(const char *root, const char *driver, const char *
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
         *kept = read_list(path, lost);
-        const char *image = json_string_value(json_object_get(find_item(*kept, id), "image"));
+        const char *image = ocv_json_text(find_item(*kept, id), "image");
         if (image)
             return image;
         json_decref(*kept);
@@ -104,10 +104,8 @@ static const char *find_image(const char *root, const char *driver, const char *
 static const char *choose_digest(const json_t *entry)
 {
     const json_t *kept = json_object_get(entry, "big-data-digests");
-    const char *manifest = json_string_value(json_object_get(kept, "manifest"));
-    return manifest && ocv_digest_wellformed(manifest)
-               ? manifest
-               : json_string_value(json_object_get(entry, "digest"));
+    const char *manifest = ocv_json_text(kept, "manifest");
+    return manifest && ocv_digest_wellformed(manifest) ? manifest : ocv_json_text(entry, "digest");
 }
 
 static bool search_root(const char *root, const char *driver, const char *id,

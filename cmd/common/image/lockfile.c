@@ -14,11 +14,6 @@ static int set_error(struct ocv_error *err, const char *path, const char *image,
                          image ? ": " : "", what);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static int read_choices(const char *path, const json_t *entry, struct lock_image *out,
                         struct ocv_error *err)
 {
@@ -33,8 +28,8 @@ static int read_choices(const char *path, const json_t *entry, struct lock_image
     json_object_foreach(profiles, key, value)
     {
         struct lock_choice *c = &out->choices[out->n_choices++];
-        *c = (struct lock_choice){key, text_of(value, "digest"), text_of(value, "label"),
-                                  text_of(value, "source")};
+        *c = (struct lock_choice){key, ocv_json_text(value, "digest"),
+                                  ocv_json_text(value, "label"), ocv_json_text(value, "source")};
         if (!c->digest || !ocv_digest_known(c->digest))
             return set_error(err, path, out->reference, "a profile without a usable digest");
     }
@@ -44,7 +39,7 @@ static int read_choices(const char *path, const json_t *entry, struct lock_image
 static int read_tag(const char *path, const char *tag, const json_t *value,
                     const struct lock_image *image, struct lock_tag *out, struct ocv_error *err)
 {
-    const char *digest = text_of(value, "digest"), *type = text_of(value, "mediaType");
+    const char *digest = ocv_json_text(value, "digest"), *type = ocv_json_text(value, "mediaType");
     const json_t *size = json_object_get(value, "size");
     out->tag = tag;
     out->descriptor.size = json_is_integer(size) ? json_integer_value(size) : -1;
@@ -83,8 +78,8 @@ static int read_tags(const char *path, const json_t *entry, struct lock_image *o
 static int read_image(const char *path, const json_t *entry, struct lock_image *out,
                       struct ocv_error *err)
 {
-    out->reference = text_of(entry, "reference");
-    out->top = text_of(entry, "index");
+    out->reference = ocv_json_text(entry, "reference");
+    out->top = ocv_json_text(entry, "index");
     if (!out->reference || !*out->reference)
         return set_error(err, path, NULL, "an image without 'reference'");
     ocv_auto(ocv_reference) parsed = NULL;
@@ -102,7 +97,7 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
 static int read_images(const char *path, struct lock *lock, struct ocv_error *err)
 {
     json_t *images = json_object_get(lock->root, "images"), *entry;
-    const char *schema = text_of(lock->root, "schema");
+    const char *schema = ocv_json_text(lock->root, "schema");
     size_t i, n = json_array_size(images);
     if (!schema || strcmp(schema, LOCK_SCHEMA) != 0)
         return set_error(err, path, NULL, "'schema' is not " LOCK_SCHEMA);

@@ -84,7 +84,7 @@ static json_t *feature_of(const json_t *features, const char *name)
     json_t *feature;
     json_array_foreach(features, i, feature)
     {
-        const char *own = json_string_value(json_object_get(feature, "name"));
+        const char *own = ocv_json_text(feature, "name");
         if (own && name && !strcmp(own, name))
             return feature;
     }
@@ -108,7 +108,7 @@ static void lose_values(json_t *ns, uint64_t *state)
     {
         json_array_foreach(json_object_get(device, "features"), k, feature)
         {
-            const char *name = json_string_value(json_object_get(feature, "name"));
+            const char *name = ocv_json_text(feature, "name");
             json_t *common = feature_of(features, name);
             if (common)
                 json_object_set(feature, "values", json_object_get(common, "values"));

@@ -211,20 +211,20 @@ static void print_texts(const json_t *list, char sign, FILE *out)
 
 static void print_entry(const json_t *e, FILE *out)
 {
-    const char *change = json_string_value(json_object_get(e, "change"));
-    const char *label = json_string_value(json_object_get(e, "label"));
-    const char *kind = json_string_value(json_object_get(e, "kind"));
-    const char *old = json_string_value(json_object_get(e, "oldDigest"));
-    const char *was = json_string_value(json_object_get(e, "oldPlatform"));
+    const char *change = ocv_json_text(e, "change");
+    const char *label = ocv_json_text(e, "label");
+    const char *kind = ocv_json_text(e, "kind");
+    const char *old = ocv_json_text(e, "oldDigest");
+    const char *was = ocv_json_text(e, "oldPlatform");
     char before[128], after[128];
-    const char *digest = json_string_value(json_object_get(e, "digest"));
+    const char *digest = ocv_json_text(e, "digest");
     char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
     fprintf(out, "%c %s  %s%s%s  ", sign,
             label          ? label
             : *kind == 'a' ? "attestation"
                            : "the default",
             was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
-            cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
+            cli_text(ocv_json_text(e, "platform"), after, sizeof(after)));
     fprintf(out, "%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
     if (sign == '~') {
         print_texts(json_object_get(e, "removedProperties"), '-', out);
@@ -246,8 +246,8 @@ void changes_print(const json_t *root, FILE *out)
     }
     json_object_foreach(json_object_get(root, "annotations"), key, e)
     {
-        const char *old = json_string_value(json_object_get(e, "old"));
-        const char *new = json_string_value(json_object_get(e, "new"));
+        const char *old = ocv_json_text(e, "old");
+        const char *new = ocv_json_text(e, "new");
         if (old)
             fprintf(out, "- %s: %s\n", cli_text(key, name, sizeof(name)),
                     cli_text(old, text, sizeof(text)));
@@ -261,21 +261,20 @@ void changes_print(const json_t *root, FILE *out)
     if (!order && !json_is_true(json_object_get(root, "equal")) &&
         !json_array_size(json_object_get(root, "entries")) &&
         !json_object_size(json_object_get(root, "annotations")))
-        fprintf(out, "~ different bytes, same variants: %s -> %s\n",
-                json_string_value(json_object_get(root, "old")),
-                json_string_value(json_object_get(root, "new")));
+        fprintf(out, "~ different bytes, same variants: %s -> %s\n", ocv_json_text(root, "old"),
+                ocv_json_text(root, "new"));
 }
 
 static const char *name_of(const json_t *entry)
 {
-    const char *label = json_string_value(json_object_get(entry, "label"));
+    const char *label = ocv_json_text(entry, "label");
     return label ? label : "the default";
 }
 
 static bool is_image(const json_t *entry, const char *change)
 {
-    return !strcmp(json_string_value(json_object_get(entry, "change")), change) &&
-           !strcmp(json_string_value(json_object_get(entry, "kind")), "image");
+    return !strcmp(ocv_json_text(entry, "change"), change) &&
+           !strcmp(ocv_json_text(entry, "kind"), "image");
 }
 
 const char *changes_gone(const json_t *changes, char *out, size_t size)
@@ -288,7 +287,7 @@ const char *changes_gone(const json_t *changes, char *out, size_t size)
         char platform[128];
         if (!is_image(e, "removed"))
             continue;
-        cli_text(json_string_value(json_object_get(e, "platform")), platform, sizeof(platform));
+        cli_text(ocv_json_text(e, "platform"), platform, sizeof(platform));
         used += (size_t)snprintf(out + used, size - used, "%s%s (%s)", used ? ", " : "", name_of(e),
                                  platform);
     }

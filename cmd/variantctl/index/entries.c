@@ -15,7 +15,7 @@
 
 static const char *text_in(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text && *text ? text : NULL;
 }
 
@@ -201,8 +201,7 @@ static bool attests_to(const char *entry, const struct ocv_descriptor *descripto
 {
     json_t *json = ocv_json_load_any(entry, strlen(entry), OCV_JSON_VALUES_MAX, 0, NULL);
     const json_t *annotations = json_object_get(json, "annotations");
-    const char *subject =
-        json_string_value(json_object_get(annotations, "vnd.docker.reference.digest"));
+    const char *subject = ocv_json_text(annotations, "vnd.docker.reference.digest");
     bool found = subject && !strcmp(subject, descriptor->digest);
     json_decref(json);
     return found;

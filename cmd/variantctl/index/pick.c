@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selects the entries that an item means when its image is an index. */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/text.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/edit/edit.h"
 
 #include <string.h>
-
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
 
 bool item_is_default(const struct item *item)
 {
@@ -22,14 +18,15 @@ static bool is_for(const struct item *item, const struct ocv_platform *p)
     char hidden[OCV_PLATFORM_HIDDEN_MAX];
     const struct ocv_platform *wanted = item->platform;
     if (wanted)
-        return same_text(wanted->os, p->os) && same_text(wanted->architecture, p->architecture) &&
-               same_text(wanted->variant, p->variant);
+        return ocv_text_same(wanted->os, p->os) &&
+               ocv_text_same(wanted->architecture, p->architecture) &&
+               ocv_text_same(wanted->variant, p->variant);
     if (!item->by_label)
         return true;
     if (item_is_default(item))
         return !ocv_platform_is_hidden(p->variant);
     ocv_platform_hide(item->label, hidden);
-    return same_text(hidden, p->variant);
+    return ocv_text_same(hidden, p->variant);
 }
 
 /* Of the tag's own index (`own`) only the former default is taken, unless another one was given. */

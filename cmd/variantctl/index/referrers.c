@@ -3,14 +3,16 @@
  * version 3 used its own tags. */
 #include "cmd/variantctl/index/index_verbs.h"
 
+#include "lib/base/format/json.h"
+
 #include <string.h>
 
 #define DEPTH_MAX 3u /* a signature of an SBOM of an image */
 
 static int descriptor_of(const json_t *entry, struct ocv_descriptor *out, struct ocv_error *err)
 {
-    const char *type = json_string_value(json_object_get(entry, "mediaType"));
-    const char *digest = json_string_value(json_object_get(entry, "digest"));
+    const char *type = ocv_json_text(entry, "mediaType");
+    const char *digest = ocv_json_text(entry, "digest");
     if (!type || !digest || !ocv_digest_known(digest) || strlen(type) >= sizeof(out->media_type))
         return ocv_error_set(err, OCV_ERR_DATA, "a malformed referrer");
     snprintf(out->media_type, sizeof(out->media_type), "%s", type);

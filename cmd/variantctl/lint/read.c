@@ -253,8 +253,8 @@ static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct oc
     bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
     OCV_TRY(read_children(cli, s, deep, err));
     const json_t *config = s->children[0].config;
-    const char *os = json_string_value(json_object_get(config, "os"));
-    const char *architecture = json_string_value(json_object_get(config, "architecture"));
+    const char *os = ocv_json_text(config, "os");
+    const char *architecture = ocv_json_text(config, "architecture");
     ocv_auto_json *root = json_pack(
         "{s:i, s:s, s:[{s:s, s:s, s:I, s:{s:s, s:s}}]}", "schemaVersion", 2, "mediaType",
         docker ? OCV_MEDIA_TYPE_DOCKER_LIST : OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType",

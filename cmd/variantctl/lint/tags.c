@@ -6,6 +6,7 @@
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static int ask_referrers(struct place *place, const char *digest, struct lint_so
     int status = list ? list_referrers(place, digest, &api, list, err) : ocv_error_nomem(err);
     json_array_foreach(list, i, entry)
     {
-        found = found || is_signature(json_string_value(json_object_get(entry, "artifactType")));
+        found = found || is_signature(ocv_json_text(entry, "artifactType"));
     }
     json_decref(list);
     return status == OCV_OK && found ? add_signature(s, digest, err) : status;

@@ -5,6 +5,7 @@
 #include "cmd/variantctl/lock/lock_profiles.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ static bool is_there(const json_t *images, const char *name)
     json_t *image;
     json_array_foreach(images, i, image)
     {
-        if (strcmp(json_string_value(json_object_get(image, "reference")), name) == 0)
+        if (strcmp(ocv_json_text(image, "reference"), name) == 0)
             return true;
     }
     return false;

@@ -61,7 +61,7 @@ static int add_new(json_t *out, const json_t *page, json_t *seen, const char *wh
     json_t *entry;
     json_array_foreach((json_t *)page, i, entry)
     {
-        const char *digest = json_string_value(json_object_get(entry, "digest"));
+        const char *digest = ocv_json_text(entry, "digest");
         if (digest && json_object_get(seen, digest))
             continue;
         if (json_array_append(out, entry) < 0 ||
@@ -154,7 +154,7 @@ static bool has_digest(const json_t *list, const char *digest)
     json_t *entry;
     json_array_foreach((json_t *)list, i, entry)
     {
-        const char *text = json_string_value(json_object_get(entry, "digest"));
+        const char *text = ocv_json_text(entry, "digest");
         if (text && !strcmp(text, digest))
             return true;
     }
@@ -174,7 +174,7 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     int status = ask_tag(to, digest, list, err);
     json_array_foreach((json_t *)added, i, entry)
     {
-        const char *text = json_string_value(json_object_get(entry, "digest"));
+        const char *text = ocv_json_text(entry, "digest");
         if (status == OCV_OK && text && !has_digest(list, text))
             json_array_append(list, entry);
     }

@@ -2,6 +2,8 @@
 /* The lines of a namespace and its devices in the probe's table. */
 #include "cmd/variantctl/probe/probe_table.h"
 
+#include "lib/base/format/json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 
 const char *table_text(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text ? text : "";
 }
 

@@ -5,6 +5,7 @@
  * neither. */
 #include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/records/daemon.h"
 
 #include "cmd/common/daemons.h"
@@ -29,9 +30,9 @@ struct setup_daemon {
 /* NULL: not a daemon's report, or no memory. */
 static struct setup_daemon *read_health(const json_t *root)
 {
-    const char *listen = json_string_value(json_object_get(root, "listen"));
+    const char *listen = ocv_json_text(root, "listen");
     json_t *registries = json_object_get(root, "registries");
-    const char *choose = json_string_value(json_object_get(root, "choose"));
+    const char *choose = ocv_json_text(root, "choose");
     const json_t *uid = json_object_get(root, "uid");
     struct setup_daemon *daemon = NULL;
     if (!listen || strlen(listen) >= sizeof(daemon->listen) || !json_is_integer(uid) ||

@@ -2,6 +2,7 @@
 #include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/records/daemon.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ json_t *setup_ask_registries(const struct setup *setup)
 
 static const char *get_word(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text ? text : "";
 }
 

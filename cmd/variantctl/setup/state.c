@@ -3,6 +3,8 @@
  * digest. Only root may read the directory: configuration files may contain passwords. */
 #include "cmd/variantctl/setup/setup_internal.h"
 
+#include "lib/base/format/json.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +130,7 @@ static bool read_record(const json_t *object, struct setup_record *record)
 
 static int read_state(const json_t *root, struct setup_state *out, struct ocv_error *err)
 {
-    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *schema = ocv_json_text(root, "schema");
     const json_t *files = json_object_get(root, "files");
     size_t n = json_array_size(files);
     if (!schema || strcmp(schema, SCHEMA) != 0 || n > SETUP_FILES_MAX ||

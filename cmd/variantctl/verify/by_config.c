@@ -21,11 +21,6 @@ static json_t *content_of(const char *ns, const char *digest, size_t max)
     return json;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* The manifest for this machine's platform, or of the only image present. */
 static json_t *manifest_of(const char *ns, json_t *document, const struct ocv_platform *host)
 {
@@ -37,10 +32,11 @@ static json_t *manifest_of(const char *ns, json_t *document, const struct ocv_pl
     json_array_foreach(json_object_get(document, "manifests"), i, one)
     {
         const json_t *platform = json_object_get(one, "platform");
-        const char *os = text_of(platform, "os"), *architecture = text_of(platform, "architecture");
+        const char *os = ocv_json_text(platform, "os"),
+                   *architecture = ocv_json_text(platform, "architecture");
         if (!found && os && architecture && host->architecture && !strcmp(os, "linux") &&
             !strcmp(architecture, host->architecture))
-            found = text_of(one, "digest");
+            found = ocv_json_text(one, "digest");
     }
     json_t *manifest = found ? content_of(ns, found, OCV_MANIFEST_MAX) : NULL;
     json_decref(document);
@@ -56,7 +52,7 @@ static json_t *containerd_config(const struct image_checker *j, const struct loc
     const char *ns = image->where + sizeof(place) - 1;
     json_t *document = content_of(ns, image->digests[0], OCV_MANIFEST_MAX);
     json_t *manifest = document ? manifest_of(ns, document, &host) : NULL;
-    json_t *config = content_of(ns, text_of(json_object_get(manifest, "config"), "digest"),
+    json_t *config = content_of(ns, ocv_json_text(json_object_get(manifest, "config"), "digest"),
                                 OCV_IMAGE_CONFIG_MAX);
     json_decref(manifest);
     return config;

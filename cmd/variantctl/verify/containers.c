@@ -14,11 +14,6 @@
 #define SPEC_MAX (4u * 1024 * 1024)
 #define COUNT_MAX 256
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static json_t *capture_json(const char *const argv[])
 {
     ocv_auto_buffer text;
@@ -108,12 +103,13 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
     }
     json_array_foreach(json_object_get(host, "Devices"), i, one)
     {
-        json_array_append_new(mounts, json_pack("{s:s?}", "source", text_of(one, "PathOnHost")));
+        json_array_append_new(mounts,
+                              json_pack("{s:s?}", "source", ocv_json_text(one, "PathOnHost")));
     }
     json_array_foreach(json_object_get(host, "DeviceRequests"), i, one)
     {
         char key[32];
-        const char *driver = text_of(one, "Driver");
+        const char *driver = ocv_json_text(one, "Driver");
         ocv_auto_buffer ids;
         ocv_buffer_init(&ids, OCV_CONTAINER_DEVICES_MAX);
         write_ids(one, &ids);
@@ -133,17 +129,17 @@ static int visit_inspected(const char *engine, const json_t *container, local_im
                            void *data, struct ocv_error *err)
 {
     bool asked = false, podman = strcmp(engine, "podman") == 0;
-    const char *name = text_of(container, "Name");
-    const char *image = podman ? text_of(container, "ImageName")
-                               : text_of(json_object_get(container, "Config"), "Image");
+    const char *name = ocv_json_text(container, "Name");
+    const char *image = podman ? ocv_json_text(container, "ImageName")
+                               : ocv_json_text(json_object_get(container, "Config"), "Image");
     const struct container_walk w = {.visit = visit,
                                      .data = data,
                                      .place = engine,
                                      .name = !name ? "" : name + (*name == '/'),
                                      .image = image};
-    json_t *spec =
-        podman ? read_spec(text_of(container, "OCIConfigPath")) : spec_of_docker(container, &asked);
-    int status = visit_spec(&w, spec, text_of(container, "Image"), asked, err);
+    json_t *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
+                          : spec_of_docker(container, &asked);
+    int status = visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
     json_decref(spec);
     return status;
 }
@@ -176,9 +172,9 @@ static int visit_task(void *data, char *id, struct ocv_error *err)
                                 id,    NULL};
     ocv_auto_json *info = capture_json(argv);
     const json_t *spec = json_object_get(info, "Spec");
-    const char *image = text_of(info, "Image");
+    const char *image = ocv_json_text(info, "Image");
     const char *asked =
-        text_of(json_object_get(spec, "annotations"), "io.kubernetes.cri.image-name");
+        ocv_json_text(json_object_get(spec, "annotations"), "io.kubernetes.cri.image-name");
     const struct container_walk w = {.visit = in->visit,
                                      .data = in->data,
                                      .place = in->place,

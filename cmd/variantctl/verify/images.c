@@ -119,12 +119,6 @@ static int scan_source(struct image_report *l, const char *where, struct ocv_err
     return status;
 }
 
-static const char *text_of(const json_t *image, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(image, key));
-    return text ? text : otherwise;
-}
-
 /* Widths of all columns but the last. */
 struct image_widths {
     int where, image, label;
@@ -143,9 +137,9 @@ static struct image_widths measure_widths(const json_t *images)
     const json_t *image;
     json_array_foreach(images, i, image)
     {
-        widen_to(&w.where, text_of(image, "where", ""));
-        widen_to(&w.image, text_of(image, "image", "(no name)"));
-        widen_to(&w.label, text_of(image, "label", "the default"));
+        widen_to(&w.where, ocv_json_text_or(image, "where", ""));
+        widen_to(&w.image, ocv_json_text_or(image, "image", "(no name)"));
+        widen_to(&w.label, ocv_json_text_or(image, "label", "the default"));
     }
     return w;
 }
@@ -158,13 +152,14 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
     int status = OCV_OK;
     json_array_foreach(l->images, i, image)
     {
-        const char *remedy = text_of(image, "do", NULL);
+        const char *remedy = ocv_json_text_or(image, "do", NULL);
         if (status == OCV_OK)
             status = ocv_buffer_printf(out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", w.where,
-                                       text_of(image, "where", ""), w.image,
-                                       text_of(image, "image", "(no name)"), w.label,
-                                       text_of(image, "label", "the default"),
-                                       text_of(image, "verdict", ""), text_of(image, "why", ""));
+                                       ocv_json_text_or(image, "where", ""), w.image,
+                                       ocv_json_text_or(image, "image", "(no name)"), w.label,
+                                       ocv_json_text_or(image, "label", "the default"),
+                                       ocv_json_text_or(image, "verdict", ""),
+                                       ocv_json_text_or(image, "why", ""));
         if (status == OCV_OK && remedy)
             status = ocv_buffer_printf(out, err, "%*s  %s\n", w.where, "", remedy);
     }

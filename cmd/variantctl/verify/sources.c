@@ -19,11 +19,6 @@
 #define IDS_AT_ONCE 200u
 #define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* An image's identities in an engine. */
 struct known_by {
     const char *digests[DIGESTS_MAX], *repositories[DIGESTS_MAX];
@@ -47,7 +42,7 @@ static void add_digest(struct known_by *k, const char *digest, char *repository)
  * digest that only one repository has belongs to that repository. */
 static void digests_of(const json_t *image, struct known_by *out)
 {
-    const char *own = text_of(image, "Digest");
+    const char *own = ocv_json_text(image, "Digest");
     size_t i;
     json_t *name;
     *out = (struct known_by){0};
@@ -95,12 +90,13 @@ static int visit_inspected(const struct engine_walk *w, const json_t *image)
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         const char *name = json_string_value(json_array_get(tags, i));
         const struct local_image found = {.where = w->engine,
-                                          .name = name ? name : text_of(image, "Id"),
+                                          .name = name ? name : ocv_json_text(image, "Id"),
                                           .digests = by.digests,
                                           .repositories = by.repositories,
                                           .n_digests = by.n,
-                                          .label = text_of(labels, OCV_ANNOTATION_LABEL),
-                                          .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                          .label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),
+                                          .properties =
+                                              ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES),
                                           .config = config};
         status = w->visit(w->data, &found);
     }
@@ -150,7 +146,7 @@ static bool is_listed(const json_t *list, const char *id)
     const json_t *image;
     json_array_foreach(list, i, image)
     {
-        const char *own = text_of(image, "Id");
+        const char *own = ocv_json_text(image, "Id");
         if (own && strcmp(hex_of(own), hex_of(id)) == 0)
             return true;
     }
@@ -351,7 +347,7 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     if (index && !variants)
         choose_child(walk, index, child);
     json_t *manifest = blob_json(walk->layout, *child ? child : descriptor->digest);
-    const char *config_digest = text_of(json_object_get(manifest, "config"), "digest");
+    const char *config_digest = ocv_json_text(json_object_get(manifest, "config"), "digest");
     json_t *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
     const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
     const char *digests[] = {*child ? child : descriptor->digest, descriptor->digest};
@@ -359,8 +355,9 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
                                       .name = image_name ? image_name : tag,
                                       .digests = digests,
                                       .n_digests = *child ? 2 : 1,
-                                      .label = text_of(labels, OCV_ANNOTATION_LABEL),
-                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                      .label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),
+                                      .properties =
+                                          ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES),
                                       .config = config,
                                       .index = variants ? index : NULL};
     int status = walk->visit(walk->data, &found);

@@ -5,6 +5,7 @@
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 #include "lib/base/text.h"
 #include "lib/internal/config/config.h"
 
@@ -59,11 +60,6 @@ static const struct cli_command command = {
            "  variantctl verify --from oci:images\n"
            "  variantctl verify --all --from oci:images --json\n"
            "  variantctl verify --strict --profile h100.json --from oci:images\n"};
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
 
 static int add_result(struct verify *v, const struct local_image *image,
                       const struct image_result *checked, struct ocv_error *err)
@@ -158,14 +154,14 @@ static int scan_source(struct verify *v, const char *where, struct ocv_error *er
 
 static int print_row(const json_t *r, struct ocv_error *err)
 {
-    const char *label = text_of(r, "label"), *reason = text_of(r, "reason");
-    const char *name = text_of(r, "image");
-    const char *remedy = text_of(r, "remedy");
+    const char *label = ocv_json_text(r, "label"), *reason = ocv_json_text(r, "reason");
+    const char *name = ocv_json_text(r, "image");
+    const char *remedy = ocv_json_text(r, "remedy");
     char *line = NULL;
-    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", text_of(r, "verdict"), text_of(r, "where"),
-                 name ? name : "(no name)", label ? " (" : "", label ? label : "", label ? ")" : "",
-                 reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
-                 remedy ? remedy : "") < 0)
+    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", ocv_json_text(r, "verdict"),
+                 ocv_json_text(r, "where"), name ? name : "(no name)", label ? " (" : "",
+                 label ? label : "", label ? ")" : "", reason ? ": " : "", reason ? reason : "",
+                 remedy ? "; " : "", remedy ? remedy : "") < 0)
         return ocv_error_nomem(err);
     ocv_text_clean(line); /* names and labels are untrusted */
     puts(line);
@@ -180,7 +176,7 @@ static int print_table(const struct verify *v, struct ocv_error *err)
     json_t *r;
     json_array_foreach(v->results, i, r)
     {
-        const char *verdict = text_of(r, "verdict");
+        const char *verdict = ocv_json_text(r, "verdict");
         bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "lesser") == 0 ||
                        strcmp(verdict, "warning") == 0;
         if ((trouble || v->all) && status == OCV_OK)

@@ -77,9 +77,8 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
     json_t *root = ocv_json_load_any(config->data, config->len, OCV_JSON_VALUES_MAX,
                                      JSON_REJECT_DUPLICATES, NULL);
     const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
-    const struct ocv_record said = {
-        .label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL)),
-        .properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES))};
+    const struct ocv_record said = {.label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),
+                                    .properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES)};
     out->found = said.label && said.properties && strlen(said.label) < LABEL_BYTES &&
                  strlen(said.properties) <= OCV_ENTRY_PROPERTIES_BYTES_MAX;
     int status = out->found ? ocv_record_copy(&said, &out->said, err) : OCV_OK;

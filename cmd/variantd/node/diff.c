@@ -16,12 +16,6 @@ static json_t *load_json(const struct ocv_buffer *text)
     return ocv_json_load_any(text->data, text->len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* The object in an array whose member `key` is `text`. */
 static json_t *find_member(const json_t *array, const char *key, const char *text)
 {
@@ -29,7 +23,7 @@ static json_t *find_member(const json_t *array, const char *key, const char *tex
     json_t *item;
     json_array_foreach(array, i, item)
     {
-        if (strcmp(text_of(item, key), text) == 0)
+        if (strcmp(ocv_json_text_or(item, key, ""), text) == 0)
             return item;
     }
     return NULL;
@@ -100,13 +94,13 @@ static void compare_features(const char *who, const json_t *before, const json_t
     json_t *feature;
     json_array_foreach(before, i, feature)
     {
-        const char *name = text_of(feature, "name");
+        const char *name = ocv_json_text_or(feature, "name", "");
         compare_feature(who, name, json_object_get(feature, "values"),
                         json_object_get(find_member(after, "name", name), "values"), out);
     }
     json_array_foreach(after, i, feature)
     {
-        const char *name = text_of(feature, "name");
+        const char *name = ocv_json_text_or(feature, "name", "");
         if (!find_member(before, "name", name))
             compare_feature(who, name, NULL, json_object_get(feature, "values"), out);
     }
@@ -120,7 +114,7 @@ static void compare_devices(const char *ns, const json_t *before, const json_t *
     char who[256];
     json_array_foreach(before, i, device)
     {
-        const char *id = text_of(device, "id");
+        const char *id = ocv_json_text_or(device, "id", "");
         const json_t *now = find_member(after, "id", id);
         if (!now) {
             add_line(out, "%s: device %.64s gone\n", ns, id);
@@ -132,9 +126,9 @@ static void compare_devices(const char *ns, const json_t *before, const json_t *
     }
     json_array_foreach(after, i, device)
     {
-        if (!find_member(before, "id", text_of(device, "id")))
-            add_line(out, "%s: new device %.64s %.100s\n", ns, text_of(device, "id"),
-                     text_of(device, "name"));
+        if (!find_member(before, "id", ocv_json_text_or(device, "id", "")))
+            add_line(out, "%s: new device %.64s %.100s\n", ns, ocv_json_text_or(device, "id", ""),
+                     ocv_json_text_or(device, "name", ""));
     }
 }
 
@@ -143,7 +137,8 @@ static void compare_namespace(const char *ns, const json_t *before, const json_t
 {
     static const char *const texts[] = {"status", "driver", "error"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        const char *was = text_of(before, texts[i]), *is = text_of(after, texts[i]);
+        const char *was = ocv_json_text_or(before, texts[i], ""),
+                   *is = ocv_json_text_or(after, texts[i], "");
         if (strcmp(was, is) != 0)
             add_line(out, "%s: %s %.150s -> %.150s\n", ns, texts[i], *was ? was : "none",
                      *is ? is : "none");
@@ -164,12 +159,12 @@ bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
     const json_t *old = json_object_get(a, "namespaces"), *new = json_object_get(b, "namespaces");
     json_array_foreach(old, i, item)
     {
-        const char *ns = text_of(item, "namespace");
+        const char *ns = ocv_json_text_or(item, "namespace", "");
         compare_namespace(ns, item, find_member(new, "namespace", ns), out);
     }
     json_array_foreach(new, i, item)
     {
-        const char *ns = text_of(item, "namespace");
+        const char *ns = ocv_json_text_or(item, "namespace", "");
         if (!find_member(old, "namespace", ns))
             compare_namespace(ns, NULL, item, out);
     }
@@ -187,11 +182,11 @@ void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metric
     uint64_t lost = 0;
     json_array_foreach(json_object_get(root, "namespaces"), i, item)
     {
-        if (strcmp(text_of(item, "status"), "failed") == 0)
-            metrics_provider_failed(metrics, text_of(item, "namespace"));
+        if (strcmp(ocv_json_text_or(item, "status", ""), "failed") == 0)
+            metrics_provider_failed(metrics, ocv_json_text_or(item, "namespace", ""));
         json_array_foreach(json_object_get(item, "devices"), k, device)
         {
-            const char *why = text_of(json_object_get(device, "attributes"), "reason");
+            const char *why = ocv_json_text_or(json_object_get(device, "attributes"), "reason", "");
             lost += strstr(why, OCV_PCI_LOST) != NULL;
         }
     }

@@ -92,7 +92,7 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
     OCV_TRY(ocv_document_kind(body->data, body->len, NULL, &kind, err));
     json_t *root =
         ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
-    const char *said = json_string_value(json_object_get(root, "mediaType"));
+    const char *said = ocv_json_text(root, "mediaType");
     char own[256] = "";
     bool fits = !said || strlen(said) < sizeof(own);
     if (said && fits)

@@ -49,7 +49,7 @@ static void context_name(const struct plugin_globals *globals, const char *dir, 
             char path[DOCKER_PATH_MAX];
             snprintf(path, sizeof(path), "%s/config.json", dir);
             json_t *config = load_json(path);
-            const char *current = json_string_value(json_object_get(config, "currentContext"));
+            const char *current = ocv_json_text(config, "currentContext");
             snprintf(out, size, "%s", current ? current : "");
             json_decref(config);
         }
@@ -77,8 +77,8 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
     const char *id = strchr(digest, ':') + 1;
     snprintf(path, sizeof(path), "%s/contexts/meta/%s/meta.json", dir, id);
     ocv_auto_json *meta = load_json(path);
-    const char *host = json_string_value(
-        json_object_get(json_object_get(json_object_get(meta, "Endpoints"), "docker"), "Host"));
+    const char *host =
+        ocv_json_text(json_object_get(json_object_get(meta, "Endpoints"), "docker"), "Host");
     if (!host || !*host) {
         ocv_error_set(err, OCV_ERR_CONFIG, "docker context '%.100s': not found", name);
         ocv_error_hint(err, "docker context ls");

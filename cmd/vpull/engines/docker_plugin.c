@@ -164,7 +164,7 @@ void plugin_print_hook(FILE *stream, const char *json)
 {
     json_t *call = ocv_json_load_any(json, json ? strlen(json) : 0, OCV_JSON_VALUES_MAX,
                                      JSON_REJECT_DUPLICATES, NULL);
-    const char *failure = json_string_value(json_object_get(call, "CommandError"));
+    const char *failure = ocv_json_text(call, "CommandError");
 
     if (failure && strstr(failure, "no matching manifest"))
         fprintf(stream, "{\"Type\":0,\"Template\":\"docker vpull IMAGE chooses the variant that "

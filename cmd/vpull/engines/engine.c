@@ -80,7 +80,7 @@ static int receive_answer(void *data, const char *bytes, size_t len)
 static void engine_error(const struct receiver *r, long code, struct ocv_error *err)
 {
     json_t *body = ocv_json_load_any(r->head.data, r->head.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *message = json_string_value(json_object_get(body, "message"));
+    const char *message = ocv_json_text(body, "message");
     ocv_error_set(err, OCV_ERR_ENGINE, "the engine answered %ld: %.600s", code,
                   message ? message : "no message");
     if (err)

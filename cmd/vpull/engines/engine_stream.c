@@ -59,9 +59,9 @@ void docker_line_parse(const char *text, struct docker_line *out)
 {
     *out = (struct docker_line){.done = -1, .total = -1};
     ocv_auto_json *line = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *status = json_string_value(json_object_get(line, "status"));
-    const char *id = json_string_value(json_object_get(line, "id"));
-    const char *error = json_string_value(json_object_get(line, "error"));
+    const char *status = ocv_json_text(line, "status");
+    const char *id = ocv_json_text(line, "id");
+    const char *error = ocv_json_text(line, "error");
     if (error)
         snprintf(out->failure, sizeof(out->failure), "%s", error);
     if (!status || !id || !is_layer(id))

@@ -32,9 +32,9 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
         return status;
     json_t *found = ocv_json_load_any(json.data, json.len, OCV_JSON_VALUES_MAX, 0, NULL);
     explicit_bzero(json.data, json.len);
-    const char *user = json_string_value(json_object_get(found, "username"));
-    const char *password = json_string_value(json_object_get(found, "password"));
-    const char *token = json_string_value(json_object_get(found, "identitytoken"));
+    const char *user = ocv_json_text(found, "username");
+    const char *password = ocv_json_text(found, "password");
+    const char *token = ocv_json_text(found, "identitytoken");
     char *pair = NULL, *encoded = NULL;
     if (user && asprintf(&pair, "%s:%s", user, password ? password : "") >= 0)
         encoded = ocv_base64_encode(pair, strlen(pair));

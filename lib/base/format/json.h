@@ -32,6 +32,17 @@ json_t *ocv_json_load_any(const void *bytes, size_t len, size_t values, size_t f
  * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
  * ran out. */
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem) OCV_WARN_UNUSED;
+/** A member's text, or NULL (`otherwise`) if it is none. Borrowed. */
+static inline const char *ocv_json_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+static inline const char *ocv_json_text_or(const json_t *object, const char *key,
+                                           const char *otherwise)
+{
+    const char *text = ocv_json_text(object, key);
+    return text ? text : otherwise;
+}
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;

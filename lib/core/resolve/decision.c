@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a decision says: accessors, and a sentence and a hint for everything that was not chosen. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/hints.h"
@@ -265,7 +266,7 @@ static const json_t *recorded_object(const struct ocv_profile *profile, const ch
     json_t *item;
     json_array_foreach(json_object_get(profile->root, "namespaces"), i, item)
     {
-        const char *name = json_string_value(json_object_get(item, "namespace"));
+        const char *name = ocv_json_text(item, "namespace");
         if (name && !strcmp(name, ns))
             return item;
     }
@@ -275,7 +276,7 @@ static const json_t *recorded_object(const struct ocv_profile *profile, const ch
 static const char *recorded_value(const struct ocv_profile *profile, const char *ns,
                                   const char *key)
 {
-    return json_string_value(json_object_get(recorded_object(profile, ns), key));
+    return ocv_json_text(recorded_object(profile, ns), key);
 }
 
 static size_t device_count(const struct ocv_profile *profile, const char *ns)
@@ -397,12 +398,11 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
     bool all = true;
     json_array_foreach(devices, i, device)
     {
-        const char *why =
-            json_string_value(json_object_get(json_object_get(device, "attributes"), "reason"));
+        const char *why = ocv_json_text(json_object_get(device, "attributes"), "reason");
         all = all && why;
         if (!first) {
             first = why;
-            id = json_string_value(json_object_get(device, "id"));
+            id = ocv_json_text(device, "id");
         }
     }
     return all && first
@@ -414,7 +414,7 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
 /* Why the machine's PCI devices were not seen, or NULL. */
 static const char *unlooked_for(const struct ocv_profile *profile)
 {
-    return json_string_value(json_object_get(profile->root, "pci_error"));
+    return ocv_json_text(profile->root, "pci_error");
 }
 
 static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,

@@ -2,6 +2,7 @@
 /* `override` and `os_features`: what the administrator says a host supports, instead of what was
  * probed. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/config/config_internal.h"
@@ -20,7 +21,7 @@ static json_t *member_named(json_t *list, const char *key, const char *name)
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        const char *text = json_string_value(json_object_get(item, key));
+        const char *text = ocv_json_text(item, key);
         if (text && !strcmp(text, name))
             return item;
     }
@@ -49,7 +50,7 @@ static void drop_from_devices(json_t *ns, const char *feature)
         json_t *features = json_object_get(device, "features");
         json_array_foreach(features, k, item)
         {
-            const char *name = json_string_value(json_object_get(item, "name"));
+            const char *name = ocv_json_text(item, "name");
             if (name && !strcmp(name, feature)) {
                 json_array_remove(features, k);
                 break;

@@ -113,8 +113,8 @@ static int read_facts(const json_t *list, struct ocv_content_facts *out, struct 
         return report_malformed(err, "facts");
     json_array_foreach(list, i, it)
     {
-        const char *name = json_string_value(json_object_get(it, "fact"));
-        const char *value = json_string_value(json_object_get(it, "value"));
+        const char *name = ocv_json_text(it, "fact");
+        const char *value = ocv_json_text(it, "value");
         int64_t bytes = get_number(it, "bytes", 0), count = get_number(it, "count", 1);
         enum ocv_content_fact fact = name ? ocv_content_fact_find(name) : OCV_CONTENT_FACTS;
         if (fact == OCV_CONTENT_FACTS || !value || !*value || bytes < 0 || count < 1 ||
@@ -136,7 +136,7 @@ static int read_files(const json_t *list, struct ocv_content_report *out, struct
     json_array_foreach(list, i, it)
     {
         struct ocv_content_facts facts = {0};
-        const char *path = json_string_value(json_object_get(it, "path"));
+        const char *path = ocv_json_text(it, "path");
         int64_t size = get_number(it, "size", -1);
         if (!path || !*path || size < 0 || size > INT64_MAX / 4)
             return report_malformed(err, "file");
@@ -158,8 +158,8 @@ static int read_texts(const json_t *list, struct ocv_content_report *out, struct
     json_t *it;
     json_array_foreach(list, i, it)
     {
-        const char *path = json_string_value(json_object_get(it, "path"));
-        const char *text = json_string_value(json_object_get(it, "text"));
+        const char *path = ocv_json_text(it, "path");
+        const char *text = ocv_json_text(it, "text");
         if (!path || !text || strlen(text) > OCV_CONTENT_TEXT_MAX)
             return report_malformed(err, "text");
         int status = ocv_content_report_text(out, path, text, strlen(text), err);
@@ -213,7 +213,7 @@ int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_re
 {
     ocv_auto_json *root = NULL;
     OCV_TRY(ocv_json_load(WHAT, bytes, len, OCV_CONTENT_REPORT_MAX, &root, err));
-    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *schema = ocv_json_text(root, "schema");
     if (!schema || strcmp(schema, OCV_CONTENT_SCHEMA) != 0)
         return ocv_error_set(err, OCV_ERR_DATA, WHAT ": not of " OCV_CONTENT_SCHEMA);
     int64_t members = get_number(root, "members", 0), size = get_number(root, "bytes", 0);

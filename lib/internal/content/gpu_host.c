@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A profile's GPUs, as the conditions of NVIDIA's container toolkit speak of them. */
+#include "lib/base/format/json.h"
 #include "lib/internal/content/image_config.h"
 
 #include "gen/config-facts.h"
@@ -66,7 +67,7 @@ static const json_t *find_json(const struct ocv_profile *profile)
     const json_t *one;
     json_array_foreach(json_object_get(profile->root, "namespaces"), i, one)
     {
-        const char *name = json_string_value(json_object_get(one, "namespace"));
+        const char *name = ocv_json_text(one, "namespace");
         if (name && strcmp(name, OCV_TOOLKIT_NAMESPACE) == 0)
             return one;
     }
@@ -78,7 +79,7 @@ void ocv_gpu_host_read(const struct ocv_profile *profile, const char *devices,
 {
     const json_t *json = find_json(profile), *list = json_object_get(json, "devices");
     const struct ocv_namespace *ns = NULL;
-    *out = (struct ocv_gpu_host){.driver = json_string_value(json_object_get(json, "driver"))};
+    *out = (struct ocv_gpu_host){.driver = ocv_json_text(json, "driver")};
     for (size_t i = 0; i < profile->n_namespaces; i++)
         if (strcmp(profile->namespaces[i].name, OCV_TOOLKIT_NAMESPACE) == 0)
             ns = &profile->namespaces[i];
@@ -96,7 +97,7 @@ void ocv_gpu_host_read(const struct ocv_profile *profile, const char *devices,
         if (!own ||
             !is_wanted(d, (long)i, devices)) /* one that its driver does not drive has none */
             continue;
-        gpu->name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+        gpu->name = ocv_json_text(json_array_get(list, i), "name");
         gpu->brand = gpu->name ? ocv_gpu_brand(gpu->name) : NULL;
         read_arch(own, gpu->arch);
         out->n++;

@@ -49,9 +49,9 @@ void ocv_image_config_free(struct ocv_image_config *config)
 
 bool ocv_image_config_platform(const struct ocv_image_config *config, char *out, size_t size)
 {
-    const char *os = json_string_value(json_object_get(config->root, "os"));
-    const char *architecture = json_string_value(json_object_get(config->root, "architecture"));
-    const char *variant = json_string_value(json_object_get(config->root, "variant"));
+    const char *os = ocv_json_text(config->root, "os");
+    const char *architecture = ocv_json_text(config->root, "architecture");
+    const char *variant = ocv_json_text(config->root, "variant");
     if (!architecture || !*architecture)
         return false;
     int n = snprintf(out, size, "%s/%s%s%s", os && *os ? os : "linux", architecture,
@@ -90,7 +90,7 @@ const char *ocv_image_config_variable(const struct ocv_image_config *config, con
 
 const char *ocv_image_config_label(const struct ocv_image_config *config, const char *key)
 {
-    return json_string_value(json_object_get(config->labels, key));
+    return ocv_json_text(config->labels, key);
 }
 
 /* "12.8" of "12.8.1", "12.8.90-1" and "13.0.1.012". False: not a version with a minor number. */

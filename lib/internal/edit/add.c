@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Making entries of images, and adding them. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <stdlib.h>
@@ -106,19 +108,14 @@ static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry 
     return ocv_edit_entry_make(json, out, err);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
 bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform *platform)
 {
     for (size_t i = 0; i < edit->n; i++) {
         const struct ocv_edit_entry *e = &edit->entries[i];
-        if (e->class == OCV_EDIT_DEFAULT && same_text(e->os, platform->os) &&
-            same_text(e->architecture, platform->architecture) &&
-            same_text(e->variant, platform->variant) &&
-            same_text(e->os_version, platform->os_version))
+        if (e->class == OCV_EDIT_DEFAULT && ocv_text_same(e->os, platform->os) &&
+            ocv_text_same(e->architecture, platform->architecture) &&
+            ocv_text_same(e->variant, platform->variant) &&
+            ocv_text_same(e->os_version, platform->os_version))
             return true;
     }
     return false;
@@ -177,10 +174,10 @@ static int refuse_default(const struct ocv_edit *edit, const struct ocv_edit_ent
 static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                             struct ocv_error *err)
 {
-    const char *a = json_string_value(
-        json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
-    const char *b = json_string_value(
-        json_object_get(json_object_get(other->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+    const char *a =
+        ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
+    const char *b =
+        ocv_json_text(json_object_get(other->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
     ocv_auto(ocv_properties) pa = NULL;
     ocv_auto(ocv_properties) pb = NULL;
     ocv_auto_buffer ta;

@@ -12,7 +12,7 @@
 
 const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key)
 {
-    return json_string_value(json_object_get(edit->annotations, key));
+    return ocv_json_text(edit->annotations, key);
 }
 
 void ocv_edit_from_yaml(struct ocv_edit *edit)

@@ -3,6 +3,7 @@
  * `manifests` with the blanks between them. Unchanged, it is written exactly as it was read. */
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <stdio.h>
@@ -119,7 +120,7 @@ static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
 {
     ocv_auto_json *root = NULL;
     OCV_TRY(ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err));
-    const char *type = json_string_value(json_object_get(root, "mediaType"));
+    const char *type = ocv_json_text(root, "mediaType");
     edit->typed = json_object_get(root, "mediaType") != NULL;
     edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
     json_t *found = json_object_get(root, "annotations");

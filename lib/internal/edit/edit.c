@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Removing and annotating entries. */
+#include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <stdio.h>
@@ -99,8 +100,8 @@ int ocv_edit_properties(const struct ocv_edit *edit, const char *label, struct o
 {
     for (size_t i = 0; i < edit->n; i++) {
         const struct ocv_edit_entry *e = &edit->entries[i];
-        const char *text = json_string_value(
-            json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+        const char *text =
+            ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
         if (text && e->label && !strcmp(e->label, label))
             return ocv_properties_parse(text, strlen(text), out, err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One entry of an index that is being edited: its bytes and its parsed members. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <errno.h>
@@ -14,16 +15,10 @@ void ocv_edit_entry_free(struct ocv_edit_entry *entry)
     *entry = (struct ocv_edit_entry){0};
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool is_image(const struct ocv_edit_entry *e)
 {
-    const char *type = text_of(e->json, "mediaType");
-    const char *artifact = text_of(e->json, "artifactType");
+    const char *type = ocv_json_text_or(e->json, "mediaType", "");
+    const char *artifact = ocv_json_text_or(e->json, "artifactType", "");
     bool manifest =
         !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
     bool unknown = !strcmp(e->os, "unknown") && !strcmp(e->architecture, "unknown");
@@ -37,14 +32,14 @@ static void classify_entry(struct ocv_edit_entry *e)
 {
     const json_t *annotations = json_object_get(e->json, "annotations");
     const json_t *platform = json_object_get(e->json, "platform");
-    e->digest = text_of(e->json, "digest");
-    e->label = json_string_value(json_object_get(annotations, OCV_ANNOTATION_LABEL));
-    e->os = text_of(platform, "os");
-    e->architecture = text_of(platform, "architecture");
-    e->variant = text_of(platform, "variant");
-    e->os_version = text_of(platform, "os.version");
+    e->digest = ocv_json_text_or(e->json, "digest", "");
+    e->label = ocv_json_text(annotations, OCV_ANNOTATION_LABEL);
+    e->os = ocv_json_text_or(platform, "os", "");
+    e->architecture = ocv_json_text_or(platform, "architecture", "");
+    e->variant = ocv_json_text_or(platform, "variant", "");
+    e->os_version = ocv_json_text_or(platform, "os.version", "");
     e->os_features = json_object_get(platform, "os.features");
-    e->subject = json_string_value(json_object_get(annotations, OCV_ANNOTATION_REFERENCE_DIGEST));
+    e->subject = ocv_json_text(annotations, OCV_ANNOTATION_REFERENCE_DIGEST);
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
     if (reference || !is_image(e))
         e->class = OCV_EDIT_OTHER;
@@ -133,8 +128,8 @@ int ocv_edit_entry_set(struct ocv_edit_entry *entry, const char *object, const c
 
 int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err)
 {
-    const char *properties =
-        text_of(json_object_get(entry->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
+    const char *properties = ocv_json_text_or(json_object_get(entry->json, "annotations"),
+                                              OCV_ANNOTATION_PROPERTIES, "");
     if (properties[strspn(properties, " \t")])
         return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
     OCV_TRY(ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err));

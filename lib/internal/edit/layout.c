@@ -2,6 +2,7 @@
 /* The order of entries and their platforms (schema/annotations.md, "Layout"): defaults first
  * with a plain platform, every other variant under platform.variant "x-LABEL", attestations last.
  */
+#include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include "lib/base/arena.h"
@@ -125,8 +126,8 @@ static int complete_annotations(struct ocv_edit *edit, struct ocv_error *err)
  * annotated entries find it; what is malformed stays. */
 static int relayout_null(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
 {
-    const char *properties = json_string_value(
-        json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+    const char *properties =
+        ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
     int status = OCV_OK;
     if (ocv_platform_is_hidden(e->variant)) /* check its own platform */
         status = ocv_edit_entry_set(e, "platform", "variant", NULL, err);

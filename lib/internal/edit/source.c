@@ -3,6 +3,7 @@
  * here, so that a mistake is reported with its line before anything else is read or written. */
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <stdio.h>
@@ -39,11 +40,6 @@ static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     (*out)->reference = reference;
     (*out)->line = (*out)->image_line = node->line;
     return OCV_OK;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
 }
 
 /* `derive`: properties come from the image's files. */
@@ -83,7 +79,7 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
     for (size_t i = 0; i + 1 < s->n_images; i++)
         if (s->images[i].label && !strcmp(s->images[i].label, label->text) &&
             !strcmp(s->images[i].reference, reference) &&
-            same_text(s->images[i].platform, image->platform))
+            ocv_text_same(s->images[i].platform, image->platform))
             return ocv_yaml_fail(r, label, "the label '%s' was given to this image in line %zu",
                                  label->text, s->images[i].line);
     if (properties)

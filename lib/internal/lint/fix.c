@@ -3,6 +3,8 @@
  * platforms of the writers' layout, attestations, order. Digests of children never change; the
  * index's own does, and with it its signature. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -111,7 +113,7 @@ static int fix_annotations(struct fix *fix, struct ocv_error *err)
 static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
 {
     const json_t *annotations = json_object_get(fix->document->entries[i].json, "annotations");
-    const char *text = json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
+    const char *text = ocv_json_text(annotations, OCV_ANNOTATION_PROPERTIES);
     ocv_auto(ocv_properties) set_of = NULL;
     ocv_auto_buffer joined;
     ocv_auto_buffer canonical;
@@ -371,20 +373,15 @@ static struct ocv_platform machine_of(const struct ocv_entry *entry)
     return machine;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
 /* Was this machine looked at with an entry before? */
 static bool is_seen(const struct ocv_index *index, size_t i, const struct ocv_platform *machine)
 {
     for (size_t k = 0; k < i; k++) {
         const struct ocv_entry *entry = ocv_index_entry(index, k);
         struct ocv_platform other = machine_of(entry);
-        if (is_image(entry) && same_text(other.os, machine->os) &&
-            same_text(other.architecture, machine->architecture) &&
-            same_text(other.variant, machine->variant))
+        if (is_image(entry) && ocv_text_same(other.os, machine->os) &&
+            ocv_text_same(other.architecture, machine->architecture) &&
+            ocv_text_same(other.variant, machine->variant))
             return true;
     }
     return false;

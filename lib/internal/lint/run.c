@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One input through all checks, and what the checks ask about its index. */
+#include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include "gen/vocabulary.h"
@@ -15,12 +17,12 @@ const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry)
 const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const char *key)
 {
     const json_t *annotations = json_object_get(ocv_lint_entry_json(lint, entry), "annotations");
-    return json_string_value(json_object_get(annotations, key));
+    return ocv_json_text(annotations, key);
 }
 
 const char *ocv_lint_index_annotation(const struct ocv_lint *lint, const char *key)
 {
-    return json_string_value(json_object_get(json_object_get(lint->root, "annotations"), key));
+    return ocv_json_text(json_object_get(lint->root, "annotations"), key);
 }
 
 const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry)
@@ -45,15 +47,10 @@ bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry)
     return ocv_index_entry(lint->index, entry)->code == OCV_REJECT_ATTESTATION;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
 bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b)
 {
-    return same_text(a->platform.os, b->platform.os) &&
-           same_text(a->platform.architecture, b->platform.architecture);
+    return ocv_text_same(a->platform.os, b->platform.os) &&
+           ocv_text_same(a->platform.architecture, b->platform.architecture);
 }
 
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry)

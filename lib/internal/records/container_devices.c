@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/format/json.h"
 #include "lib/internal/records/records.h"
 
 #include "lib/base/file.h"
@@ -140,7 +141,7 @@ static void read_devices(struct device_list *list, const json_t *spec)
     const json_t *one;
     json_array_foreach(json_object_get(json_object_get(spec, "linux"), "devices"), i, one)
     {
-        const char *type = json_string_value(json_object_get(one, "type"));
+        const char *type = ocv_json_text(one, "type");
         json_int_t major = json_integer_value(json_object_get(one, "major"));
         json_int_t minor = json_integer_value(json_object_get(one, "minor"));
         if (i < ENTRIES_MAX && type && *type == 'c' && major > 0 && major <= UINT16_MAX &&
@@ -158,7 +159,7 @@ static void read_mounts(struct device_list *list, const json_t *spec)
     char path[4096];
     json_array_foreach(json_object_get(spec, "mounts"), i, one)
     {
-        const char *source = json_string_value(json_object_get(one, "source"));
+        const char *source = ocv_json_text(one, "source");
         if (i >= ENTRIES_MAX || !source || strncmp(source, "/dev/", 5) != 0 ||
             snprintf(path, sizeof(path), "%s%s", list->root, source) >= (int)sizeof(path))
             continue;

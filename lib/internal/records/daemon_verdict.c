@@ -37,7 +37,7 @@ static enum ocv_verdict verdict_named(const char *word)
 
 static void copy_text(const json_t *root, const char *key, char *out, size_t size)
 {
-    const char *text = json_string_value(json_object_get(root, key));
+    const char *text = ocv_json_text(root, key);
     snprintf(out, size, "%s", text ? text : "");
 }
 
@@ -47,8 +47,8 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     ocv_auto_json *root = NULL;
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
     OCV_TRY(ocv_json_load("answer of variantd", bytes, len, ANSWER_MAX, &root, err));
-    const char *source = json_string_value(json_object_get(root, "source"));
-    out->verdict = verdict_named(json_string_value(json_object_get(root, "verdict")));
+    const char *source = ocv_json_text(root, "source");
+    out->verdict = verdict_named(ocv_json_text(root, "verdict"));
     out->labels_only = source && strcmp(source, "labels") == 0;
     out->required = json_is_string(json_object_get(root, "required"));
     copy_text(root, "label", out->label, sizeof(out->label));
@@ -56,7 +56,7 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     copy_text(root, "choose", out->choose, sizeof(out->choose));
     copy_text(root, "reason", out->reason, sizeof(out->reason));
     const json_t *config = json_object_get(root, "config");
-    const char *fit = json_string_value(json_object_get(config, "verdict"));
+    const char *fit = ocv_json_text(config, "verdict");
     out->config = !fit                          ? OCV_VERDICT_CONFIG_NONE
                   : strcmp(fit, "misfit") == 0  ? OCV_VERDICT_CONFIG_MISFIT
                   : strcmp(fit, "warning") == 0 ? OCV_VERDICT_CONFIG_WARNING

@@ -5,6 +5,7 @@
  *
  * There are few and they are small, so that looking through them costs less than keeping a table of
  * what is in them in step. A secret one is for the owner and the group of the directory alone. */
+#include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 #include "lib/internal/records/records_internal.h"
 
@@ -71,7 +72,7 @@ static int take_texts(const json_t *json, struct ocv_record_index *out, struct o
                  {"repository", out->repository, sizeof(out->repository), true},
                  {"reference", out->reference, sizeof(out->reference), false}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        const char *text = json_string_value(json_object_get(json, texts[i].key));
+        const char *text = ocv_json_text(json, texts[i].key);
         int len = snprintf(texts[i].to, texts[i].size, "%s", text ? text : "");
         if (texts[i].needed && (len <= 0 || len >= (int)texts[i].size))
             return ocv_error_set(err, OCV_ERR_DATA, "record: %s is missing or too long",

@@ -82,7 +82,7 @@ int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_
     if (status < 0) {
         ocv_error_prefix(err, "what it printed is not a namespace of a profile");
     } else {
-        const char *other = json_string_value(json_object_get(answer, "replaces"));
+        const char *other = ocv_json_text(answer, "replaces");
         json_t *composed = compose_namespace(name, answer);
         if (composed) {
             snprintf(replaces, OCV_EXECUTABLE_NAME_MAX + 1, "%s", other ? other : "");

@@ -3,6 +3,7 @@
  * unknown key is a mistake that its author should see, and what goes into a profile must be read
  * back by every command. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/base/text.h"
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
@@ -79,7 +80,7 @@ static int check_text(const struct answer_check *check, const json_t *object, co
 /* A member that has to be there and is a namespace's or feature's name. */
 static int check_name(const struct answer_check *check, const json_t *object, const char *key)
 {
-    const char *name = json_string_value(json_object_get(object, key));
+    const char *name = ocv_json_text(object, key);
     if (!name || !ocv_property_name_valid(name, strlen(name)))
         return add_fault(check, "'%s' is missing or not of a-z 0-9 _", key);
     if (strlen(name) > OCV_EXECUTABLE_NAME_MAX)

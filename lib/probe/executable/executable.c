@@ -3,6 +3,7 @@
  */
 #include "lib/probe/executable/executable.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include "lib/probe/host/host.h"
 #include "lib/probe/result/result.h"
@@ -103,7 +104,7 @@ static int run_all(const struct ocv_probe_options *options, struct ocv_executabl
 
 static const char *namespace_of(const struct ocv_executable *item)
 {
-    return item->answer ? json_string_value(json_object_get(item->answer, "namespace")) : NULL;
+    return item->answer ? ocv_json_text(item->answer, "namespace") : NULL;
 }
 
 /* All other providers that could answer for a namespace. */
@@ -198,7 +199,7 @@ static json_t *find_namespace(const json_t *namespaces, const char *name)
 {
     for (size_t i = 0; i < json_array_size(namespaces); i++) {
         json_t *ns = json_array_get(namespaces, i);
-        if (strcmp(json_string_value(json_object_get(ns, "namespace")), name) == 0)
+        if (strcmp(ocv_json_text(ns, "namespace"), name) == 0)
             return ns;
     }
     return NULL;
@@ -211,8 +212,8 @@ static int report_failure(const struct ocv_executable *item, json_t *namespaces,
     if (ns) {
         /* A program answered for the namespace that a failed program is named after, perhaps the
          * one that it was to replace: that answer stands, and says what it lacks. */
-        const char *status = json_string_value(json_object_get(ns, "status"));
-        const char *before = json_string_value(json_object_get(ns, "error"));
+        const char *status = ocv_json_text(ns, "status");
+        const char *before = ocv_json_text(ns, "error");
         struct ocv_error joined = {0};
         ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "",
                       item->error.message);

@@ -2,6 +2,7 @@
 /* What the providers of GPUs share (see gpu.h). */
 #include "lib/probe/providers/gpu.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +47,7 @@ int ocv_gpu_add_once(struct ocv_result *result, const char *feature, const char 
     json_t *entry, *have;
     json_array_foreach(result->features, i, entry)
     {
-        if (strcmp(json_string_value(json_object_get(entry, "name")), feature) != 0)
+        if (strcmp(ocv_json_text(entry, "name"), feature) != 0)
             continue;
         json_array_foreach(json_object_get(entry, "values"), k, have)
         {

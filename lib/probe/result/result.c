@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What providers put into their namespace. */
 #include "lib/probe/result/result.h"
+#include "lib/base/format/json.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@ static int add_value(json_t *features, const char *feature, const char *value,
     size_t n = json_array_size(features);
     for (size_t i = n; i-- > 0;) { /* from the back: values of one feature come together */
         json_t *entry = json_array_get(features, i);
-        if (strcmp(json_string_value(json_object_get(entry, "name")), feature) == 0)
+        if (strcmp(ocv_json_text(entry, "name"), feature) == 0)
             return json_array_append_new(json_object_get(entry, "values"), json_string(value)) < 0
                        ? ocv_error_nomem(err)
                        : OCV_OK;

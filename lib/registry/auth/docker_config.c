@@ -134,7 +134,7 @@ static int split_auth(const char *auth, struct ocv_credentials *out, struct ocv_
 /* A member that is a text, and not an empty one. */
 static const char *text_of(const json_t *entry, const char *key)
 {
-    const char *text = json_string_value(json_object_get(entry, key));
+    const char *text = ocv_json_text(entry, key);
     return text && *text ? text : NULL;
 }
 
@@ -222,7 +222,7 @@ static void find_helper(const json_t *root, const char *host, const char *reposi
         }
     }
     if (!name)
-        name = json_string_value(json_object_get(root, "credsStore"));
+        name = ocv_json_text(root, "credsStore");
     if (helper_name(name))
         snprintf(helper, OCV_HELPER_NAME_MAX, "%s", name);
 }
@@ -254,8 +254,8 @@ int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,
 {
     *out = (struct ocv_credentials){0};
     json_t *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *user = json_string_value(json_object_get(root, "Username"));
-    const char *secret = json_string_value(json_object_get(root, "Secret"));
+    const char *user = ocv_json_text(root, "Username");
+    const char *secret = ocv_json_text(root, "Secret");
     int status = OCV_OK;
     if (!user || !secret)
         status = ocv_error_set(err, OCV_ERR_CONFIG, "no Username and Secret in its answer");

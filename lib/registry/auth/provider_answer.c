@@ -90,7 +90,7 @@ void ocv_provider_answer_free(struct ocv_provider_answer *answer)
 
 static bool is_text(const json_t *object, const char *key, const char *wanted)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text && !strcmp(text, wanted);
 }
 

@@ -80,7 +80,7 @@ static bool check_descriptor(const char *digest)
     json_t *root = n <= DESCRIPTOR_MAX ? ocv_json_load_any(text, n, OCV_JSON_VALUES_MAX,
                                                            JSON_DISABLE_EOF_CHECK, NULL)
                                        : NULL;
-    const char *told = json_string_value(json_object_get(root, "digest"));
+    const char *told = ocv_json_text(root, "digest");
     bool same = told && strcmp(told, digest) == 0;
     json_decref(root);
     return same;

@@ -4,6 +4,7 @@
 #include "cmd/variantctl/setup/verb/run.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 
 static const char *text_member(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     return text ? text : "?";
 }
 
@@ -148,7 +149,7 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
     if (json_is_null(daemon))
         return OCV_OK;
     if (json_is_true(json_object_get(daemon, "answers"))) {
-        const char *choose = json_string_value(json_object_get(daemon, "choose"));
+        const char *choose = ocv_json_text(daemon, "choose");
         bool serves = !choose || strcmp(choose, "on") == 0;
         return ocv_buffer_printf(out, err, "variantd: answers at %s%s%s%s\n", listen,
                                  serves ? "" : "; choose is ", serves ? "" : choose,
@@ -194,7 +195,7 @@ static int print_passed_by(const json_t *engine, struct ocv_buffer *out, struct 
     int status = OCV_OK;
     json_array_foreach(json_object_get(engine, "passedBy"), i, item)
     {
-        const char *registry = json_string_value(json_object_get(item, "registry"));
+        const char *registry = ocv_json_text(item, "registry");
         if (status == OCV_OK && !registry)
             status = ocv_buffer_printf(out, err,
                                        "  WARNING: %s: no hosts.toml is read, so variantd is not "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Labels of the images' configurations (OCV405 to 410). */
+#include "lib/base/format/json.h"
 #include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
@@ -14,7 +15,7 @@ static const json_t *labels_of(const json_t *config)
 
 static const char *label_value(const json_t *labels, const char *key)
 {
-    return json_string_value(json_object_get(labels, key));
+    return ocv_json_text(labels, key);
 }
 
 /* As sets: order and blanks do not count. Text that does not parse is only equal to itself. */

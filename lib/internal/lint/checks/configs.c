@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties against the images' own configurations: platform, levels, and what variables of the
  * environment say about versions (OCV401 to 404, 411). */
+#include "lib/base/format/json.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const json_t *config, const char *key)
-{
-    return json_string_value(json_object_get(config, key));
-}
 
 /* Another rule reports other names of the same architecture. */
 static bool same_name(const char *a, const char *b)
@@ -25,8 +21,8 @@ static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config
     const struct ocv_platform *platform = &ocv_index_entry(lint->index, i)->platform;
     const struct {
         const char *what, *entry, *image;
-    } parts[] = {{"os", platform->os, text_of(config, "os")},
-                 {"architecture", platform->architecture, text_of(config, "architecture")}};
+    } parts[] = {{"os", platform->os, ocv_json_text(config, "os")},
+                 {"architecture", platform->architecture, ocv_json_text(config, "architecture")}};
     for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
         char member[64];
         if (!parts[k].entry || !parts[k].image || same_name(parts[k].entry, parts[k].image))
@@ -44,8 +40,8 @@ static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config
 static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    const char *variant = text_of(config, "variant"),
-               *architecture = text_of(config, "architecture");
+    const char *variant = ocv_json_text(config, "variant"),
+               *architecture = ocv_json_text(config, "architecture");
     const char *found = NULL;
     for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
         const struct lint_fact *level = &ocv_lint_levels[k];

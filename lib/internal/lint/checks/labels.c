@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Labels, and sets of properties that hosts cannot tell apart (OCV111 to 120, 122, 123, 126). */
+#include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <string.h>
@@ -147,17 +148,12 @@ static bool is_variant(const struct ocv_entry *entry)
     return entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_VARIANT;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
 /* Platforms that decide before properties do leave nothing to the label. */
 static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
 {
     const char *x = ocv_platform_is_hidden(a->platform.variant) ? "" : a->platform.variant;
     const char *y = ocv_platform_is_hidden(b->platform.variant) ? "" : b->platform.variant;
-    return ocv_lint_same_platform(a, b) && same_text(x, y) && !a->platform.n_os_features &&
+    return ocv_lint_same_platform(a, b) && ocv_text_same(x, y) && !a->platform.n_os_features &&
            !b->platform.n_os_features;
 }
 

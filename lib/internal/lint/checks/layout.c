@@ -2,6 +2,7 @@
 /* Documents and entries as older clients see them: media types, what is there, what is attached
  * (OCV506, 511 to 513, 515 to 520, 525). Platforms are in platforms.c. */
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static bool is_docker(const char *type)
 
 static void check_types(struct ocv_lint *lint)
 {
-    const char *type = json_string_value(json_object_get(lint->root, "mediaType"));
+    const char *type = ocv_json_text(lint->root, "mediaType");
     if (!type) {
         ocv_lint_index_at(lint, OCV_LINT_MEDIA_TYPE_MISSING, "", "the index has no mediaType");
         ocv_lint_hint(lint, "--fix adds %s", OCV_MEDIA_TYPE_INDEX);
@@ -68,9 +69,8 @@ static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *
                       ocv_lint_target(lint));
     } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
         ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
-                          entry->code == OCV_REJECT_ARTIFACT
-                              ? json_string_value(json_object_get(object, "artifactType"))
-                              : entry->media_type);
+                          entry->code == OCV_REJECT_ARTIFACT ? ocv_json_text(object, "artifactType")
+                                                             : entry->media_type);
     }
     if (json_object_get(object, "urls") || json_object_get(object, "data"))
         ocv_lint_entry_at(
@@ -121,8 +121,8 @@ static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest
     }
     size_t count = json_array_size(layers);
     const json_t *top = count ? json_array_get(layers, count - 1) : NULL;
-    const char *named = json_string_value(
-        json_object_get(json_object_get(top, "annotations"), SNAPSHOT OCV_ANNOTATION_LABEL));
+    const char *named =
+        ocv_json_text(json_object_get(top, "annotations"), SNAPSHOT OCV_ANNOTATION_LABEL);
     bool is_default = ocv_index_entry(lint->index, i)->kind == OCV_ENTRY_NON_VARIANT;
     const char *label = is_default ? "null" : ocv_lint_label(lint, i);
     if (named && strcmp(named, label) != 0) {

@@ -40,10 +40,9 @@ static bool is_there(const json_t *manifests, const char *label,
 {
     for (size_t i = 0; platform && i < json_array_size(manifests); i++) {
         const json_t *one = json_array_get(manifests, i), *there = json_object_get(one, "platform");
-        const char *os = json_string_value(json_object_get(there, "os"));
-        const char *arch = json_string_value(json_object_get(there, "architecture"));
-        const char *name = json_string_value(
-            json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_LABEL));
+        const char *os = ocv_json_text(there, "os");
+        const char *arch = ocv_json_text(there, "architecture");
+        const char *name = ocv_json_text(json_object_get(one, "annotations"), OCV_ANNOTATION_LABEL);
         if (os && arch && name && strcmp(name, label) == 0 && strcmp(os, platform->os) == 0 &&
             strcmp(arch, platform->architecture) == 0)
             return true;

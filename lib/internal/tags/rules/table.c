@@ -17,7 +17,7 @@ json_t *ocv_tag_table_read(const char *dir)
     if (ocv_tag_file_read(path, &text, NULL) < 0 ||
         ocv_json_load("index of tag rules", text.data, text.len, text.max, &root, NULL) < 0)
         return NULL;
-    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *schema = ocv_json_text(root, "schema");
     if (schema && !strcmp(schema, OCV_TAG_TABLE_SCHEMA))
         return root;
     json_decref(root);
@@ -26,8 +26,8 @@ json_t *ocv_tag_table_read(const char *dir)
 
 static bool may_know(const json_t *pattern, const char *repository)
 {
-    const char *glob = json_string_value(json_object_get(pattern, "glob"));
-    const char *match = json_string_value(json_object_get(pattern, "match"));
+    const char *glob = ocv_json_text(pattern, "glob");
+    const char *match = ocv_json_text(pattern, "match");
     if (glob)
         return ocv_tag_glob(glob, repository);
     return !match || ocv_tag_pattern_may(match, repository);
@@ -39,7 +39,7 @@ bool ocv_tag_table_rules_out(const json_t *table, const char *file, const struct
     size_t i;
     const json_t *entry = json_object_get(json_object_get(table, "files"), file), *pattern;
     const json_t *patterns = json_object_get(entry, "repositories");
-    const char *digest = json_string_value(json_object_get(entry, "digest"));
+    const char *digest = ocv_json_text(entry, "digest");
     if (!digest || !json_is_array(patterns) ||
         ocv_digest_check(digest, text->data ? text->data : "", text->len, NULL) < 0)
         return false;

@@ -23,7 +23,7 @@
 /* A member that is plain ASCII and fits; false and empty otherwise. */
 static bool copy_text(const json_t *object, const char *key, char *out, size_t size)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = ocv_json_text(object, key);
     size_t len = text ? strlen(text) : 0;
     out[0] = '\0';
     if (len == 0 || len >= size)
@@ -64,7 +64,7 @@ static void read_failure(const json_t *errors, bool essential, struct ocv_nvml_f
                                          "nvmlSystemGetCudaDriverVersion_v2"};
     for (size_t i = 0; i < json_array_size(errors) && i < ERRORS_MAX && !out->call[0]; i++) {
         const json_t *error = json_array_get(errors, i);
-        const char *call = json_string_value(json_object_get(error, "call"));
+        const char *call = ocv_json_text(error, "call");
         bool extra = !call || strncmp(call, "cu", 2) == 0;
         for (size_t k = 0; !extra && k < sizeof(extras) / sizeof(*extras); k++)
             extra = strcmp(call, extras[k]) == 0;
@@ -136,7 +136,7 @@ int ocv_nvml_parse(const char *text, size_t len, struct ocv_nvml_answer *out, st
     int status = ocv_json_load(PROGRAM, text ? text : "", len, OCV_NVML_OUTPUT_MAX, &root, err);
     if (status < 0)
         return status;
-    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *schema = ocv_json_text(root, "schema");
     if (!schema || strcmp(schema, SCHEMA) != 0)
         status = ocv_error_set(err, OCV_ERR_DATA, PROGRAM ": not an answer of schema " SCHEMA);
     if (status == OCV_OK)
