@@ -259,7 +259,7 @@ int containerd_check(struct containerd_config *config, struct ocv_error *err)
     for (size_t i = 0; i < config->n; i++) {
         const struct containerd_part *part = &config->parts[i];
         char *path = NULL;
-        return refuse_old_style(part, err);
+        OCV_TRY(refuse_old_style(part, err));
         OCV_TRY(part_config_path(part, &path, err));
         bool names = i == 0;
         for (size_t k = 0; k < part->toml.count && !names; k++)
