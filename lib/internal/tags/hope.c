@@ -89,17 +89,6 @@ static const struct ocv_namespace *find_namespace(const struct ocv_profile *prof
     return NULL;
 }
 
-/* The tag's own values are kept, except the one that it leaves open. */
-static int append_said(struct hope_text *h, const char *ns, const char *asked)
-{
-    for (size_t i = 0; i < ocv_properties_count(h->tag->said); i++) {
-        struct ocv_property p = ocv_properties_get(h->tag->said, i);
-        if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, asked) != 0)
-            OCV_TRY(append_property(h, p.ns, p.feature, p.value));
-    }
-    return OCV_OK;
-}
-
 static int write_hope(struct hope_text *h, const struct ocv_profile *profile)
 {
     struct ocv_tag_answer_part part;
@@ -113,7 +102,12 @@ static int write_hope(struct hope_text *h, const struct ocv_profile *profile)
     feature += 4;
     *strstr(feature, " :: ") = '\0';
     const struct ocv_namespace *host = find_namespace(profile, ns);
-    OCV_TRY(append_said(h, ns, feature));
+    /* the tag's own values are kept, except the one that it leaves open */
+    for (size_t i = 0; i < ocv_properties_count(h->tag->said); i++) {
+        struct ocv_property p = ocv_properties_get(h->tag->said, i);
+        if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, feature) != 0)
+            OCV_TRY(append_property(h, p.ns, p.feature, p.value));
+    }
     size_t before = h->text.len;
     for (size_t i = 0; host && i <= host->n_devices; i++)
         OCV_TRY(i ? append_features(h, ns, feature, host->devices[i - 1].features,

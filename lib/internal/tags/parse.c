@@ -147,21 +147,6 @@ static void assume_pairs(struct parser *p, const struct ocv_tag_pair *list, size
         p->assumptions[p->n_assumptions++] = (struct ocv_tag_assumption){list, n};
 }
 
-static int settle_assumptions(struct parser *p)
-{
-    const char *none = NULL;
-    size_t before = p->properties.len;
-    OCV_TRY(ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err));
-    if (p->properties.len > before) {
-        const char *added = p->properties.data + before;
-        added += strspn(added, ", ");
-        p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
-        p->nomem = p->nomem || !p->tag->assumed;
-    }
-    return none ? fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
-                : OCV_OK;
-}
-
 static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
                       const char *text, const regmatch_t *captures)
 {
@@ -360,24 +345,6 @@ static int parse_defaults(struct parser *p)
     return status;
 }
 
-/* What the configuration says, as if a part of the tag said it; but the tag's own name stays. */
-static int take_answers(struct parser *p)
-{
-    const struct ocv_tag_answers *answers = p->answers;
-    int status = OCV_OK;
-    p->answers = NULL; /* these are not to be left out */
-    for (size_t i = 0; answers && i < answers->n && status == OCV_OK; i++) {
-        const struct ocv_tag_answer_part *a = &answers->list[i];
-        size_t kind = a->item->kind ? kind_index(p->family, a->item->kind) : p->family->n_kinds;
-        if (kind < p->family->n_kinds)
-            p->said_by[kind] = a->text;
-        status = add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures);
-        assume_pairs(p, a->item->assumes, a->item->n_assumes);
-    }
-    p->answers = answers;
-    return status;
-}
-
 static int keep_words(struct parser *p)
 {
     if (!p->properties.len)
@@ -393,9 +360,33 @@ static int parse_text(struct parser *p, const char *text)
         OCV_TRY(parse_repository(p, tag->repository));
         OCV_TRY(parse_tag(p, text));
         OCV_TRY(keep_words(p));
-        OCV_TRY(take_answers(p));
+        /* what the configuration says, as if a part said it; but the tag's own name stays */
+        const struct ocv_tag_answers *answers = p->answers;
+        int status = OCV_OK;
+        p->answers = NULL; /* these are not to be left out */
+        for (size_t i = 0; answers && i < answers->n && status == OCV_OK; i++) {
+            const struct ocv_tag_answer_part *a = &answers->list[i];
+            size_t kind = a->item->kind ? kind_index(p->family, a->item->kind) : p->family->n_kinds;
+            if (kind < p->family->n_kinds)
+                p->said_by[kind] = a->text;
+            status = add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures);
+            assume_pairs(p, a->item->assumes, a->item->n_assumes);
+        }
+        p->answers = answers;
+        OCV_TRY(status);
         OCV_TRY(parse_defaults(p));
-        OCV_TRY(settle_assumptions(p));
+        const char *none = NULL;
+        size_t before = p->properties.len;
+        OCV_TRY(ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err));
+        if (p->properties.len > before) {
+            const char *added = p->properties.data + before;
+            added += strspn(added, ", ");
+            p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
+            p->nomem = p->nomem || !p->tag->assumed;
+        }
+        if (none)
+            OCV_TRY(
+                fail_ambiguous(p, "of what is assumed, '%s' and others exclude each other", none));
     }
     if (p->nomem)
         return ocv_error_nomem(p->err);

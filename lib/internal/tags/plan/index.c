@@ -83,19 +83,6 @@ static int put_entry(struct plan_build *m, const struct ocv_tag_candidate *c, co
     return status;
 }
 
-/* What the image's configuration may say. */
-static int add_unread(struct plan_build *m, const struct ocv_tag_candidate *c,
-                      const struct ocv_descriptor *d, const struct ocv_platform *platform)
-{
-    struct ocv_properties *hope = NULL;
-    int status =
-        ocv_tag_hope(c->tag, m->unread == OCV_TAG_UNREAD_HOPE ? m->profile : NULL, &hope, m->err);
-    if (status == OCV_OK)
-        status = put_entry(m, c, c->label, hope, d, platform);
-    ocv_properties_free(hope);
-    return status;
-}
-
 /* The tag with what the image's configuration says, or as it is. */
 static const struct ocv_tag *tag_of(const struct ocv_tag_candidate *c, const char *digest)
 {
@@ -110,8 +97,15 @@ static int add_entry(struct plan_build *m, const struct ocv_tag_candidate *c,
                      const struct ocv_descriptor *d, const struct ocv_platform *platform)
 {
     const struct ocv_tag *tag = tag_of(c, d->digest);
-    if (tag->n_asks && m->unread != OCV_TAG_UNREAD_OUT)
-        return add_unread(m, c, d, platform);
+    if (tag->n_asks && m->unread != OCV_TAG_UNREAD_OUT) { /* what its configuration may say */
+        struct ocv_properties *hope = NULL;
+        int status = ocv_tag_hope(c->tag, m->unread == OCV_TAG_UNREAD_HOPE ? m->profile : NULL,
+                                  &hope, m->err);
+        if (status == OCV_OK)
+            status = put_entry(m, c, c->label, hope, d, platform);
+        ocv_properties_free(hope);
+        return status;
+    }
     if (tag->refused)
         return OCV_OK;
     char order[OCV_TAG_TEXT_MAX], name[OCV_TAG_TEXT_MAX], label[OCV_TAG_BASE_LABEL_SIZE];

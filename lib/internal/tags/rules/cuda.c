@@ -26,19 +26,6 @@ int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     return compile_where(r, map, out);
 }
 
-/* `KEY: PATTERN`, over a value that is not a group. */
-static int read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
-                        struct ocv_tag_where *out)
-{
-    struct ocv_tag_pair *pair = ocv_arena_alloc(&r->family->arena, 1, sizeof(*pair));
-    if (!pair)
-        return ocv_error_nomem(r->file.err);
-    pair->text = ocv_yaml_text(map, key);
-    out->list = pair;
-    out->n = pair->text != NULL;
-    return compile_where(r, map, out);
-}
-
 static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                       struct ocv_tag_cuda *out)
 {
@@ -51,7 +38,13 @@ static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     const char *compat = ocv_yaml_text(map, "compat");
     out->compat = compat && !strcmp(compat, "true");
     out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
-    OCV_TRY(read_pattern(r, map, "toolkit", &out->toolkit));
+    struct ocv_tag_pair *pair = ocv_arena_alloc(&r->family->arena, 1, sizeof(*pair));
+    if (!pair)
+        return ocv_error_nomem(r->file.err);
+    pair->text = ocv_yaml_text(map, "toolkit");
+    out->toolkit.list = pair;
+    out->toolkit.n = pair->text != NULL;
+    OCV_TRY(compile_where(r, map, &out->toolkit));
     OCV_TRY(ocv_tag_read_where(r, map, &out->where));
     if (!out->any_sm)
         OCV_TRY(ocv_tag_read_texts(r, map, "sm_arch", &out->sm_arch, &out->n_sm_arch));

@@ -35,14 +35,6 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     return ocv_tag_read_check_part(r, map, out, separators ? 2 : 1);
 }
 
-static const struct ocv_tag_notation *notation_of(const struct ocv_tag_reader *r, const char *name)
-{
-    const struct ocv_tag_notation *n = r->rules->notations;
-    while (n && strcmp(n->name, name) != 0)
-        n = n->next;
-    return n;
-}
-
 /* `use: NAME` stands for the notation's items; `kind` renames what they speak of, and `label` is
  * for all of them. */
 static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *map)
@@ -50,7 +42,9 @@ static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *m
     struct ocv_tag_family *f = r->family;
     const char *name = ocv_yaml_text(map, "use"), *kind = ocv_yaml_text(map, "kind");
     const char *label = ocv_yaml_text(map, "label");
-    const struct ocv_tag_notation *notation = notation_of(r, name);
+    const struct ocv_tag_notation *notation = r->rules->notations;
+    while (notation && strcmp(notation->name, name) != 0)
+        notation = notation->next;
     if (!notation) {
         int status = ocv_yaml_fail(&r->file, map, "no such notation: '%s'", name);
         ocv_error_hint(r->file.err, "notations are in tags.d of the data directory (OCV_DATADIR)");

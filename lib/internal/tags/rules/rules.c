@@ -48,28 +48,6 @@ size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules)
     return rules->n;
 }
 
-static int add_notation(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *list,
-                        struct ocv_error *err)
-{
-    if (list->type != OCV_YAML_LIST)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: '%s' must be a list", source, list->line,
-                             list->key);
-    struct ocv_tag_notation *n = calloc(1, sizeof(*n));
-    if (!n)
-        return ocv_error_nomem(err);
-    n->name = strdup(list->key);
-    n->source = strdup(source);
-    n->tree = list; /* taken over below, when nothing can fail any more */
-    if (!n->name || !n->source) {
-        n->tree = NULL;
-        notation_free(n);
-        return ocv_error_nomem(err);
-    }
-    n->next = rules->notations;
-    rules->notations = n;
-    return OCV_OK;
-}
-
 /* Take the notations out of the tree. */
 static int add_notations(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *tree,
                          struct ocv_error *err)
@@ -82,7 +60,22 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
                              map->line);
     while (map->first) {
         struct ocv_yaml *list = map->first;
-        OCV_TRY(add_notation(rules, source, list, err));
+        if (list->type != OCV_YAML_LIST)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: '%s' must be a list", source,
+                                 list->line, list->key);
+        struct ocv_tag_notation *n = calloc(1, sizeof(*n));
+        if (!n)
+            return ocv_error_nomem(err);
+        n->name = strdup(list->key);
+        n->source = strdup(source);
+        n->tree = list; /* taken over below, when nothing can fail any more */
+        if (!n->name || !n->source) {
+            n->tree = NULL;
+            notation_free(n);
+            return ocv_error_nomem(err);
+        }
+        n->next = rules->notations;
+        rules->notations = n;
         map->first = list->next;
         list->next = NULL;
     }
