@@ -163,38 +163,6 @@ static bool is_amd64_v1(const struct ocv_platform *p)
            !strcmp(p->architecture, "amd64");
 }
 
-static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
-                     struct ocv_error *err)
-{
-    const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
-    char wanted[OCV_PLATFORM_HIDDEN_MAX];
-    if (name)
-        OCV_TRY(
-            set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture", name, err));
-    if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
-        ocv_platform_hide(entry->label, wanted);
-        also = level_property(fix, entry);
-        OCV_TRY(set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform", "variant",
-                           wanted, err));
-    } else if (!fix->cautious && is_amd64_v1(&entry->platform))
-        OCV_TRY(set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err));
-    return fix_properties(fix, i, also, err);
-}
-
-static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
-{
-    static const char *const wanted[][3] = {{"platform", "architecture", "unknown"},
-                                            {"platform", "os", "unknown"},
-                                            {"platform", "variant", NULL},
-                                            {"annotations", OCV_ANNOTATION_LABEL, NULL},
-                                            {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
-    for (size_t k = 0; k < OCV_LINT_COUNT(wanted); k++)
-        OCV_TRY(set_member(fix,
-                           k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED,
-                           i, wanted[k][0], wanted[k][1], wanted[k][2], err));
-    return OCV_OK;
-}
-
 /* True for an attestation of an image that is not in the index. */
 static bool is_dangling(const struct fix *fix, size_t i)
 {
@@ -208,10 +176,33 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
 {
     for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-        if (entry->code == OCV_REJECT_ATTESTATION)
-            OCV_TRY(fix_attestation(fix, i, err));
-        else if (entry->code == OCV_REJECT_NONE)
-            OCV_TRY(fix_image(fix, entry, i, err));
+        if (entry->code == OCV_REJECT_ATTESTATION) {
+            static const char *const wanted[][3] = {
+                {"platform", "architecture", "unknown"},
+                {"platform", "os", "unknown"},
+                {"platform", "variant", NULL},
+                {"annotations", OCV_ANNOTATION_LABEL, NULL},
+                {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
+            for (size_t k = 0; k < OCV_LINT_COUNT(wanted); k++)
+                OCV_TRY(set_member(
+                    fix, k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED, i,
+                    wanted[k][0], wanted[k][1], wanted[k][2], err));
+        } else if (entry->code == OCV_REJECT_NONE) {
+            const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
+            char wanted[OCV_PLATFORM_HIDDEN_MAX];
+            if (name)
+                OCV_TRY(set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture",
+                                   name, err));
+            if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform &&
+                entry->label) {
+                ocv_platform_hide(entry->label, wanted);
+                also = level_property(fix, entry);
+                OCV_TRY(set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform",
+                                   "variant", wanted, err));
+            } else if (!fix->cautious && is_amd64_v1(&entry->platform))
+                OCV_TRY(set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err));
+            OCV_TRY(fix_properties(fix, i, also, err));
+        }
     }
     return OCV_OK;
 }

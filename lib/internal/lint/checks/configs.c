@@ -146,16 +146,6 @@ static void check_versions(struct ocv_lint *lint, size_t i, const json_t *config
     }
 }
 
-/* A compute capability's value as a version: "90_real" -> "9.0"; others stay. */
-static void as_version(const char *value, char out[32])
-{
-    size_t digits = strspn(value, "0123456789");
-    if (digits >= 2 && value[digits] && value[digits] != '.')
-        snprintf(out, 32, "%.*s.%c", (int)(digits - 1), value, value[digits - 1]);
-    else
-        snprintf(out, 32, "%.31s", value);
-}
-
 /* Of values that differ as text only, the one that is lowest as a version. */
 static const char *lowest_required(const struct ocv_lint *lint, const struct ocv_entry *entry,
                                    const char *feature, char out[32])
@@ -166,7 +156,12 @@ static const char *lowest_required(const struct ocv_lint *lint, const struct ocv
         char version[32];
         if (!ocv_lint_is_feature(p, feature))
             continue;
-        as_version(p.value, version);
+        /* a compute capability's value as a version: "90_real" -> "9.0"; others stay */
+        size_t digits = strspn(p.value, "0123456789");
+        if (digits >= 2 && p.value[digits] && p.value[digits] != '.')
+            snprintf(version, 32, "%.*s.%c", (int)(digits - 1), p.value, p.value[digits - 1]);
+        else
+            snprintf(version, 32, "%.31s", p.value);
         if (!found || ocv_version_compare(version, out) < 0)
             memcpy(out, version, sizeof(version));
         found = true;

@@ -61,18 +61,6 @@ static void hint_rank(struct ocv_lint *lint, const struct ocv_entry *a, const st
                       list.data, ocv_lint_target(lint), first, second);
 }
 
-/* The hint for two variants with the same properties: one is never chosen, however they are ranked.
- */
-static void hint_differ(struct ocv_lint *lint, const char *label)
-{
-    if (lint->input->draft)
-        ocv_lint_hint(lint, "leave one out, or say what one needs and the other does not");
-    else
-        ocv_lint_hint(lint,
-                      "variantctl index remove %s %s, or say what one needs and the other does not",
-                      ocv_lint_target(lint), label);
-}
-
 /* What the reader says of a malformed entry. */
 static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
@@ -184,7 +172,13 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
-        hint_differ(lint, b->label);
+        /* one is never chosen, however they are ranked */
+        if (lint->input->draft)
+            ocv_lint_hint(lint, "leave one out, or say what one needs and the other does not");
+        else
+            ocv_lint_hint(
+                lint, "variantctl index remove %s %s, or say what one needs and the other does not",
+                ocv_lint_target(lint), b->label);
     } else if (!equal && known && !said->tie && may_tie(lint, a, b) &&
                !ocv_lint_minor_settles(lint, a, b)) {
         said->tie = true;

@@ -86,22 +86,6 @@ static void check_bare(struct ocv_lint *lint, size_t i)
                       ocv_lint_target(lint));
 }
 
-/* Any variant before it, of any platform: defaults come first of all. */
-static void check_order(struct ocv_lint *lint)
-{
-    const struct ocv_entry *first = NULL;
-    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
-        const struct ocv_entry *entry = entry_at(lint, i);
-        if (ocv_lint_usable(entry) && entry->kind == OCV_ENTRY_VARIANT && !first)
-            first = entry;
-        if (!first || !ocv_entry_is_default(entry))
-            continue;
-        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "", "it comes after the variant %s",
-                          first->label);
-        ocv_lint_hint(lint, "--fix moves defaults to the front");
-    }
-}
-
 static void check_variant_platform(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
@@ -167,19 +151,6 @@ static size_t count_sharing(const struct ocv_lint *lint, size_t i, bool *first, 
     return n;
 }
 
-static void check_unreached(struct ocv_lint *lint, size_t i, const char *platform, int instead)
-{
-    const char *digest = entry_at(lint, i)->digest;
-    ocv_lint_entry_at(lint, OCV_LINT_IMAGE_UNREACHED, i, "",
-                      "like manifests[%d] it has no label and no properties: every client takes "
-                      "that one for %s, and never this one",
-                      instead, platform);
-    ocv_lint_hint(lint,
-                  "variantctl index annotate --label %s=LABEL %s '%s=NAMESPACE :: FEATURE :: "
-                  "VALUE', or index remove %s %s",
-                  digest, ocv_lint_target(lint), digest, ocv_lint_target(lint), digest);
-}
-
 static void check_shared(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
@@ -191,7 +162,16 @@ static void check_shared(struct ocv_lint *lint, size_t i)
     ocv_platform_format(&entry->platform, name, sizeof(name));
     int instead = reached_instead(lint, i);
     if (instead >= 0) {
-        check_unreached(lint, i, name, instead);
+        const char *digest = entry_at(lint, i)->digest;
+        ocv_lint_entry_at(
+            lint, OCV_LINT_IMAGE_UNREACHED, i, "",
+            "like manifests[%d] it has no label and no properties: every client takes "
+            "that one for %s, and never this one",
+            instead, name);
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s '%s=NAMESPACE :: FEATURE :: "
+                      "VALUE', or index remove %s %s",
+                      digest, ocv_lint_target(lint), digest, ocv_lint_target(lint), digest);
         return;
     }
     size_t n = count_sharing(lint, i, &first, &variants);
@@ -277,8 +257,20 @@ void ocv_lint_check_platforms(struct ocv_lint *lint)
         }
         check_entry(lint, i);
     }
-    if (variants)
-        check_order(lint);
+    if (variants) {
+        /* any variant before it, of any platform: defaults come first of all */
+        const struct ocv_entry *first = NULL;
+        for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+            const struct ocv_entry *entry = entry_at(lint, i);
+            if (ocv_lint_usable(entry) && entry->kind == OCV_ENTRY_VARIANT && !first)
+                first = entry;
+            if (!first || !ocv_entry_is_default(entry))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "",
+                              "it comes after the variant %s", first->label);
+            ocv_lint_hint(lint, "--fix moves defaults to the front");
+        }
+    }
 }
 
 void ocv_lint_check_source_default(struct ocv_lint *lint)

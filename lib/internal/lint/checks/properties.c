@@ -62,20 +62,6 @@ static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wr
                       entry->label ? entry->label : entry->digest, list.data);
 }
 
-static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p, const char *meant)
-{
-    feature_ref f = find_feature(p);
-    ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNKNOWN, i, AT_PROPERTIES, "%s :: %s has no value %s",
-                      p.ns, p.feature, p.value);
-    ocv_lint_property(lint, i, p);
-    if (*meant)
-        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, meant});
-    else if (f->values)
-        ocv_lint_hint(lint, "known are %.300s", f->values);
-    else
-        ocv_lint_hint(lint, "it must match %s", f->pattern);
-}
-
 static void check_documented(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
     feature_ref f = find_feature(p);
@@ -107,9 +93,19 @@ static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
         if (*meant)
             hint_instead(lint, i, p, (struct ocv_property){p.ns, meant, p.value});
         break;
-    case OCV_WORD_VALUE:
-        unknown_value(lint, i, p, meant);
+    case OCV_WORD_VALUE: {
+        feature_ref f = find_feature(p);
+        ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNKNOWN, i, AT_PROPERTIES,
+                          "%s :: %s has no value %s", p.ns, p.feature, p.value);
+        ocv_lint_property(lint, i, p);
+        if (*meant)
+            hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, meant});
+        else if (f->values)
+            ocv_lint_hint(lint, "known are %.300s", f->values);
+        else
+            ocv_lint_hint(lint, "it must match %s", f->pattern);
         break;
+    }
     }
 }
 

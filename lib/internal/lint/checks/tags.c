@@ -5,18 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_parts(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag)
-{
-    const char *const *texts;
-    size_t n = ocv_tag_list(tag, OCV_TAG_UNKNOWN, &texts);
-    for (size_t k = 0; k < n; k++)
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_PART_UNKNOWN, i, "the rules of %s do not know '%.100s'",
-                        ocv_tag_family(tag), texts[k]);
-    n = ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, &texts);
-    for (size_t k = 0; k < n; k++)
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_AMBIGUOUS, i, "%.200s", texts[k]);
-}
-
 static bool names_feature(const struct ocv_lint *lint, const struct ocv_entry *entry,
                           struct ocv_property p, bool *value, bool *ns)
 {
@@ -150,7 +138,14 @@ static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
         ocv_lint_check_tag_words(lint, i);
         return;
     }
-    check_parts(lint, i, tag);
+    const char *const *texts;
+    size_t n = ocv_tag_list(tag, OCV_TAG_UNKNOWN, &texts);
+    for (size_t k = 0; k < n; k++)
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_PART_UNKNOWN, i, "the rules of %s do not know '%.100s'",
+                        ocv_tag_family(tag), texts[k]);
+    n = ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, &texts);
+    for (size_t k = 0; k < n; k++)
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_AMBIGUOUS, i, "%.200s", texts[k]);
     if (!lint->index || !given->digest)
         return;
     size_t at = entry_of(lint, tag, given->digest);
