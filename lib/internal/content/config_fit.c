@@ -40,21 +40,15 @@ static bool compare_driver(const char *have, const struct ocv_condition *c)
     return version_holds(cut, c->op, c->value);
 }
 
-static const char *fact_of(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
-                           const char *name)
-{
-    const char *fact = !strcmp(name, "cuda")     ? host->cuda
-                       : !strcmp(name, "driver") ? host->driver
-                       : !strcmp(name, "arch")   ? gpu->arch
-                                                 : gpu->brand;
-    return fact && *fact ? fact : NULL;
-}
-
 /* An unknown value refuses nothing. */
 static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
                             const struct ocv_condition *c)
 {
-    const char *have = fact_of(host, gpu, c->name);
+    const char *fact = !strcmp(c->name, "cuda")     ? host->cuda
+                       : !strcmp(c->name, "driver") ? host->driver
+                       : !strcmp(c->name, "arch")   ? gpu->arch
+                                                    : gpu->brand;
+    const char *have = fact && *fact ? fact : NULL;
     if (!have)
         return true;
     if (strcmp(c->name, "driver") == 0)
@@ -135,15 +129,6 @@ static void report_met(const struct condition_check *j, bool by_branch,
              j->gpu->name ? j->gpu->name : "this GPU");
 }
 
-static void report_arch(const struct condition_check *j, struct ocv_config_finding *out)
-{
-    out->fit = OCV_CONFIG_MISFIT;
-    snprintf(out->reason, sizeof(out->reason),
-             "this image is not for compute capability %s (%s): %.120s%s", j->gpu->arch,
-             j->gpu->name ? j->gpu->name : "a GPU here", j->variable,
-             strlen(j->variable) > 120 ? "..." : "");
-}
-
 static void report_cuda(const struct condition_check *j, const char *least,
                         struct ocv_config_finding *out)
 {
@@ -210,9 +195,13 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
     const char *least = least_cuda(j);
     if (met || !j->r->alternatives)
         report_met(j, met && !plain, out);
-    else if (!arch)
-        report_arch(j, out);
-    else if (least && j->host->cuda && ocv_version_compare(j->host->cuda, least) < 0)
+    else if (!arch) {
+        out->fit = OCV_CONFIG_MISFIT;
+        snprintf(out->reason, sizeof(out->reason),
+                 "this image is not for compute capability %s (%s): %.120s%s", j->gpu->arch,
+                 j->gpu->name ? j->gpu->name : "a GPU here", j->variable,
+                 strlen(j->variable) > 120 ? "..." : "");
+    } else if (least && j->host->cuda && ocv_version_compare(j->host->cuda, least) < 0)
         report_cuda(j, least, out);
     else {
         out->fit = OCV_CONFIG_WARNING;

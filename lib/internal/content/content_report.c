@@ -60,15 +60,6 @@ static size_t text_cost(const char *text)
     return strlen(text) + 16;
 }
 
-static int keep_file(struct ocv_content_report *report, const char *path,
-                     const struct ocv_content_facts *facts, struct ocv_error *err)
-{
-    size_t cost = sizeof(struct ocv_content_file) + text_cost(path);
-    for (size_t i = 0; i < facts->n; i++)
-        cost += sizeof(*facts->list) + text_cost(facts->list[i].value);
-    return count_bytes(report, cost, err);
-}
-
 static int add_string(struct ocv_content_report *report, char ***list, size_t *n, const char *text,
                       size_t len, struct ocv_error *err)
 {
@@ -86,16 +77,6 @@ static int add_string(struct ocv_content_report *report, char ***list, size_t *n
     return OCV_OK;
 }
 
-static int add_other(struct ocv_content_report *report, const char *path, struct ocv_error *err)
-{
-    uint64_t *place = ocv_array_grow(&report->others, report->n_others);
-    if (!place)
-        return ocv_error_nomem(err);
-    *place = hash_path(path, strlen(path));
-    report->n_others++;
-    return OCV_OK;
-}
-
 static int check_room(size_t n, struct ocv_error *err)
 {
     return n < OCV_CONTENT_FILES_MAX
@@ -109,9 +90,18 @@ int ocv_content_report_file(struct ocv_content_report *report, const char *path,
     OCV_TRY(check_room(report->n_files + report->n_others, err));
     report->members++;
     ocv_content_sum(&report->bytes, size);
-    if (!facts->n)
-        return add_other(report, path, err);
-    OCV_TRY(keep_file(report, path, facts, err));
+    if (!facts->n) {
+        uint64_t *place = ocv_array_grow(&report->others, report->n_others);
+        if (!place)
+            return ocv_error_nomem(err);
+        *place = hash_path(path, strlen(path));
+        report->n_others++;
+        return OCV_OK;
+    }
+    size_t cost = sizeof(struct ocv_content_file) + text_cost(path);
+    for (size_t i = 0; i < facts->n; i++)
+        cost += sizeof(*facts->list) + text_cost(facts->list[i].value);
+    OCV_TRY(count_bytes(report, cost, err));
     char *copy = strdup(path);
     if (copy)
         ocv_text_clean(copy);
@@ -137,19 +127,6 @@ int ocv_content_report_add(struct ocv_content_report *report, struct ocv_content
     return count_bytes(report, sizeof(*file->facts.list) + text_cost(value), err);
 }
 
-/* As ocv_text_clean, line by line: the ends of lines stay. */
-static void clean_lines(char *text)
-{
-    for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
-        end = strchr(line, '\n');
-        if (end)
-            *end = '\0';
-        ocv_text_clean(line);
-        if (end)
-            *end = '\n';
-    }
-}
-
 int ocv_content_report_text(struct ocv_content_report *report, const char *path, const char *text,
                             size_t len, struct ocv_error *err)
 {
@@ -157,8 +134,17 @@ int ocv_content_report_text(struct ocv_content_report *report, const char *path,
     char *path_copy = strdup(path), *text_copy = strndup(text, len);
     if (path_copy)
         ocv_text_clean(path_copy);
-    if (text_copy)
-        clean_lines(text_copy);
+    if (text_copy) {
+        /* as ocv_text_clean, line by line: the ends of lines stay */
+        for (char *line = text_copy, *end; line; line = end ? end + 1 : NULL) {
+            end = strchr(line, '\n');
+            if (end)
+                *end = '\0';
+            ocv_text_clean(line);
+            if (end)
+                *end = '\n';
+        }
+    }
     struct ocv_content_text *place =
         path_copy && text_copy ? ocv_array_grow(&report->texts, report->n_texts) : NULL;
     if (!place) {

@@ -169,15 +169,6 @@ const char *ocv_content_target_name(const struct ocv_content_target *target, cha
     return out;
 }
 
-/* Which files do not run on a target. */
-static void find_lacking(const struct ocv_content_derived *out, struct ocv_content_target *target)
-{
-    struct ocv_content_set set;
-    for (size_t at = 0; ocv_content_next_set(out, &at, target->fact, target->value, &set);)
-        if (!set.runs && (!target->lacking++ || strcmp(set.path, target->without) < 0))
-            target->without = set.path;
-}
-
 /* "libcudart.so.11.0" -> "11" */
 static void major_of(const char *soname, size_t name, char *out, size_t size)
 {
@@ -284,8 +275,13 @@ int ocv_content_derive(struct ocv_content_report *report, const struct ocv_conte
         status = ocv_content_sets(report, out, err);
     if (out->n_targets)
         qsort(out->targets, out->n_targets, sizeof(*out->targets), compare_targets);
-    for (size_t i = 0; i < out->n_targets; i++)
-        find_lacking(out, &out->targets[i]);
+    for (size_t i = 0; i < out->n_targets; i++) { /* which files do not run there */
+        struct ocv_content_target *target = &out->targets[i];
+        struct ocv_content_set set;
+        for (size_t at = 0; ocv_content_next_set(out, &at, target->fact, target->value, &set);)
+            if (!set.runs && (!target->lacking++ || strcmp(set.path, target->without) < 0))
+                target->without = set.path;
+    }
     ocv_content_facts_sort(&out->machines);
     out->toolkit = out->ptx_toolkit = toolkit_of(out->ptx.value);
     if (out->cubin.value && (!out->toolkit || strverscmp(out->cubin.value, out->toolkit) > 0))

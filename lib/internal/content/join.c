@@ -108,20 +108,6 @@ static int add_code(struct join *j, struct ocv_content_file *file, struct ocv_co
     return OCV_OK;
 }
 
-/* The library gets what the archive has of it. */
-static int take_code(struct join *j, struct ocv_content_file *library, const char *name,
-                     const struct ocv_content_file *archive, struct ocv_error *err)
-{
-    for (size_t i = 0; i < archive->facts.n; i++) {
-        const struct ocv_content_finding *it = &archive->facts.list[i];
-        const char *of = strchr(it->value, ' ');
-        j->steps++;
-        if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
-            OCV_TRY(add_code(j, library, *it, err));
-    }
-    return OCV_OK;
-}
-
 static int follow_path(struct join *j, struct ocv_content_file *library, const char *name,
                        const char *path, struct ocv_error *err)
 {
@@ -145,8 +131,16 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
         if (++j->steps > STEPS_MAX)
             return ocv_error_set(err, OCV_ERR_DATA,
                                  "more libraries and .kpack archives than a real image has");
-        if (path_fits(archive, pattern, before))
-            OCV_TRY(take_code(j, library, name, j->archives[low], err));
+        if (path_fits(archive, pattern, before)) { /* the library gets what that has of it */
+            const struct ocv_content_facts *facts = &j->archives[low]->facts;
+            for (size_t i = 0; i < facts->n; i++) {
+                const struct ocv_content_finding *it = &facts->list[i];
+                const char *of = strchr(it->value, ' ');
+                j->steps++;
+                if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
+                    OCV_TRY(add_code(j, library, *it, err));
+            }
+        }
     }
     return OCV_OK;
 }

@@ -140,21 +140,6 @@ static void count_device(struct cuda_claim *c, const char *device)
         c->compiled++;
 }
 
-/* Those that are written by hand are the ones that the entry is for. */
-static void count_devices(struct cuda_claim *c, const struct ocv_content_told *told,
-                          const struct ocv_content_derived *out)
-{
-    bool given = names_feature(told, OCV_TOOLKIT_DEVICE);
-    for (size_t i = 0; given && i < told->n_given; i++)
-        if (is_of(told->given[i], OCV_TOOLKIT_DEVICE))
-            count_device(c, told->given[i].value);
-    for (size_t i = 0; !given && i < out->n_properties; i++)
-        if (device_of(out->properties[i]))
-            count_device(c, device_of(out->properties[i]));
-    for (size_t i = 0; !c->machine && i < out->n_targets; i++)
-        c->compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
-}
-
 static bool same_major(const char *version, const char *major)
 {
     return version && (!*major || strtoul(version, NULL, 10) == strtoul(major, NULL, 10));
@@ -276,7 +261,16 @@ int ocv_content_propose(const struct ocv_content_report *report,
     int status = propose_targets(out, err);
     const char *major = read_versions(out);
     if (out->cuda_files && !out->mixed && status >= 0) {
-        count_devices(&c, told, out);
+        /* those that are written by hand are the ones that the entry is for */
+        bool given = names_feature(told, OCV_TOOLKIT_DEVICE);
+        for (size_t i = 0; given && i < told->n_given; i++)
+            if (is_of(told->given[i], OCV_TOOLKIT_DEVICE))
+                count_device(&c, told->given[i].value);
+        for (size_t i = 0; !given && i < out->n_properties; i++)
+            if (device_of(out->properties[i]))
+                count_device(&c, device_of(out->properties[i]));
+        for (size_t i = 0; !c.machine && i < out->n_targets; i++)
+            c.compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
         find_drivers(&c, told, out, major);
         if (c.built[0])
             status = propose_cuda(out, &c, err);

@@ -102,16 +102,6 @@ static const char *text_behind(const struct ocv_content_reader *r, const char *k
     return at + key_len;
 }
 
-/* "13.0" of "13.0, V13.0.88". */
-static void read_toolkit(const char *text, size_t len, char out[16])
-{
-    size_t n = 0, dots = 0;
-    for (; n < len && n < 15 && ((text[n] >= '0' && text[n] <= '9') || text[n] == '.'); n++)
-        dots += text[n] == '.';
-    if (dots == 1 && n > 2 && n < len && text[0] != '.' && text[n - 1] != '.' && text[n] == ',')
-        snprintf(out, 16, "%.*s", (int)n, text);
-}
-
 void ocv_elf_device(struct ocv_content_reader *r, bool last)
 {
     struct ocv_elf *e = &r->elf;
@@ -125,8 +115,14 @@ void ocv_elf_device(struct ocv_content_reader *r, bool last)
             ocv_bundle_gpu(at - strlen(AMD_TARGET), left + strlen(AMD_TARGET), e->target,
                            sizeof(e->target));
     }
-    if (cuda && !e->toolkit[0] && (at = text_behind(r, CUDA_RELEASE, last, &left)))
-        read_toolkit(at, left, e->toolkit);
+    if (cuda && !e->toolkit[0] && (at = text_behind(r, CUDA_RELEASE, last, &left))) {
+        /* "13.0" of "13.0, V13.0.88" */
+        size_t n = 0, dots = 0;
+        for (; n < left && n < 15 && ((at[n] >= '0' && at[n] <= '9') || at[n] == '.'); n++)
+            dots += at[n] == '.';
+        if (dots == 1 && n > 2 && n < left && at[0] != '.' && at[n - 1] != '.' && at[n] == ',')
+            snprintf(e->toolkit, 16, "%.*s", (int)n, at);
+    }
     int64_t end = r->base + (int64_t)r->len - NOTE_OVERLAP;
     if (e->target[0] && (!cuda || e->toolkit[0]))
         r->next = INT64_MAX / 4;
@@ -196,32 +192,6 @@ static int64_t place_of(const struct ocv_elf *e, uint64_t address)
     return -1;
 }
 
-/* Versions wanted of the C and C++ libraries, from the names in the table of strings. The libraries
- * themselves have the names of what they offer there. */
-static int add_versions(const struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                        int64_t strings, int64_t size, const char *soname, struct ocv_error *err)
-{
-    static const char *const offers[] = {"libc.so.",  "libm.so.",  "ld-linux",    "libpthread.so.",
-                                         "libdl.so.", "librt.so.", "libmvec.so.", "libresolv.so."};
-    bool own_cxx = soname && !strncmp(soname, "libstdc++.so", 12);
-    bool own = false;
-    for (size_t i = 0; soname && i < sizeof(offers) / sizeof(offers[0]); i++)
-        own = own || !strncmp(soname, offers[i], strlen(offers[i]));
-    int status = OCV_OK;
-    for (size_t i = 0; i < r->n_words && status >= 0; i++) {
-        const struct ocv_content_word *word = &r->words[i];
-        if (word->offset < strings || word->offset >= strings + size)
-            continue;
-        if (!strncmp(word->text, "GLIBC_", 6) && word->text[6] >= '0' && word->text[6] <= '9' &&
-            !own)
-            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBC, word->text + 6, 0, 1, err);
-        if (!strncmp(word->text, "GLIBCXX_", 8) && word->text[8] >= '0' && word->text[8] <= '9' &&
-            !own_cxx)
-            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBCXX, word->text + 8, 0, 1, err);
-    }
-    return status;
-}
-
 /* The last value of `tag` in the dynamic section. */
 static bool dynamic_value(const struct ocv_elf *e, int64_t tag, uint64_t *value)
 {
@@ -280,7 +250,27 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
         else if (tag == DT_NEEDED)
             ocv_content_unseen(r, "the name of a library that it needs");
     }
-    return add_versions(r, facts, strings, (int64_t)size, soname, err);
+    /* Versions wanted of the C and C++ libraries, from the names in the table of strings. The
+     * libraries themselves have the names of what they offer there. */
+    static const char *const offers[] = {"libc.so.",  "libm.so.",  "ld-linux",    "libpthread.so.",
+                                         "libdl.so.", "librt.so.", "libmvec.so.", "libresolv.so."};
+    bool own_cxx = soname && !strncmp(soname, "libstdc++.so", 12);
+    bool own = false;
+    for (size_t i = 0; soname && i < sizeof(offers) / sizeof(offers[0]); i++)
+        own = own || !strncmp(soname, offers[i], strlen(offers[i]));
+    int status = OCV_OK;
+    for (size_t i = 0; i < r->n_words && status >= 0; i++) {
+        const struct ocv_content_word *word = &r->words[i];
+        if (word->offset < strings || word->offset >= strings + (int64_t)size)
+            continue;
+        if (!strncmp(word->text, "GLIBC_", 6) && word->text[6] >= '0' && word->text[6] <= '9' &&
+            !own)
+            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBC, word->text + 6, 0, 1, err);
+        if (!strncmp(word->text, "GLIBCXX_", 8) && word->text[8] >= '0' && word->text[8] <= '9' &&
+            !own_cxx)
+            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBCXX, word->text + 8, 0, 1, err);
+    }
+    return status;
 }
 
 /* x86-64-ABI: property GNU_PROPERTY_X86_ISA_1_NEEDED, a bit for each level. */

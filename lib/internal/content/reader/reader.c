@@ -155,32 +155,6 @@ static int64_t find_magic(struct ocv_content_reader *r)
     return -1;
 }
 
-/* Find the device code of the window. */
-static int scan_code(struct ocv_content_reader *r, bool last, struct ocv_error *err)
-{
-    int status = OCV_STEP_DONE;
-    while (status == OCV_STEP_DONE) {
-        if (r->container >= 0) {
-            status = ocv_fatbin_walk(r, last, err);
-            continue;
-        }
-        if (r->next >= r->base + (int64_t)r->len)
-            break;
-        int64_t at = find_magic(r);
-        if (at < 0)
-            break;
-        size_t have;
-        uint32_t magic = ocv_le32(ocv_window_at(r, at, &have));
-        if (magic == OCV_FATBIN_MAGIC)
-            status = ocv_fatbin_begin(r, at, last, err);
-        else if (magic == OCV_CCOB_MAGIC)
-            status = ocv_ccob_begin(r, at, last, err);
-        else
-            status = ocv_bundle_begin(r, at, last, err);
-    }
-    return status < 0 ? status : OCV_OK;
-}
-
 #define ZIP_MAGIC 0x04034b50u /* wheels, too */
 #define AR_MAGIC "!<arch>\n"  /* static libraries, and packages of Debian */
 
@@ -238,8 +212,30 @@ static int scan_bytes(struct ocv_content_reader *r, bool last, struct ocv_error 
         ocv_kpack_search(r);
     if (r->kind == OCV_KIND_ELF && !device)
         OCV_TRY(ocv_elf_capture(r, err));
-    if (r->kind != OCV_KIND_NONE && !device)
-        OCV_TRY(scan_code(r, last, err));
+    if (r->kind != OCV_KIND_NONE && !device) {
+        /* find the device code of the window */
+        int status = OCV_STEP_DONE;
+        while (status == OCV_STEP_DONE) {
+            if (r->container >= 0) {
+                status = ocv_fatbin_walk(r, last, err);
+                continue;
+            }
+            if (r->next >= r->base + (int64_t)r->len)
+                break;
+            int64_t at = find_magic(r);
+            if (at < 0)
+                break;
+            size_t have;
+            uint32_t magic = ocv_le32(ocv_window_at(r, at, &have));
+            if (magic == OCV_FATBIN_MAGIC)
+                status = ocv_fatbin_begin(r, at, last, err);
+            else if (magic == OCV_CCOB_MAGIC)
+                status = ocv_ccob_begin(r, at, last, err);
+            else
+                status = ocv_bundle_begin(r, at, last, err);
+        }
+        OCV_TRY(status);
+    }
     if (r->kind == OCV_KIND_ELF && r->container < 0 && !device)
         OCV_TRY(ocv_words_scan(r, r->next < end && !last ? r->next : end, last, err));
     int64_t from = wanted_from(r);
