@@ -38,23 +38,6 @@ static void report_name(struct name_check *n, enum ocv_unknown_kind kind, const 
     n->status = n->visit(n->data, &name);
 }
 
-typedef void (*each_name)(void *data, const char *name);
-
-/* Every namespace that is not in the vocabulary. */
-static void own_namespaces(const struct name_check *n, each_name visit, void *data)
-{
-    const struct ocv_name_sources *s = n->sources;
-    const struct ocv_strings *known = ocv_config_strings(n->config, "known_namespaces");
-    for (size_t i = 0; i < known->count; i++)
-        visit(data, known->list[i]);
-    for (size_t i = 0; s->profile && i < s->profile->n_namespaces; i++)
-        visit(data, s->profile->namespaces[i].name);
-    for (size_t i = 0; s->index && i < s->index->n_namespaces; i++)
-        visit(data, s->index->namespaces[i]);
-    for (size_t i = 0; i < s->n_providers; i++)
-        visit(data, s->providers[i]);
-}
-
 struct key_search {
     const char *wanted;
     bool found;
@@ -74,7 +57,17 @@ static bool check_namespace(struct name_check *n, const char *ns)
     struct key_search search = {.wanted = ns, .nearest = {.wanted = ns}};
     if (ocv_vocabulary_check(ns, NULL, NULL, vocabulary) == OCV_WORD_KNOWN)
         return true;
-    own_namespaces(n, offer_name, &search);
+    /* every namespace that is not in the vocabulary */
+    const struct ocv_name_sources *s = n->sources;
+    const struct ocv_strings *known = ocv_config_strings(n->config, "known_namespaces");
+    for (size_t i = 0; i < known->count; i++)
+        offer_name(&search, known->list[i]);
+    for (size_t i = 0; s->profile && i < s->profile->n_namespaces; i++)
+        offer_name(&search, s->profile->namespaces[i].name);
+    for (size_t i = 0; s->index && i < s->index->n_namespaces; i++)
+        offer_name(&search, s->index->namespaces[i]);
+    for (size_t i = 0; i < s->n_providers; i++)
+        offer_name(&search, s->providers[i]);
     if (search.found)
         return true;
     if (*vocabulary)
@@ -168,20 +161,6 @@ static void check_property(struct name_check *n, const char *ns, const char *fea
     }
 }
 
-/* "ns :: feature :: value", canonical. */
-static void check_selector(struct name_check *n, const char *item)
-{
-    char text[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1];
-    snprintf(text, sizeof(text), "%s", item);
-    char *feature = strstr(text, " :: ");
-    char *value = feature ? strstr(feature + 4, " :: ") : NULL;
-    if (feature)
-        *feature = '\0';
-    if (value)
-        *value = '\0';
-    check_property(n, text, feature ? feature + 4 : NULL, value ? value + 4 : NULL);
-}
-
 /* "0-7", "0, 2, 5" */
 static const char *device_list(const struct ocv_namespace *ns, char *out, size_t size)
 {
@@ -223,7 +202,16 @@ static void check_list(struct name_check *n, const char *key)
     for (size_t i = 0; i < list->count && n->status == OCV_OK; i++) {
         n->key = key;
         n->origin = list->origins[i];
-        check_selector(n, list->list[i]);
+        /* "ns :: feature :: value", canonical */
+        char text[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1];
+        snprintf(text, sizeof(text), "%s", list->list[i]);
+        char *feature = strstr(text, " :: ");
+        char *value = feature ? strstr(feature + 4, " :: ") : NULL;
+        if (feature)
+            *feature = '\0';
+        if (value)
+            *value = '\0';
+        check_property(n, text, feature ? feature + 4 : NULL, value ? value + 4 : NULL);
     }
 }
 
