@@ -195,15 +195,6 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     return OCV_OK;
 }
 
-static int refuse_label(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
-                        struct ocv_error *err)
-{
-    ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label", e->os,
-                  e->architecture);
-    hint_replace(e, other, err);
-    return OCV_ERR_DATA;
-}
-
 /* Is it the build, or the default, that the new one replaces? */
 static bool is_replaced(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
                         const struct ocv_edit_entry *other)
@@ -214,13 +205,6 @@ static bool is_replaced(const struct ocv_edit *edit, const struct ocv_edit_entry
         return other->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(e, other);
     return e->label && other->label && !strcmp(e->label, other->label) &&
            ocv_edit_same_place(edit, e, other);
-}
-
-static void drop_replaced(struct ocv_edit *edit, const struct ocv_edit_entry *e)
-{
-    for (size_t i = edit->n; i-- > 0;)
-        if (i < edit->n && is_replaced(edit, e, &edit->entries[i]))
-            ocv_edit_drop(edit, i);
 }
 
 int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
@@ -236,8 +220,12 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
             continue;
         if (!e->label && ocv_edit_same_platform(e, other))
             return refuse_default(edit, e, other, err);
-        if (e->label && ocv_edit_same_place(edit, e, other))
-            return refuse_label(e, other, err);
+        if (e->label && ocv_edit_same_place(edit, e, other)) {
+            ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label", e->os,
+                          e->architecture);
+            hint_replace(e, other, err);
+            return OCV_ERR_DATA;
+        }
         if (e->label)
             OCV_TRY(check_properties(e, other, err));
     }
@@ -266,8 +254,11 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
         entry.by_null = true;
         status = ocv_edit_entry_plain(&entry, err);
     }
-    if (status == OCV_OK && image->replace)
-        drop_replaced(edit, &entry);
+    if (status == OCV_OK && image->replace) {
+        for (size_t i = edit->n; i-- > 0;)
+            if (i < edit->n && is_replaced(edit, &entry, &edit->entries[i]))
+                ocv_edit_drop(edit, i);
+    }
     if (status == OCV_OK)
         status = ocv_edit_check_against(edit, &entry, err);
     if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)

@@ -146,28 +146,6 @@ static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
     return OCV_ERR_DATA;
 }
 
-static int check_entries(const struct ocv_edit *edit, const struct ocv_index *index,
-                         struct ocv_error *err)
-{
-    for (size_t i = 0; i < edit->n; i++) {
-        const struct ocv_entry *e = ocv_index_entry(index, i);
-        bool changed = edit->entries[i].changed;
-        if (edit->entries[i].class == OCV_EDIT_OTHER ||
-            (!changed && (!edit->annotations_changed || e->code != OCV_REJECT_NONE)))
-            continue; /* an earlier fault does not prevent the edit of another entry */
-        if (e->code != OCV_REJECT_NONE)
-            return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
-                                 e->label ? e->label : "no label",
-                                 e->detail ? e->detail : ocv_reject_name(e->code));
-        for (size_t k = 0; k < e->n_properties; k++) {
-            struct ocv_property p = ocv_index_property(index, e->properties[k]);
-            if (!ocv_edit_declares(index, p.ns))
-                return fail_undeclared(edit, p, err);
-        }
-    }
-    return OCV_OK;
-}
-
 int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_buffer list;
@@ -189,5 +167,21 @@ int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_er
     const char *const *warnings;
     if (edit->annotations_changed && ocv_index_warnings(index, &warnings))
         return ocv_error_set(err, OCV_ERR_DATA, "%s", warnings[0]);
-    return check_entries(edit, index, err);
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        bool changed = edit->entries[i].changed;
+        if (edit->entries[i].class == OCV_EDIT_OTHER ||
+            (!changed && (!edit->annotations_changed || e->code != OCV_REJECT_NONE)))
+            continue; /* an earlier fault does not prevent the edit of another entry */
+        if (e->code != OCV_REJECT_NONE)
+            return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
+                                 e->label ? e->label : "no label",
+                                 e->detail ? e->detail : ocv_reject_name(e->code));
+        for (size_t k = 0; k < e->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(index, e->properties[k]);
+            if (!ocv_edit_declares(index, p.ns))
+                return fail_undeclared(edit, p, err);
+        }
+    }
+    return OCV_OK;
 }

@@ -248,13 +248,6 @@ static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *jso
     return status;
 }
 
-static int put_entry(const struct ocv_edit *edit, const struct ocv_edit_entry *entry,
-                     struct ocv_buffer *out, struct ocv_error *err)
-{
-    return edit->lines && entry->changed ? put_json(edit, 2, entry->json, out, err)
-                                         : append_text(out, entry->text, err);
-}
-
 static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     OCV_TRY(append_text(out, "[", err));
@@ -262,15 +255,12 @@ static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, st
         if (i)
             OCV_TRY(append_text(out, ",", err));
         OCV_TRY(append_text(out, edit->lead, err));
-        OCV_TRY(put_entry(edit, &edit->entries[i], out, err));
+        OCV_TRY(edit->lines && edit->entries[i].changed
+                    ? put_json(edit, 2, edit->entries[i].json, out, err)
+                    : append_text(out, edit->entries[i].text, err));
     }
     OCV_TRY(append_text(out, edit->trail, err));
     return append_text(out, "]", err);
-}
-
-static bool is_annotations(const struct ocv_edit_member *m)
-{
-    return strstr(m->before, "\"annotations\"") != NULL;
 }
 
 static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
@@ -279,7 +269,7 @@ static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
     const struct ocv_edit_member *m = &edit->members[i];
     if (i == edit->manifests)
         return write_entries(edit, out, err);
-    if (!is_annotations(m) || !edit->annotations_changed)
+    if (!strstr(m->before, "\"annotations\"") || !edit->annotations_changed)
         return append_text(out, m->value, err);
     *annotated = true;
     return put_json(edit, 1, edit->annotations, out, err);

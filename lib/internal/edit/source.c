@@ -121,14 +121,6 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     return status;
 }
 
-/* ": " begins a value, and in a list in brackets the parser waits for its end. */
-static void hint_quoting(const char *text, size_t len, struct ocv_error *err)
-{
-    bool list = strstr(err->message, "did not find expected ',' or ']'") != NULL;
-    if (strstr(err->message, "mapping values") || (list && memmem(text, len, " :: ", 4)))
-        ocv_error_hint(err, OCV_SOURCE_QUOTING_HINT);
-}
-
 int ocv_edit_source_parse(const char *name, const char *text, size_t len,
                           struct ocv_edit_source **out, struct ocv_error *err)
 {
@@ -140,7 +132,10 @@ int ocv_edit_source_parse(const char *name, const char *text, size_t len,
     int status = read_file(source, &r, text, len);
     if (status < 0 && status != OCV_ERR_NOMEM) { /* the readers of YAML take it for configuration */
         status = r.err->status = OCV_ERR_DATA;
-        hint_quoting(text, len, r.err);
+        /* ": " begins a value, and in a list in brackets the parser waits for its end */
+        bool list = strstr(r.err->message, "did not find expected ',' or ']'") != NULL;
+        if (strstr(r.err->message, "mapping values") || (list && memmem(text, len, " :: ", 4)))
+            ocv_error_hint(r.err, OCV_SOURCE_QUOTING_HINT);
     }
     if (status < 0)
         return status;

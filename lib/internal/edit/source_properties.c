@@ -23,22 +23,17 @@ static int put_property(const struct ocv_yaml_reader *r, const struct ocv_yaml *
     return at_line(r, node, status);
 }
 
-/* "sm_arch: 90_real, 80_real" is one text. */
-static int refuse_joined(const struct ocv_yaml_reader *r, const struct ocv_yaml *feature)
-{
-    ocv_yaml_fail(r, feature, "%.64s has several values: write a list, %.64s: [%.200s]",
-                  feature->key, feature->key, feature->text);
-    return r->err->status;
-}
-
 /* "feature: value" or "feature: [values]" of a namespace. */
 static int put_feature(const struct ocv_yaml_reader *r, const char *ns,
                        const struct ocv_yaml *feature, struct ocv_buffer *out)
 {
     char text[1024];
     bool list = feature->type == OCV_YAML_LIST;
-    if (!list && strchr(feature->text, ','))
-        return refuse_joined(r, feature);
+    if (!list && strchr(feature->text, ',')) { /* "sm_arch: 90_real, 80_real" is one text */
+        ocv_yaml_fail(r, feature, "%.64s has several values: write a list, %.64s: [%.200s]",
+                      feature->key, feature->key, feature->text);
+        return r->err->status;
+    }
     for (const struct ocv_yaml *v = list ? feature->first : feature; v; v = list ? v->next : NULL) {
         int n = snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
         if (n < 0 || (size_t)n >= sizeof(text))
