@@ -22,12 +22,6 @@ struct view_list {
     const struct view *main; /* the one with most variants for devices */
 };
 
-static void views_free(struct view_list *views)
-{
-    for (size_t i = 0; i < views->n; i++)
-        ocv_universe_free(&views->list[i].universe);
-}
-
 int ocv_claim_add_text(struct ocv_arena *arena, const char ***list, size_t *n, size_t *max,
                        const char *text, struct ocv_error *err)
 {
@@ -398,7 +392,8 @@ int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_option
     struct ocv_claim_work work = {.claim = claim, .index = index};
     struct view_list views = {.n = 0};
     int status = make_claim(&work, options, &views, err);
-    views_free(&views);
+    for (size_t i = 0; i < views.n; i++)
+        ocv_universe_free(&views.list[i].universe);
     if (status < 0)
         ocv_claim_free(claim);
     else

@@ -89,17 +89,6 @@ static bool find_words(struct ocv_fact *fact, const char *value)
     return fact->words != NULL;
 }
 
-static bool find_capabilities(struct ocv_fact *fact, const char *value)
-{
-    struct ocv_capability code;
-    if (!ocv_capability_parse(value, &code))
-        return false;
-    for (unsigned i = 0; i < OCV_CAPABILITIES; i++)
-        if (ocv_capability_fits(&code, i))
-            set_bit(fact, i);
-    return true;
-}
-
 static bool learn_value(struct ocv_fact *fact, const char *value)
 {
     unsigned version;
@@ -111,8 +100,15 @@ static bool learn_value(struct ocv_fact *fact, const char *value)
         fact->from = fact->feature->test == OCV_DEVICE_AT_LEAST ? version : 0;
         fact->below = fact->feature->test == OCV_DEVICE_BELOW ? version : UINT_MAX;
         return true;
-    case OCV_DEVICE_CAPABILITY:
-        return find_capabilities(fact, value);
+    case OCV_DEVICE_CAPABILITY: {
+        struct ocv_capability code;
+        if (!ocv_capability_parse(value, &code))
+            return false;
+        for (unsigned i = 0; i < OCV_CAPABILITIES; i++)
+            if (ocv_capability_fits(&code, i))
+                set_bit(fact, i);
+        return true;
+    }
     case OCV_DEVICE_IS:
     case OCV_DEVICE_MODEL:
         return find_words(fact, value);

@@ -145,28 +145,6 @@ static int place_choice(struct ocv_claim_work *work, const struct ocv_claim_choi
     return add_product(work, home, choice, err);
 }
 
-static int join_group(struct ocv_claim_work *work, struct ocv_claim_groups *groups, size_t at,
-                      struct ocv_error *err)
-{
-    struct ocv_claim_group *to = &groups->list[at], *from = to + 1;
-    struct ocv_arena *arena = &work->claim->arena;
-    struct ocv_claim_product *list =
-        ocv_arena_alloc(arena, to->n_products + from->n_products, sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    memcpy(list, to->products, to->n_products * sizeof(*list));
-    memcpy(list + to->n_products, from->products, from->n_products * sizeof(*list));
-    to->products = list;
-    to->n_products = to->max_products = to->n_products + from->n_products;
-    to->unsaid |= from->unsaid;
-    int status = OCV_OK;
-    for (size_t i = 0; i < from->n_labels && status == OCV_OK; i++)
-        status = add_label(work, to, from->labels[i], err);
-    groups->n--;
-    memmove(from, from + 1, (groups->n - at - 1) * sizeof(*from));
-    return status;
-}
-
 /* The last two neighbours that may be one: of a variant if there are such, else of a driver. */
 static bool find_pair(const struct ocv_claim_groups *groups, bool of_variant, size_t *at)
 {
@@ -195,7 +173,23 @@ int ocv_claim_group(struct ocv_claim_work *work, const struct ocv_claim_choices 
         if (!find_pair(out, true, &at) && !find_pair(out, false, &at))
             return ocv_error_set(err, OCV_ERR_DATA, "devices of more than %u drivers",
                                  OCV_CLAIM_ALTERNATIVES_MAX);
-        OCV_TRY(join_group(work, out, at, err));
+        struct ocv_claim_group *to = &out->list[at], *from = to + 1;
+        struct ocv_arena *arena = &work->claim->arena;
+        struct ocv_claim_product *list =
+            ocv_arena_alloc(arena, to->n_products + from->n_products, sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        memcpy(list, to->products, to->n_products * sizeof(*list));
+        memcpy(list + to->n_products, from->products, from->n_products * sizeof(*list));
+        to->products = list;
+        to->n_products = to->max_products = to->n_products + from->n_products;
+        to->unsaid |= from->unsaid;
+        int status = OCV_OK;
+        for (size_t i = 0; i < from->n_labels && status == OCV_OK; i++)
+            status = add_label(work, to, from->labels[i], err);
+        out->n--;
+        memmove(from, from + 1, (out->n - at - 1) * sizeof(*from));
+        OCV_TRY(status);
     }
     return OCV_OK;
 }
