@@ -133,26 +133,6 @@ struct index_search {
     void *data;
 };
 
-/* The content of an index is fixed by its digest; its entries belong to the index's own
- * repository. */
-static void list_files(DIR *directory, const struct index_search *s, struct files *out)
-{
-    struct stat st;
-    const struct dirent *entry;
-    while (out->n < sizeof(out->list) / sizeof(*out->list) && (entry = readdir(directory))) {
-        if ((!ocv_record_is_named(entry->d_name, "sha", s->repository ? s->suffix : ".json") &&
-             !ocv_record_is_named(entry->d_name, s->prefix, ".json")) ||
-            strlen(entry->d_name) >= OCV_RECORD_NAME_MAX ||
-            fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode))
-            continue;
-        struct file *file = &out->list[out->n++];
-        snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
-        file->time = st.st_mtime;
-    }
-    qsort(out->list, out->n, sizeof(*out->list), by_age);
-}
-
 /* Is it about the digest, under its own name, and for whom it is asked? OCV_ERR_NOT_FOUND: no. */
 static int is_meant(const struct index_search *s, const struct ocv_record_index *found,
                     const char *name)
@@ -200,7 +180,21 @@ static int search_directory(DIR *directory, const char *path, const struct index
     struct files *files = calloc(1, sizeof(*files));
     if (!files)
         return ocv_error_nomem(err);
-    list_files(directory, s, files);
+    /* the content of an index is fixed by its digest; its entries belong to its own repository */
+    struct stat st;
+    const struct dirent *entry;
+    while (files->n < sizeof(files->list) / sizeof(*files->list) && (entry = readdir(directory))) {
+        if ((!ocv_record_is_named(entry->d_name, "sha", s->repository ? s->suffix : ".json") &&
+             !ocv_record_is_named(entry->d_name, s->prefix, ".json")) ||
+            strlen(entry->d_name) >= OCV_RECORD_NAME_MAX ||
+            fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        struct file *file = &files->list[files->n++];
+        snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
+        file->time = st.st_mtime;
+    }
+    qsort(files->list, files->n, sizeof(*files->list), by_age);
     for (size_t i = 0; status == OCV_OK && i < files->n; i++) {
         const char *name = files->list[i].name, *of = strrchr(name, '-');
         bool meant = false, told = false;
