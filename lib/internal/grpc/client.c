@@ -22,16 +22,6 @@ static struct client_call *call_of(struct link *l, int32_t stream)
     return l->call && l->call->stream == stream ? l->call : NULL;
 }
 
-static void take_status(struct client_call *call, const char *text)
-{
-    char *end = NULL;
-    long code = strtol(text, &end, 10);
-    call->has_status = true;
-    call->result->code = *text && !*end && code >= 0 && code <= GRPC_UNAUTHENTICATED
-                             ? (enum grpc_code)code
-                             : GRPC_UNKNOWN;
-}
-
 /* nghttp2 ends each value with a NUL, and refuses those that have one. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
@@ -47,9 +37,14 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     }
     if (name_len == 7 && memcmp(name, ":status", 7) == 0)
         call->http = strtol((const char *)value, NULL, 10);
-    else if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0)
-        take_status(call, (const char *)value);
-    else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0)
+    else if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0) {
+        char *end = NULL;
+        long code = strtol((const char *)value, &end, 10);
+        call->has_status = true;
+        call->result->code = *value && !*end && code >= 0 && code <= GRPC_UNAUTHENTICATED
+                                 ? (enum grpc_code)code
+                                 : GRPC_UNKNOWN;
+    } else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0)
         grpc_decode_message((const char *)value, call->result->message,
                             sizeof(call->result->message));
     return 0;
@@ -185,33 +180,6 @@ static nghttp2_nv make_header(const char *name, const char *value)
                         strlen(value), NGHTTP2_NV_FLAG_NONE};
 }
 
-static int submit_call(struct link *l, struct client_call *call, const char *path,
-                       const struct grpc_header *headers, size_t n_headers, unsigned timeout_ms,
-                       struct ocv_error *err)
-{
-    char timeout[32];
-    nghttp2_nv list[8 + HEADERS_MAX];
-    size_t n = 0;
-    snprintf(timeout, sizeof(timeout), "%um", timeout_ms);
-    list[n++] = make_header(":method", "POST");
-    list[n++] = make_header(":scheme", "http");
-    list[n++] = make_header(":path", path);
-    list[n++] = make_header(":authority", "localhost");
-    list[n++] = make_header("content-type", "application/grpc");
-    list[n++] = make_header("te", "trailers");
-    list[n++] = make_header("user-agent", "ocivariant");
-    if (timeout_ms && timeout_ms < 100000000)
-        list[n++] = make_header("grpc-timeout", timeout);
-    for (size_t i = 0; i < n_headers && i < HEADERS_MAX; i++)
-        list[n++] = make_header(headers[i].name, headers[i].value);
-    const nghttp2_data_provider body = {.source.ptr = call, .read_callback = read_request};
-    l->call = call;
-    call->stream = nghttp2_submit_request(l->session, NULL, list, n, &body, NULL);
-    return call->stream < 0
-               ? ocv_error_set(err, OCV_ERR_NETWORK, "%s", nghttp2_strerror(call->stream))
-               : OCV_OK;
-}
-
 /* Wait for the socket: 0 when the time is over or the call was cancelled. */
 static int wait_for(struct pollfd fds[2], int64_t deadline)
 {
@@ -288,7 +256,27 @@ int grpc_client_call(struct grpc_client *client, const char *path,
     grpc_frame(call.frame, len);
     ocv_buffer_init(&call.body, GRPC_MESSAGE_MAX + 5);
     OCV_TRY(grpc_link_take(client, &l, err));
-    int status = submit_call(l, &call, path, headers, n_headers, timeout_ms, err);
+    char timeout[32];
+    nghttp2_nv list[8 + HEADERS_MAX];
+    size_t n = 0;
+    snprintf(timeout, sizeof(timeout), "%um", timeout_ms);
+    list[n++] = make_header(":method", "POST");
+    list[n++] = make_header(":scheme", "http");
+    list[n++] = make_header(":path", path);
+    list[n++] = make_header(":authority", "localhost");
+    list[n++] = make_header("content-type", "application/grpc");
+    list[n++] = make_header("te", "trailers");
+    list[n++] = make_header("user-agent", "ocivariant");
+    if (timeout_ms && timeout_ms < 100000000)
+        list[n++] = make_header("grpc-timeout", timeout);
+    for (size_t i = 0; i < n_headers && i < HEADERS_MAX; i++)
+        list[n++] = make_header(headers[i].name, headers[i].value);
+    const nghttp2_data_provider body = {.source.ptr = &call, .read_callback = read_request};
+    l->call = &call;
+    call.stream = nghttp2_submit_request(l->session, NULL, list, n, &body, NULL);
+    int status = call.stream < 0
+                     ? ocv_error_set(err, OCV_ERR_NETWORK, "%s", nghttp2_strerror(call.stream))
+                     : OCV_OK;
     return finish_call(client, l, &call, path, status, timeout_ms ? ocv_clock_ms() + timeout_ms : 0,
                        err);
 }

@@ -298,20 +298,6 @@ void grpc_server_stop(struct grpc_server *s)
     grpc_wake(s);
 }
 
-static bool open_loop(struct grpc_server *s)
-{
-    const struct itimerspec ticks = {.it_interval.tv_sec = TICK_MS / 1000,
-                                     .it_value.tv_sec = TICK_MS / 1000};
-    s->epoll = epoll_create1(EPOLL_CLOEXEC);
-    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    return s->epoll >= 0 && s->wake >= 0 && s->clock >= 0 &&
-           timerfd_settime(s->clock, 0, &ticks, NULL) == 0 &&
-           watch(s, EPOLL_CTL_ADD, s->listen_fd, EPOLLIN, ID_LISTEN) == 0 &&
-           watch(s, EPOLL_CTL_ADD, s->wake, EPOLLIN, ID_WAKE) == 0 &&
-           watch(s, EPOLL_CTL_ADD, s->clock, EPOLLIN, ID_CLOCK) == 0;
-}
-
 int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
                     struct grpc_server **out, struct ocv_error *err)
 {
@@ -329,7 +315,16 @@ int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
     pthread_mutex_init(&s->frames, NULL);
     pthread_mutex_init(&s->lock, NULL);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
-    bool opened = open_loop(s);
+    const struct itimerspec ticks = {.it_interval.tv_sec = TICK_MS / 1000,
+                                     .it_value.tv_sec = TICK_MS / 1000};
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    bool opened = s->epoll >= 0 && s->wake >= 0 && s->clock >= 0 &&
+                  timerfd_settime(s->clock, 0, &ticks, NULL) == 0 &&
+                  watch(s, EPOLL_CTL_ADD, s->listen_fd, EPOLLIN, ID_LISTEN) == 0 &&
+                  watch(s, EPOLL_CTL_ADD, s->wake, EPOLLIN, ID_WAKE) == 0 &&
+                  watch(s, EPOLL_CTL_ADD, s->clock, EPOLLIN, ID_CLOCK) == 0;
     int why = errno;
     s->callbacks = grpc_stream_callbacks();
     if (nghttp2_option_new(&s->option) == 0)

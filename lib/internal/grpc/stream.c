@@ -63,25 +63,21 @@ static bool take_room(struct grpc_call *call, size_t len)
     return room;
 }
 
-static void refuse_body(struct grpc_call *call)
-{
-    call->bad = true;
-    call->bad_code = GRPC_RESOURCE_EXHAUSTED;
-    ocv_buffer_free(&call->body);
-    pthread_mutex_lock(&call->server->lock);
-    call->server->requests -= call->counted;
-    call->counted = 0;
-    pthread_mutex_unlock(&call->server->lock);
-}
-
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
                    size_t len, void *data)
 {
     struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
     (void)flags, (void)data;
     if (call && !call->bad &&
-        (!take_room(call, len) || ocv_buffer_append(&call->body, bytes, len, NULL) < 0))
-        refuse_body(call);
+        (!take_room(call, len) || ocv_buffer_append(&call->body, bytes, len, NULL) < 0)) {
+        call->bad = true;
+        call->bad_code = GRPC_RESOURCE_EXHAUSTED;
+        ocv_buffer_free(&call->body);
+        pthread_mutex_lock(&call->server->lock);
+        call->server->requests -= call->counted;
+        call->counted = 0;
+        pthread_mutex_unlock(&call->server->lock);
+    }
     return 0;
 }
 

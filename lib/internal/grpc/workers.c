@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void answer_call(struct grpc_server *s, struct grpc_call *call)
-{
-    bool late = __atomic_load_n(&call->gone, __ATOMIC_ACQUIRE);
-    if (!late && grpc_call_left(call) == 0)
-        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
-    else if (!late)
-        s->options.handle(s->options.data, call);
-    grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
-    grpc_call_release(call);
-}
-
 static void *run_worker(void *data);
 
 /* Start a thread, which counts as in the loop. With the lock held. */
@@ -53,15 +42,6 @@ static struct grpc_call *take_call(struct grpc_server *s)
     return pop_call(s);
 }
 
-/* With the lock held. */
-static void call_answered(struct grpc_server *s)
-{
-    s->n_running--;
-    s->n_in_loop++;
-    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
-        grpc_wake(s); /* the end waits for the last one */
-}
-
 /* A thread's life. */
 static void *run_worker(void *data)
 {
@@ -73,13 +53,24 @@ static void *run_worker(void *data)
         pthread_mutex_unlock(&s->lock);
         if (more) /* for another thread, which does the same */
             grpc_wake(s);
-        if (call)
-            answer_call(s, call);
+        if (call) {
+            bool late = __atomic_load_n(&call->gone, __ATOMIC_ACQUIRE);
+            if (!late && grpc_call_left(call) == 0)
+                grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+            else if (!late)
+                s->options.handle(s->options.data, call);
+            grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
+            grpc_call_release(call);
+        }
         bool over = !call && grpc_server_turn(s);
         pthread_mutex_lock(&s->lock);
         s->over = s->over || over;
-        if (call)
-            call_answered(s);
+        if (call) {
+            s->n_running--;
+            s->n_in_loop++;
+            if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE))
+                grpc_wake(s); /* the end waits for the last one */
+        }
     }
     pthread_mutex_unlock(&s->lock);
     grpc_wake(s); /* so that the next one ends, too */
