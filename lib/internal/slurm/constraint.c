@@ -40,20 +40,6 @@ static void set_bit(uint64_t *set, size_t i)
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-static int find_ids(struct constraint_build *m)
-{
-    char text[1024];
-    m->id_of = ocv_arena_alloc(&m->arena, m->index->n_properties + 1, sizeof(*m->id_of));
-    if (!m->id_of)
-        return ocv_error_nomem(m->err);
-    for (size_t i = 0; i < m->index->n_properties; i++) {
-        const struct ocv_property *p = &m->index->properties[i];
-        snprintf(text, sizeof(text), "%s::%s::%s", p->ns, p->feature, p->value);
-        m->id_of[i] = (uint32_t)ocv_names_find(&m->nodes->by_name, m->nodes, text);
-    }
-    return OCV_OK;
-}
-
 static int find_runs(struct constraint_build *m)
 {
     size_t n = m->index->n_entries;
@@ -185,22 +171,6 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
     return n;
 }
 
-static int put_text(const struct constraint_build *m, struct slurm_alternative *a)
-{
-    ocv_auto_buffer text;
-    char brief[OCV_SLURM_SHORT_MAX];
-    ocv_buffer_init(&text, (size_t)COMBINATION_MAX * 1024);
-    for (size_t i = 0; i < a->n_features; i++) {
-        const char *feature = m->nodes->features[a->features[i]];
-        if (m->how->use_short)
-            OCV_TRY(ocv_slurm_short(feature, brief, m->err));
-        OCV_TRY(ocv_buffer_printf(&text, m->err, "%s%s", i ? "&" : "",
-                                  m->how->use_short ? brief : feature));
-    }
-    a->text = ocv_arena_copy((struct ocv_arena *)&m->arena, text.data, text.len);
-    return a->text ? OCV_OK : ocv_error_nomem(m->err);
-}
-
 /* An alternative of the same values that the kind has. */
 static struct slurm_alternative *made_before(const struct constraint_build *m,
                                              const struct ocv_entry *entry, const uint32_t *values,
@@ -250,7 +220,18 @@ static int add_alternative(struct constraint_build *m, const struct ocv_entry *e
     m->n++;
     for (size_t i = 0; i < m->n_kinds; i++)
         a->n_covers += has_bit(covers, i);
-    return put_text(m, a);
+    ocv_auto_buffer text;
+    char brief[OCV_SLURM_SHORT_MAX];
+    ocv_buffer_init(&text, (size_t)COMBINATION_MAX * 1024);
+    for (size_t i = 0; i < a->n_features; i++) {
+        const char *feature = m->nodes->features[a->features[i]];
+        if (m->how->use_short)
+            OCV_TRY(ocv_slurm_short(feature, brief, m->err));
+        OCV_TRY(ocv_buffer_printf(&text, m->err, "%s%s", i ? "&" : "",
+                                  m->how->use_short ? brief : feature));
+    }
+    a->text = ocv_arena_copy((struct ocv_arena *)&m->arena, text.data, text.len);
+    return a->text ? OCV_OK : ocv_error_nomem(m->err);
 }
 
 static int compare_alternatives(const void *pa, const void *pb)
@@ -282,24 +263,6 @@ static bool is_covered(const struct constraint_build *m, size_t at)
     return false;
 }
 
-static void drop_covered(struct constraint_build *m)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        m->list[kept] = m->list[i];
-        kept += !is_covered(m, kept);
-    }
-    m->n = kept;
-}
-
-/* In 22.05 a single feature behind a parenthesis is never satisfied; twice it is. */
-static int put_alternative(const struct constraint_build *m, const struct slurm_alternative *a,
-                           size_t i, struct ocv_buffer *out)
-{
-    return ocv_buffer_printf(out, m->err, "%s(%s%s%s)", i ? "|" : "", a->text,
-                             a->n_features == 1 ? "&" : "", a->n_features == 1 ? a->text : "");
-}
-
 static int put_constraint(const struct constraint_build *m, struct ocv_buffer *out)
 {
     size_t before = out->len;
@@ -316,8 +279,11 @@ static int put_constraint(const struct constraint_build *m, struct ocv_buffer *o
         status = ocv_buffer_printf(out, m->err, "%s", m->list->text);
     else
         status = ocv_buffer_append(out, "[", 1, m->err);
+    /* in 22.05 a single feature behind a parenthesis is never satisfied; twice it is */
     for (size_t i = 0; m->n > 1 && i < m->n && status == OCV_OK; i++)
-        status = put_alternative(m, &m->list[i], i, out);
+        status = ocv_buffer_printf(out, m->err, "%s(%s%s%s)", i ? "|" : "", m->list[i].text,
+                                   m->list[i].n_features == 1 ? "&" : "",
+                                   m->list[i].n_features == 1 ? m->list[i].text : "");
     if (m->n > 1 && status == OCV_OK)
         status = ocv_buffer_append(out, "]", 1, m->err);
     if (status < 0 || out->len - before <= OCV_SLURM_CONSTRAINT_MAX)
@@ -331,18 +297,20 @@ static int put_constraint(const struct constraint_build *m, struct ocv_buffer *o
     return OCV_ERR_DATA;
 }
 
-static int check_short(const struct constraint_build *m)
+static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
 {
     for (size_t k = 0; m->how->use_short && k < m->n_kinds; k++)
         if (!m->nodes->kinds[k].has_short)
             return ocv_error_set(m->err, OCV_ERR_DATA, "not all nodes have short features");
-    return OCV_OK;
-}
-
-static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
-{
-    OCV_TRY(check_short(m));
-    OCV_TRY(find_ids(m));
+    char text[1024];
+    m->id_of = ocv_arena_alloc(&m->arena, m->index->n_properties + 1, sizeof(*m->id_of));
+    if (!m->id_of)
+        return ocv_error_nomem(m->err);
+    for (size_t i = 0; i < m->index->n_properties; i++) {
+        const struct ocv_property *p = &m->index->properties[i];
+        snprintf(text, sizeof(text), "%s::%s::%s", p->ns, p->feature, p->value);
+        m->id_of[i] = (uint32_t)ocv_names_find(&m->nodes->by_name, m->nodes, text);
+    }
     OCV_TRY(find_runs(m));
     for (size_t e = 0; e < m->index->n_entries; e++)
         for (size_t k = 0; k < m->n_kinds; k++)
@@ -350,7 +318,12 @@ static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
                 OCV_TRY(add_alternative(m, &m->index->entries[e], k));
     if (m->n)
         qsort(m->list, m->n, sizeof(*m->list), compare_alternatives);
-    drop_covered(m);
+    size_t kept = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        m->list[kept] = m->list[i];
+        kept += !is_covered(m, kept);
+    }
+    m->n = kept;
     OCV_TRY(put_constraint(m, out));
     for (size_t i = 0; m->how->visit && i < m->n; i++)
         m->how->visit(m->how->data, m->list[i].entry, m->list[i].text);

@@ -202,35 +202,6 @@ static int read_line(struct node_reader *r, struct ocv_span line)
     return status;
 }
 
-static int mark_kinds(struct ocv_slurm_nodes *nodes, struct ocv_error *err)
-{
-    size_t words = nodes->n_features / 64 + 1;
-    for (size_t k = 0; k < ocv_slurm_nodes_count(nodes); k++) {
-        struct slurm_kind *kind = &nodes->kinds[k];
-        kind->has = ocv_arena_alloc(&nodes->arena, words, sizeof(*kind->has));
-        if (!kind->has)
-            return ocv_error_nomem(err);
-        for (size_t i = 0; i < kind->n_features; i++)
-            kind->has[kind->features[i] / 64] |= (uint64_t)1 << (kind->features[i] % 64);
-    }
-    return OCV_OK;
-}
-
-static int read_lines(struct node_reader *r, const char *text, size_t len)
-{
-    for (size_t at = 0, n; at < len; at += n + 1) {
-        const char *end = memchr(text + at, '\n', len - at);
-        n = end ? (size_t)(end - text) - at : len - at;
-        struct ocv_span line = ocv_span_trim((struct ocv_span){text + at, n});
-        if (r->line++ == OCV_SLURM_KINDS_MAX)
-            return ocv_error_set(r->err, OCV_ERR_DATA, "more than %u lines of features",
-                                 OCV_SLURM_KINDS_MAX);
-        if (line.len)
-            OCV_TRY(read_line(r, line));
-    }
-    return OCV_OK;
-}
-
 int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,
                          struct ocv_slurm_nodes **out, struct ocv_error *err)
 {
@@ -244,8 +215,25 @@ int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,
         return ocv_error_set(err, OCV_ERR_DATA, "features of nodes: more than %zu bytes",
                              OCV_SLURM_TEXT_MAX);
     OCV_TRY(ocv_fleet_new(&nodes->fleet, err));
-    OCV_TRY(read_lines(&r, text, len));
-    OCV_TRY(mark_kinds(nodes, err));
+    for (size_t at = 0, n; at < len; at += n + 1) {
+        const char *end = memchr(text + at, '\n', len - at);
+        n = end ? (size_t)(end - text) - at : len - at;
+        struct ocv_span line = ocv_span_trim((struct ocv_span){text + at, n});
+        if (r.line++ == OCV_SLURM_KINDS_MAX)
+            return ocv_error_set(r.err, OCV_ERR_DATA, "more than %u lines of features",
+                                 OCV_SLURM_KINDS_MAX);
+        if (line.len)
+            OCV_TRY(read_line(&r, line));
+    }
+    size_t words = nodes->n_features / 64 + 1;
+    for (size_t k = 0; k < ocv_slurm_nodes_count(nodes); k++) {
+        struct slurm_kind *kind = &nodes->kinds[k];
+        kind->has = ocv_arena_alloc(&nodes->arena, words, sizeof(*kind->has));
+        if (!kind->has)
+            return ocv_error_nomem(err);
+        for (size_t i = 0; i < kind->n_features; i++)
+            kind->has[kind->features[i] / 64] |= (uint64_t)1 << (kind->features[i] % 64);
+    }
     *out = ocv_steal(&nodes);
     return OCV_OK;
 }
