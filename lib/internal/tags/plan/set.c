@@ -186,22 +186,6 @@ static bool is_name(const struct ocv_tag_set *set, const struct ocv_tag_member *
     return name && strcmp(name, set->name) == 0;
 }
 
-/* Of the members from `from` to `to`, which say the same, `best` is taken. */
-static void note_better(const struct ocv_tag_set *set, size_t from, size_t to,
-                        const struct ocv_tag_member *best)
-{
-    for (size_t i = from; i < to; i++)
-        if (&set->members[i] != best)
-            set->members[i].tag->better = best->tag;
-}
-
-/* None of them is: a doubt names them. */
-static void note_doubt(const struct ocv_tag_set *set, size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        set->members[i].tag->placed = true;
-}
-
 /* Keep one tag for each identity. The tag that is the set's own name needs no preference: it was
  * asked for by name. */
 static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv_error *err)
@@ -221,10 +205,13 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
                compare_preference(best->tag, set->members[i + tied].tag) == 0)
             tied++;
         if (tied > 1) {
-            note_doubt(set, i, next);
+            for (size_t k = i; k < next; k++)
+                set->members[k].tag->placed = true;
             status = add_doubt(plan, set, best, tied, err);
         } else {
-            note_better(set, i, next, best);
+            for (size_t k = i; k < next; k++)
+                if (&set->members[k] != best)
+                    set->members[k].tag->better = best->tag;
             set->members[kept++] = *best;
         }
     }

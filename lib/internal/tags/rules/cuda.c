@@ -26,31 +26,6 @@ int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     return compile_where(r, map, out);
 }
 
-static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                      struct ocv_tag_cuda *out)
-{
-    const struct ocv_yaml *sm_arch = ocv_yaml_get(map, "sm_arch");
-    out->platform = ocv_yaml_text(map, "platform");
-    out->from = ocv_yaml_text(map, "minor");
-    out->minor = out->from && strcmp(out->from, "false") != 0;
-    if (!out->minor || strcmp(out->from, "true") == 0)
-        out->from = NULL;
-    const char *compat = ocv_yaml_text(map, "compat");
-    out->compat = compat && !strcmp(compat, "true");
-    out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
-    struct ocv_tag_pair *pair = ocv_arena_alloc(&r->family->arena, 1, sizeof(*pair));
-    if (!pair)
-        return ocv_error_nomem(r->file.err);
-    pair->text = ocv_yaml_text(map, "toolkit");
-    out->toolkit.list = pair;
-    out->toolkit.n = pair->text != NULL;
-    OCV_TRY(compile_where(r, map, &out->toolkit));
-    OCV_TRY(ocv_tag_read_where(r, map, &out->where));
-    if (!out->any_sm)
-        OCV_TRY(ocv_tag_read_texts(r, map, "sm_arch", &out->sm_arch, &out->n_sm_arch));
-    return OCV_OK;
-}
-
 int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;
@@ -64,7 +39,27 @@ int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
         bool compat = !strcmp(node->text, "compat");
         f->cudas[f->n_cudas++] = (struct ocv_tag_cuda){.minor = !compat, .compat = compat};
     }
-    for (const struct ocv_yaml *m = node->first; m; m = m->next)
-        OCV_TRY(read_table(r, m, &f->cudas[f->n_cudas++]));
+    for (const struct ocv_yaml *m = node->first; m; m = m->next) {
+        struct ocv_tag_cuda *out = &f->cudas[f->n_cudas++];
+        const struct ocv_yaml *sm_arch = ocv_yaml_get(m, "sm_arch");
+        out->platform = ocv_yaml_text(m, "platform");
+        out->from = ocv_yaml_text(m, "minor");
+        out->minor = out->from && strcmp(out->from, "false") != 0;
+        if (!out->minor || strcmp(out->from, "true") == 0)
+            out->from = NULL;
+        const char *compat = ocv_yaml_text(m, "compat");
+        out->compat = compat && !strcmp(compat, "true");
+        out->any_sm = sm_arch && sm_arch->type == OCV_YAML_SCALAR;
+        struct ocv_tag_pair *pair = ocv_arena_alloc(&r->family->arena, 1, sizeof(*pair));
+        if (!pair)
+            return ocv_error_nomem(r->file.err);
+        pair->text = ocv_yaml_text(m, "toolkit");
+        out->toolkit.list = pair;
+        out->toolkit.n = pair->text != NULL;
+        OCV_TRY(compile_where(r, m, &out->toolkit));
+        OCV_TRY(ocv_tag_read_where(r, m, &out->where));
+        if (!out->any_sm)
+            OCV_TRY(ocv_tag_read_texts(r, m, "sm_arch", &out->sm_arch, &out->n_sm_arch));
+    }
     return OCV_OK;
 }

@@ -27,20 +27,6 @@ static int read_repositories(const struct ocv_tag_reader *r, const struct ocv_ya
     return status;
 }
 
-static int read_default(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                        struct ocv_tag_default *out)
-{
-    out->said = ocv_yaml_text(map, "said");
-    out->platform = ocv_yaml_text(map, "platform");
-    out->refuse = ocv_yaml_text(map, "refuse");
-    out->config = ocv_yaml_text(map, "config");
-    OCV_TRY(ocv_tag_read_texts(r, map, "missing", &out->missing, &out->n_missing));
-    OCV_TRY(ocv_tag_read_where(r, map, &out->where));
-    OCV_TRY(ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives));
-    OCV_TRY(ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes));
-    return ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups);
-}
-
 static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;
@@ -50,8 +36,18 @@ static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *
     f->defaults = ocv_arena_alloc(&f->arena, list->n + 1, sizeof(*f->defaults));
     if (!f->defaults)
         return ocv_error_nomem(r->file.err);
-    for (const struct ocv_yaml *m = list->first; m; m = m->next)
-        OCV_TRY(read_default(r, m, &f->defaults[f->n_defaults++]));
+    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
+        struct ocv_tag_default *out = &f->defaults[f->n_defaults++];
+        out->said = ocv_yaml_text(m, "said");
+        out->platform = ocv_yaml_text(m, "platform");
+        out->refuse = ocv_yaml_text(m, "refuse");
+        out->config = ocv_yaml_text(m, "config");
+        OCV_TRY(ocv_tag_read_texts(r, m, "missing", &out->missing, &out->n_missing));
+        OCV_TRY(ocv_tag_read_where(r, m, &out->where));
+        OCV_TRY(ocv_tag_read_properties(r, m, "gives", &out->gives, &out->n_gives));
+        OCV_TRY(ocv_tag_read_properties(r, m, "assumes", &out->assumes, &out->n_assumes));
+        OCV_TRY(ocv_tag_read_pairs(r, m, "group", "\\0", &out->groups, &out->n_groups));
+    }
     return OCV_OK;
 }
 
