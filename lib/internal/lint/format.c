@@ -112,25 +112,22 @@ static int put_escaped(const char *text, bool property, struct ocv_buffer *out,
 static int put_github(const struct ocv_lint_finding *f, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
-    int status = ocv_buffer_printf(
-        out, err, "::%s ", f->level == OCV_LINT_NOTE ? "notice" : ocv_lint_level_name(f->level));
-    if (status == OCV_OK && f->file) {
-        status = ocv_buffer_printf(out, err, "file=");
-        if (status == OCV_OK)
-            status = put_escaped(f->input, true, out, err);
-        if (status == OCV_OK && f->line)
-            status = ocv_buffer_printf(out, err, ",line=%zu,col=%zu", f->line, f->column);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, ",");
+    OCV_TRY(ocv_buffer_printf(
+        out, err, "::%s ", f->level == OCV_LINT_NOTE ? "notice" : ocv_lint_level_name(f->level)));
+    if (f->file) {
+        OCV_TRY(ocv_buffer_printf(out, err, "file="));
+        OCV_TRY(put_escaped(f->input, true, out, err));
+        if (f->line)
+            OCV_TRY(ocv_buffer_printf(out, err, ",line=%zu,col=%zu", f->line, f->column));
+        OCV_TRY(ocv_buffer_printf(out, err, ","));
     }
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "title=%s %s::", f->rule->id, f->rule->name);
+    OCV_TRY(ocv_buffer_printf(out, err, "title=%s %s::", f->rule->id, f->rule->name));
     const char *const parts[] = {f->file ? "" : f->input, f->file ? "" : ": ", f->where,
                                  *f->where ? ": " : "",   f->message,          f->hint ? "; " : "",
                                  or_empty(f->hint)};
-    for (size_t i = 0; i < OCV_LINT_COUNT(parts) && status == OCV_OK; i++)
-        status = put_escaped(parts[i], false, out, err);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    for (size_t i = 0; i < OCV_LINT_COUNT(parts); i++)
+        OCV_TRY(put_escaped(parts[i], false, out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int format_github(const struct ocv_lint_report *report,
