@@ -62,22 +62,19 @@ static int put_features(json_t *platform, const struct ocv_platform *p, struct o
 
 static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_error *err)
 {
-    json_t *platform = json_object();
-    int status = platform ? OCV_OK : ocv_error_nomem(err);
+    ocv_auto_json *platform = json_object();
+    if (!platform)
+        return ocv_error_nomem(err);
     const char *texts[][2] = {{"architecture", p->architecture},
                               {"os", p->os},
                               {"variant", p->variant},
                               {"os.version", p->os_version}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && status == OCV_OK; i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         if (texts[i][1] && *texts[i][1])
-            status = ocv_edit_put_text(platform, texts[i][0], texts[i][1], err);
-    if (status == OCV_OK)
-        status = put_features(platform, p, err);
-    if (status < 0)
-        json_decref(platform);
-    else
-        *out = platform;
-    return status;
+            OCV_TRY(ocv_edit_put_text(platform, texts[i][0], texts[i][1], err));
+    OCV_TRY(put_features(platform, p, err));
+    *out = ocv_steal(&platform);
+    return OCV_OK;
 }
 
 static int put_variant(json_t *json, const struct ocv_edit_image *image, struct ocv_error *err)
@@ -96,7 +93,7 @@ static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry 
                       struct ocv_error *err)
 {
     const struct ocv_descriptor *d = &image->descriptor;
-    json_t *platform;
+    json_t *platform = NULL;
     OCV_TRY(platform_json(&image->platform, &platform, err));
     json_t *json = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest",
                              d->digest, "size", (json_int_t)d->size, "platform", platform);

@@ -151,28 +151,6 @@ int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_
     return OCV_OK;
 }
 
-/* Namespaces in the order of the default rule? Then they follow what is added and removed. */
-static int note_namespaces(struct ocv_edit *edit, const struct ocv_index *index,
-                           struct ocv_error *err)
-{
-    const char *const *names;
-    bool declared;
-    struct ocv_buffer now, rule;
-    ocv_buffer_init(&now, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&rule, OCV_MANIFEST_MAX);
-    size_t n = ocv_index_namespaces(index, &names, &declared);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&now, err, "%s%s", i ? ", " : "", names[i]);
-    if (status == OCV_OK)
-        status = ocv_edit_derive_namespaces(edit, &rule, err);
-    edit->namespaces_derived = status == OCV_OK && declared && now.len == rule.len &&
-                               (now.len == 0 || !memcmp(now.data, rule.data, now.len));
-    ocv_buffer_free(&now);
-    ocv_buffer_free(&rule);
-    return status;
-}
-
 int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out, struct ocv_error *err)
 {
     ocv_auto(ocv_edit) edit = calloc(1, sizeof(*edit));
@@ -191,11 +169,8 @@ int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_edit) edit = NULL;
-    int status = ocv_index_parse(bytes, len, media_type, &index, err);
-    if (status < 0)
-        return status;
-    if ((status = ocv_edit_read(bytes, len, &edit, err)) < 0)
-        return status;
+    OCV_TRY(ocv_index_parse(bytes, len, media_type, &index, err));
+    OCV_TRY(ocv_edit_read(bytes, len, &edit, err));
     if (edit->docker) {
         ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                       "a Docker manifest list: registries and tools drop its annotations");
@@ -203,7 +178,18 @@ int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
         return OCV_ERR_UNSUPPORTED;
     }
     edit->layout = layout;
-    OCV_TRY(note_namespaces(edit, index, err));
+    const char *const *names;
+    bool declared;
+    ocv_auto_buffer now;
+    ocv_auto_buffer rule;
+    ocv_buffer_init(&now, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&rule, OCV_MANIFEST_MAX);
+    size_t n = ocv_index_namespaces(index, &names, &declared);
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(&now, err, "%s%s", i ? ", " : "", names[i]));
+    OCV_TRY(ocv_edit_derive_namespaces(edit, &rule, err));
+    edit->namespaces_derived =
+        declared && now.len == rule.len && (now.len == 0 || !memcmp(now.data, rule.data, now.len));
     *out = ocv_steal(&edit);
     return OCV_OK;
 }

@@ -75,23 +75,17 @@ static bool is_used(const struct ocv_edit *edit, const char *digest)
     return false;
 }
 
-/* Entries about an image that was removed are removed, too. */
-static void drop_orphans(struct ocv_edit *edit, const char *digest)
-{
-    for (size_t i = edit->n; i-- > 0;) {
-        struct ocv_edit_entry *e = &edit->entries[i];
-        if (e->class != OCV_EDIT_OTHER || !e->subject || strcmp(e->subject, digest) != 0)
-            continue;
-        struct ocv_edit_entry gone = ocv_edit_take(edit, i);
-        ocv_edit_entry_free(&gone);
-    }
-}
-
 void ocv_edit_drop(struct ocv_edit *edit, size_t i)
 {
     struct ocv_edit_entry gone = ocv_edit_take(edit, i);
-    if (!is_used(edit, gone.digest))
-        drop_orphans(edit, gone.digest);
+    bool used = is_used(edit, gone.digest);
+    for (size_t k = edit->n; !used && k-- > 0;) { /* what attests to it */
+        const struct ocv_edit_entry *e = &edit->entries[k];
+        if (e->class != OCV_EDIT_OTHER || !e->subject || strcmp(e->subject, gone.digest) != 0)
+            continue;
+        struct ocv_edit_entry orphan = ocv_edit_take(edit, k);
+        ocv_edit_entry_free(&orphan);
+    }
     ocv_edit_entry_free(&gone);
 }
 
