@@ -125,20 +125,6 @@ static int note_unsaid(struct ocv_claim_work *work, const struct ocv_fact *fact,
                           fact->driver->name ? fact->driver->name : fact->driver->label);
 }
 
-static int add_choices(struct ocv_claim_work *work, const struct ocv_claim_choice *like,
-                       struct feature_part *parts, size_t n_parts, const struct ocv_component *rest,
-                       size_t n_rest, struct ocv_claim_choices *choices, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; i < n_parts; i++)
-        if (parts[i].n == 0)
-            return OCV_OK; /* a warning said so */
-    do
-        status = add_choice(work, like, parts, n_parts, rest, n_rest, choices, err);
-    while (status == OCV_OK && next_combination(parts, n_parts));
-    return status;
-}
-
 static int split_entry(struct ocv_claim_work *work, const struct ocv_decision *decision,
                        struct ocv_claim_choice *like, struct feature_part *parts,
                        struct ocv_component *rest, struct ocv_claim_choices *choices,
@@ -168,7 +154,13 @@ static int split_entry(struct ocv_claim_work *work, const struct ocv_decision *d
     }
     if (status < 0)
         return status;
-    return add_choices(work, like, parts, n_parts, rest, n_rest, choices, err);
+    for (size_t i = 0; i < n_parts; i++)
+        if (parts[i].n == 0)
+            return OCV_OK; /* a warning said so */
+    do
+        status = add_choice(work, like, parts, n_parts, rest, n_rest, choices, err);
+    while (status == OCV_OK && next_combination(parts, n_parts));
+    return status;
 }
 
 int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *decision,
