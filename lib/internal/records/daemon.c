@@ -45,15 +45,6 @@ static int wait_for(const struct daemon_connection *t, short events, struct ocv_
     }
 }
 
-static int open_socket(struct daemon_connection *t, struct ocv_error *err)
-{
-    int64_t left = t->deadline - ocv_clock_ms();
-    int status = ocv_unix_connect(t->path, left > 0 ? (unsigned)left : 1, &t->fd, err);
-    return status == OCV_ERR_NETWORK && (errno == ENOENT || errno == ECONNREFUSED)
-               ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", t->path, strerror(errno))
-               : status;
-}
-
 static int send_request(const struct daemon_connection *t, const char *target,
                         struct ocv_error *err)
 {
@@ -146,7 +137,10 @@ int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, lo
     if (!target_ok(target))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a valid request target",
                              target);
-    int status = open_socket(&t, err);
+    int64_t left = t.deadline - ocv_clock_ms();
+    int status = ocv_unix_connect(path, left > 0 ? (unsigned)left : 1, &t.fd, err);
+    if (status == OCV_ERR_NETWORK && (errno == ENOENT || errno == ECONNREFUSED))
+        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
     if (status == OCV_OK)
         status = send_request(&t, target, err);
     if (status == OCV_OK)
