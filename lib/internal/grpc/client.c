@@ -71,27 +71,6 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     return 0;
 }
 
-/* Hand over every message that is whole. */
-static void deliver_messages(struct client_call *call)
-{
-    size_t at = 0, len = 0, used = 0;
-    int whole = 0;
-    while (!call->stopped &&
-           (whole = grpc_unframe((const uint8_t *)call->body.data + used, call->body.len - used,
-                                 &at, &len, &call->bad)) == 1) {
-        const uint8_t *message = (const uint8_t *)call->body.data + used + at;
-        if (call->on_message && call->on_message(call->data, message, len) != 0)
-            call->stopped = true;
-        used += at + len;
-    }
-    if (whole < 0)
-        call->stopped = true;
-    else
-        call->bad = GRPC_OK;
-    memmove(call->body.data, call->body.data + used, call->body.len - used);
-    call->body.len -= used;
-}
-
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
                    size_t len, void *data)
 {
@@ -109,7 +88,22 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
         call->stopped = true;
         return 0;
     }
-    deliver_messages(call);
+    size_t at = 0, length = 0, used = 0;
+    int whole = 0;
+    while (!call->stopped &&
+           (whole = grpc_unframe((const uint8_t *)call->body.data + used, call->body.len - used,
+                                 &at, &length, &call->bad)) == 1) {
+        const uint8_t *message = (const uint8_t *)call->body.data + used + at;
+        if (call->on_message && call->on_message(call->data, message, length) != 0)
+            call->stopped = true;
+        used += at + length;
+    }
+    if (whole < 0)
+        call->stopped = true;
+    else
+        call->bad = GRPC_OK;
+    memmove(call->body.data, call->body.data + used, call->body.len - used);
+    call->body.len -= used;
     return 0;
 }
 

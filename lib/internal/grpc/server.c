@@ -186,17 +186,11 @@ static bool is_drained(struct grpc_server *s)
     return done;
 }
 
-static struct connection *find_connection(const struct grpc_server *s, uint64_t id)
-{
-    struct connection *c = s->connections;
-    while (c && c->id != id)
-        c = c->next;
-    return c;
-}
-
 static void handle_connection(const struct grpc_server *s, const struct epoll_event *event)
 {
-    struct connection *c = find_connection(s, event->data.u64);
+    struct connection *c = s->connections;
+    while (c && c->id != event->data.u64)
+        c = c->next;
     uint32_t closed = event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
     if (c && (closed || (event->events & EPOLLIN))) {
         /* Read what there is; epoll reports what comes next. A read that does not fill the buffer
