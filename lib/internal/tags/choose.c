@@ -210,39 +210,29 @@ static int mark_doubts(const struct ocv_tag_choice *choice, struct ocv_index *in
     return OCV_OK;
 }
 
-/* The index outlives the choice where it is taken. */
-static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *index,
-                     struct ocv_error *err)
-{
-    index->rule = copy_to(index, ocv_tag_choice_family(choice));
-    index->group = copy_to(index, ocv_tag_choice_group(choice));
-    return index->rule && index->group ? mark_doubts(choice, index, err) : ocv_error_nomem(err);
-}
-
 /* The previous one is kept until there is another. */
 static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
                       const struct ocv_profile *profile, struct ocv_error *err)
 {
-    struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
+    ocv_auto_free struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
     ocv_auto(ocv_index) index = NULL;
-    struct ocv_buffer text;
+    ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    for (size_t i = 0; list && i < choice->n; i++) {
+    if (!list)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < choice->n; i++) {
         const struct ocv_tag_fixed *f = &choice->fixed[i];
         list[i] = f->candidate;
         list[i].answered = f->answered;
         list[i].n_answered = f->n_answered;
     }
-    int status =
-        list ? ocv_tag_index(list, choice->n, unread, profile, &text, err) : ocv_error_nomem(err);
-    free(list);
-    if (status == OCV_OK)
-        status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err);
-    ocv_buffer_free(&text);
-    if (status == OCV_OK)
-        status = name_rule(choice, index, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_tag_index(list, choice->n, unread, profile, &text, err));
+    OCV_TRY(ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err));
+    index->rule = copy_to(index, ocv_tag_choice_family(choice));
+    index->group = copy_to(index, ocv_tag_choice_group(choice));
+    if (!index->rule || !index->group)
+        return ocv_error_nomem(err);
+    OCV_TRY(mark_doubts(choice, index, err));
     ocv_index_free(choice->index);
     choice->index = ocv_steal(&index);
     return OCV_OK;
