@@ -130,12 +130,11 @@ static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
 
 static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
-    int status = read_annotations(edit, text, len, err);
-    if (status == OCV_OK)
-        status = read_members(edit, text, len, err);
-    if (status == OCV_OK && !edit->lead) /* a key written with escapes */
-        status = ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
-    return status;
+    OCV_TRY(read_annotations(edit, text, len, err));
+    OCV_TRY(read_members(edit, text, len, err));
+    if (!edit->lead) /* a key written with escapes */
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
+    return OCV_OK;
 }
 
 int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_error *err)

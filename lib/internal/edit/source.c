@@ -87,20 +87,6 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
     return status == OCV_OK ? check_variant(r, node, image, s->derive) : status;
 }
 
-static int read_images(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
-{
-    const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
-    const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
-    struct ocv_source_image *image;
-    if (defaults && defaults->type == OCV_YAML_SCALAR)
-        OCV_TRY(add_image(s, r, defaults, defaults->text, &image));
-    for (m = defaults ? defaults->first : NULL; m; m = m->next)
-        OCV_TRY(add_image(s, r, m, m->text, &image));
-    for (m = variants ? variants->first : NULL; m; m = m->next)
-        OCV_TRY(read_variant(s, r, m));
-    return OCV_OK;
-}
-
 static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
                      size_t len)
 {
@@ -112,13 +98,20 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     s->has_layout = layout != NULL;
     s->layout =
         layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
-    int status = ocv_edit_source_annotations(s, r);
-    if (status == OCV_OK)
-        status = read_images(s, r);
-    if (status == OCV_OK && !s->n_images)
+    OCV_TRY(ocv_edit_source_annotations(s, r));
+    const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
+    const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
+    struct ocv_source_image *image;
+    if (defaults && defaults->type == OCV_YAML_SCALAR)
+        OCV_TRY(add_image(s, r, defaults, defaults->text, &image));
+    for (m = defaults ? defaults->first : NULL; m; m = m->next)
+        OCV_TRY(add_image(s, r, m, m->text, &image));
+    for (m = variants ? variants->first : NULL; m; m = m->next)
+        OCV_TRY(read_variant(s, r, m));
+    if (!s->n_images)
         return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: no variant and no default", r->source,
                              s->tree ? s->tree->line : 1);
-    return status;
+    return OCV_OK;
 }
 
 int ocv_edit_source_parse(const char *name, const char *text, size_t len,
