@@ -168,11 +168,25 @@ static int add_profile(struct node_reader *r, json_t *tree)
     return ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
 }
 
-/* Keep what the line of a new kind has. */
-static int add_kind(struct node_reader *r, size_t place)
+static int read_line(struct node_reader *r, struct ocv_span line)
 {
+    struct ocv_span feature;
+    ocv_auto_json *tree = json_object();
     struct ocv_slurm_nodes *nodes = r->nodes;
-    struct slurm_kind *kind = ocv_array_grow(&nodes->kinds, place);
+    size_t kinds = ocv_slurm_nodes_count(nodes);
+    if (!tree)
+        return ocv_error_nomem(r->err);
+    r->n_ids = r->n_shorts = 0;
+    while (ocv_span_split(&line, ',', &feature)) {
+        if (feature.len > FEATURE_MAX || memchr(feature.data, '\0', feature.len))
+            return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
+        r->n_shorts += is_short(feature.data, feature.len);
+        OCV_TRY(add_property(r, tree, feature.data, feature.len));
+    }
+    OCV_TRY(add_profile(r, tree));
+    if (ocv_slurm_nodes_count(nodes) == kinds)
+        return OCV_OK;
+    struct slurm_kind *kind = ocv_array_grow(&nodes->kinds, kinds);
     uint32_t *ids = ocv_arena_alloc(&nodes->arena, r->n_ids + 1, sizeof(*ids));
     if (!kind || !ids)
         return ocv_error_nomem(r->err);
@@ -180,26 +194,6 @@ static int add_kind(struct node_reader *r, size_t place)
     *kind = (struct slurm_kind){
         .features = ids, .n_features = r->n_ids, .has_short = r->n_shorts >= r->n_ids};
     return OCV_OK;
-}
-
-static int read_line(struct node_reader *r, struct ocv_span line)
-{
-    struct ocv_span feature;
-    ocv_auto_json *tree = json_object();
-    int status = tree ? OCV_OK : ocv_error_nomem(r->err);
-    size_t kinds = ocv_slurm_nodes_count(r->nodes);
-    r->n_ids = r->n_shorts = 0;
-    while (status == OCV_OK && ocv_span_split(&line, ',', &feature)) {
-        if (feature.len > FEATURE_MAX || memchr(feature.data, '\0', feature.len))
-            return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
-        r->n_shorts += is_short(feature.data, feature.len);
-        status = add_property(r, tree, feature.data, feature.len);
-    }
-    if (status == OCV_OK)
-        status = add_profile(r, tree);
-    if (status == OCV_OK && ocv_slurm_nodes_count(r->nodes) > kinds)
-        status = add_kind(r, kinds);
-    return status;
 }
 
 int ocv_slurm_nodes_read(const char *text, size_t len, const char *architecture,
