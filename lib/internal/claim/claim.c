@@ -258,29 +258,26 @@ static int make_alternatives(struct ocv_claim_work *work, const struct view_list
     struct ocv_claim_choices choices = {.list =
                                             calloc(OCV_CLAIM_CHOICES_MAX, sizeof(*choices.list))};
     ocv_auto_free void *list = choices.list;
-    int status = list ? OCV_OK : ocv_error_nomem(err);
+    if (!list)
+        return ocv_error_nomem(err);
     const struct ocv_decision *decision = views->main->universe.decision;
     const struct ocv_entry *entry;
-    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(decision, i)); i++) {
+    for (size_t i = 0; (entry = ocv_decision_order(decision, i)); i++) {
         const struct ocv_device_driver *driver = NULL;
         bool plain;
         if (entry->kind == OCV_ENTRY_VARIANT)
-            status = ocv_claim_driver(work, entry, &driver, &plain, err);
-        if (status == OCV_OK && driver && driver->name)
-            status = ocv_claim_split(work, decision, entry, driver, &choices, err);
+            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
+        if (driver && driver->name)
+            OCV_TRY(ocv_claim_split(work, decision, entry, driver, &choices, err));
     }
     ocv_claim_sort(&choices);
     struct ocv_claim_groups groups = {0};
-    if (status == OCV_OK)
-        status = ocv_claim_group(work, &choices, &groups, err);
-    if (status == OCV_OK)
-        status = ocv_claim_name(work, &groups, err);
+    OCV_TRY(ocv_claim_group(work, &choices, &groups, err));
+    OCV_TRY(ocv_claim_name(work, &groups, err));
     struct label_set sets[OCV_CLAIM_ALTERNATIVES_MAX] = {{0}};
-    for (size_t i = 0; status == OCV_OK && i < groups.n; i++)
+    for (size_t i = 0; i < groups.n; i++)
         sets[i] = (struct label_set){groups.list[i].labels, groups.list[i].n_labels};
-    return status < 0 || groups.n == 0
-               ? status
-               : find_places(work, views, sets, groups.n, &work->claim->places, err);
+    return groups.n ? find_places(work, views, sets, groups.n, &work->claim->places, err) : OCV_OK;
 }
 
 static int add_words(struct ocv_claim_work *work, const struct ocv_entry *entry,
@@ -363,24 +360,21 @@ static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_opti
                       struct view_list *views, struct ocv_error *err)
 {
     struct ocv_claim *claim = work->claim;
-    struct ocv_fact *facts;
-    int status = ocv_facts_make(&claim->arena, work->index, &facts, err);
+    struct ocv_fact *facts = NULL;
+    OCV_TRY(ocv_facts_make(&claim->arena, work->index, &facts, err));
     work->facts = facts;
-    if (status == OCV_OK)
-        status = make_views(work, options, views, err);
-    if (status < 0 || views->n == 0)
-        return status;
+    OCV_TRY(make_views(work, options, views, err));
+    if (views->n == 0)
+        return OCV_OK;
     views->main = &views->list[0];
     for (size_t i = 1; i < views->n; i++)
         if (views->list[i].n_device > views->main->n_device)
             views->main = &views->list[i];
-    status = make_alternatives(work, views, err);
-    if (status == OCV_OK)
-        status = make_all_nodes(work, views, err);
-    if (status == OCV_OK)
-        status = find_places(work, views, NULL, 0, &claim->plain_places, err);
+    OCV_TRY(make_alternatives(work, views, err));
+    OCV_TRY(make_all_nodes(work, views, err));
+    OCV_TRY(find_places(work, views, NULL, 0, &claim->plain_places, err));
     claim->plain = claim->plain_places.n > 0;
-    return status;
+    return OCV_OK;
 }
 
 int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_options *options,
