@@ -152,26 +152,19 @@ int ocv_lint_config_read(const char *source, const char *data, size_t len,
 {
     static const enum ocv_lint_level off = OCV_LINT_OFF;
     const struct ocv_yaml_reader r = {source, err};
-    struct ocv_lint_config *config = calloc(1, sizeof(*config));
+    ocv_auto(ocv_lint_config) config = calloc(1, sizeof(*config));
     if (!config)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < OCV_LINT_RULES; i++)
         config->levels[i] = ocv_lint_rule(i)->level;
-    int status =
-        ocv_yaml_load(&r, &ocv_lint_config_rule, data, len, OCV_LINT_CONFIG_MAX, &config->root);
-    if (status == OCV_OK)
-        status = read_names(config, &r, "disable", &off);
-    if (status == OCV_OK)
-        status = read_names(config, &r, "enable", NULL);
-    if (status == OCV_OK)
-        status = read_levels(config, &r);
-    if (status == OCV_OK)
-        status = read_allow(config, &r);
-    if (status < 0)
-        ocv_lint_config_free(config);
-    else
-        *out = config;
-    return status;
+    OCV_TRY(
+        ocv_yaml_load(&r, &ocv_lint_config_rule, data, len, OCV_LINT_CONFIG_MAX, &config->root));
+    OCV_TRY(read_names(config, &r, "disable", &off));
+    OCV_TRY(read_names(config, &r, "enable", NULL));
+    OCV_TRY(read_levels(config, &r));
+    OCV_TRY(read_allow(config, &r));
+    *out = ocv_steal(&config);
+    return OCV_OK;
 }
 
 enum ocv_lint_level ocv_lint_config_level(const struct ocv_lint_config *config,

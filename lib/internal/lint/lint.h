@@ -176,4 +176,6 @@ int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format f
                     const struct ocv_lint_failure *failures, size_t n_failures,
                     struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
+OCV_DEFINE_CLEANUP(ocv_lint_config)
+
 #endif
