@@ -190,7 +190,7 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
     else if (by_config)
         known->by = "config";
     bool hopeless = !by_config && strcmp(out->verdict, "misfit") == 0 &&
-                    known_hopeless(j->records, known, j->cli->profile, &choose);
+                    known_none_fits(j->records, known, j->cli->profile, &choose);
     ocv_workload_input_free(&input);
     if (hopeless &&
         ocv_buffer_printf(&out->text, NULL, "; nor does anything else of %s: remove it",

@@ -41,7 +41,7 @@ static int add_record(void *data, const struct ocv_record *record)
 }
 
 /* Entries of an index resolved on this node, even if another entry was chosen. */
-static int hear_index(void *data, struct ocv_record_index *kept)
+static int add_index(void *data, struct ocv_record_index *kept)
 {
     const struct known_image *k = data;
     ocv_auto_record said = {0};
@@ -69,9 +69,9 @@ static bool look_up(const char *records, const char *repository, const char *dig
     known_forget(k);
     k->digest = digest;
     int status = record ? ocv_record_walk(records, repository, digest, add_record, k, NULL)
-                        : ocv_record_index_walk(records, repository, digest, hear_index, k, NULL);
+                        : ocv_record_index_walk(records, repository, digest, add_index, k, NULL);
     if (status >= 0 && record && k->n && !repository) /* sibling repositories must agree */
-        status = ocv_record_index_walk(records, NULL, digest, hear_index, k, NULL);
+        status = ocv_record_index_walk(records, NULL, digest, add_index, k, NULL);
     return status >= 0 && k->n > 0 && !k->differ;
 }
 
@@ -144,8 +144,8 @@ bool known_lesser(const char *records, const struct known_image *k,
     return lesser;
 }
 
-bool known_hopeless(const char *records, const struct known_image *k,
-                    const struct ocv_profile *profile, const struct ocv_resolve_options *choose)
+bool known_none_fits(const char *records, const struct known_image *k,
+                     const struct ocv_profile *profile, const struct ocv_resolve_options *choose)
 {
     struct ocv_record_index kept;
     ocv_auto(ocv_decision) decision = NULL;

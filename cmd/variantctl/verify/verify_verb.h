@@ -102,8 +102,8 @@ bool known_lesser(const char *records, const struct known_image *known,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
                   struct ocv_buffer *reason);
 /** True if no entry of the kept index fits this machine; false without an index. */
-bool known_hopeless(const char *records, const struct known_image *known,
-                    const struct ocv_profile *profile, const struct ocv_resolve_options *choose);
+bool known_none_fits(const char *records, const struct known_image *known,
+                     const struct ocv_profile *profile, const struct ocv_resolve_options *choose);
 /** Ask variantd, which may ask a registry, and which counts the images it is asked about: "fits",
  *  "lesser", "misfit", "none"; NULL if unknown. `*answers` false: there is no daemon. */
 const char *known_ask(const struct ocv_config *config, struct known_image *known,

@@ -53,7 +53,7 @@ struct recorded_claims {
     bool differ;
 };
 
-static int hear_record(void *data, const struct ocv_record *record)
+static int add_record(void *data, const struct ocv_record *record)
 {
     struct recorded_claims *said = data;
     struct fit_answer one = {0};
@@ -70,7 +70,7 @@ static int hear_record(void *data, const struct ocv_record *record)
     return OCV_OK;
 }
 
-static int hear_index(void *data, struct ocv_record_index *kept)
+static int add_index(void *data, struct ocv_record_index *kept)
 {
     struct recorded_claims *said = data;
     struct fit_answer one = {0};
@@ -90,12 +90,12 @@ bool fit_by_record(const struct instance *instance, const char *repository,
 {
     const char *records = instance->settings->records, *digest = q->digest;
     struct recorded_claims said = {instance, q, out, reference, size, 0, false};
-    int status = ocv_record_walk(records, repository, digest, hear_record, &said, NULL);
+    int status = ocv_record_walk(records, repository, digest, add_record, &said, NULL);
     if (status < 0 || said.n == 0)
         return false;
     if (!repository && !said.differ) {
         budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
-        status = ocv_record_index_walk(records, NULL, digest, hear_index, &said, NULL);
+        status = ocv_record_index_walk(records, NULL, digest, add_index, &said, NULL);
         budget_read_end(SIZE_MAX);
     }
     if (!said.differ && status >= 0)

@@ -144,6 +144,6 @@ struct lookup_result *lookup_child(struct mirror *mirror, const struct lookup_ta
 {
     struct lookup l = {.mirror = mirror, .q = question, .from = {.upstream = question->upstream}};
     struct lookup_result *v = lookup_check_child(&l, &question->child, true);
-    client_give(l.from.client, l.status);
+    client_release(l.from.client, l.status);
     return v;
 }

@@ -44,8 +44,8 @@ int lookup_need_client(struct lookup *l, struct ocv_error *err)
 {
     if (l->from.client || l->q->upstream->layout)
         return OCV_OK;
-    return client_take(l->mirror->clients, l->q->upstream, l->q->identity, PATIENCE_DOCUMENT,
-                       FLIGHT_MS, &l->from.client, err);
+    return client_acquire(l->mirror->clients, l->q->upstream, l->q->identity, PATIENCE_DOCUMENT,
+                          FLIGHT_MS, &l->from.client, err);
 }
 
 static void free_tag(struct refcounted *item)
@@ -268,7 +268,7 @@ struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_targ
                        .snapshot = node_get(mirror->node)};
     struct lookup_result *v = look_up(&l, want_body);
     *note = l.note;
-    client_give(l.from.client, l.status);
+    client_release(l.from.client, l.status);
     node_put(l.snapshot);
     return v;
 }

@@ -178,12 +178,12 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
 {
     struct client *client = NULL;
     enum patience patience = passthrough_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
-    OCV_TRY(client_take(p->mirror->clients, p->upstream, p->identity, patience,
-                        p->until_ms - ocv_clock_ms(), &client, err));
+    OCV_TRY(client_acquire(p->mirror->clients, p->upstream, p->identity, patience,
+                           p->until_ms - ocv_clock_ms(), &client, err));
     int status = ask_upstream(p, client, err);
     if (!passthrough_streams(p))
         p->held = client_reserved(client, p->body.len);
-    client_give(client, status);
+    client_release(client, status);
     return status;
 }
 

@@ -77,8 +77,8 @@ int source_open(struct mirror *m, const struct upstream *upstream, bool trusted,
     if (!ask_begin(m, upstream, trusted))
         return ocv_error_set(err, OCV_ERR_NOMEM, "%s: too many references are being resolved",
                              upstream->name);
-    int status = client_take(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS,
-                             &out->client, err);
+    int status = client_acquire(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS,
+                                &out->client, err);
     if (status < 0)
         ask_end(m, upstream, trusted);
     return status;
@@ -88,7 +88,7 @@ void source_close(struct mirror *m, struct source *from, bool trusted, int statu
 {
     if (!from->client)
         return;
-    client_give(from->client, status);
+    client_release(from->client, status);
     from->client = NULL;
     ask_end(m, from->upstream, trusted);
 }

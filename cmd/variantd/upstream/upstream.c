@@ -275,9 +275,9 @@ static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t n
     return NULL;
 }
 
-int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
-                enum patience patience, int64_t limit_ms, struct client **out,
-                struct ocv_error *err)
+int client_acquire(struct clients *clients, const struct upstream *upstream, enum identity identity,
+                   enum patience patience, int64_t limit_ms, struct client **out,
+                   struct ocv_error *err)
 {
     unsigned kind = (identity == IDENTITY_DAEMON ? KIND_DAEMON : 0u) |
                     (patience == PATIENCE_BLOB ? KIND_BLOB : 0u);
@@ -300,7 +300,7 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
     return OCV_OK;
 }
 
-void client_give(struct client *client, int status)
+void client_release(struct client *client, int status)
 {
     if (!client)
         return;
@@ -434,12 +434,13 @@ static void check_upstream(const struct login_checks *r, size_t i)
     if (upstream->layout)
         return;
     bool daemon = r->trusted && clients_private(r->clients, upstream);
-    out->status = client_take(r->clients, upstream, daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
-                              PATIENCE_DOCUMENT, REACH_MS, &client, &out->err);
+    out->status =
+        client_acquire(r->clients, upstream, daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
+                       PATIENCE_DOCUMENT, REACH_MS, &client, &out->err);
     if (out->status == OCV_OK)
         out->status = ocv_registry_ping(client_registry(client), upstream->name, &out->login,
                                         &out->access, &out->err);
-    client_give(client, out->status);
+    client_release(client, out->status);
     out->wrong = out->status == OCV_ERR_DENIED || out->status == OCV_ERR_CONFIG ||
                  out->status == OCV_ERR_TLS;
 }

@@ -34,9 +34,9 @@ bool clients_private(const struct clients *clients, const struct upstream *upstr
 /** A registry client, owned by this thread until it is given back. Its calls finish within
  *  `limit_ms` in total. */
 struct client;
-int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
-                enum patience patience, int64_t limit_ms, struct client **out,
-                struct ocv_error *err) OCV_WARN_UNUSED;
+int client_acquire(struct clients *clients, const struct upstream *upstream, enum identity identity,
+                   enum patience patience, int64_t limit_ms, struct client **out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take over the memory reserved for the last document: `kept` bytes of it are now the caller's, to
  *  be released later. Returns their number; 0 if none were reserved. */
 size_t client_reserved(struct client *client, size_t kept);
@@ -45,7 +45,7 @@ size_t client_reserved(struct client *client, size_t kept);
 int client_pay(struct client *client, size_t bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 void client_repay(struct client *client, size_t bytes);
 /** `status`: result of the last call. Connections that sent invalid data are not reused. */
-void client_give(struct client *client, int status);
+void client_release(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
 /** True if the client may read what only the daemon's credentials can read. NULL (a layout):
  *  false. */

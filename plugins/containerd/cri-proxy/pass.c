@@ -196,7 +196,7 @@ static void pass_on(struct passing *p)
     }
     int status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
     if (p->known && p->ended && result.code != GRPC_OK)
-        decide_doubt(p->proxy->options.decide, p->text);
+        decide_invalidate(p->proxy->options.decide, p->text);
     pass_workload_end(p, status == OCV_OK && result.code == GRPC_OK);
     if (p->ended) { /* only now: the client may call again at once */
         grpc_call_end(p->call, &p->trailers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tags leave open and configurations say (lib/internal/tags/answer.c, hope.c), and which
- * configurations a choice reads for it (choose.c, choice_config.c): a repository in memory that
- * counts what it is asked for. */
+/* What tags leave open and configurations say (lib/internal/tags/answer.c, needed_configs.c), and
+ * which configurations a choice reads for it (choose.c, choice_config.c): a repository in memory
+ * that counts what it is asked for. */
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tags.h"
 #include "test/unit/core_util.h"

@@ -127,7 +127,7 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
     return same;
 }
 
-void decide_doubt(const struct decide *decide, const char *text)
+void decide_invalidate(const struct decide *decide, const char *text)
 {
     char key[PINNED_TEXT_MAX];
     ocv_auto(ocv_reference) reference = pinned_parse(text, strlen(text));

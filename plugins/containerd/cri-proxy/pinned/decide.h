@@ -47,7 +47,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
                  bool *silent, char refused[DECIDE_REASON_MAX]);
 /** The engine failed to pull a choice made without a registry: ask one at the next pull. */
-void decide_doubt(const struct decide *decide, const char *text);
+void decide_invalidate(const struct decide *decide, const char *text);
 /** If the profile differs from the one of `last`, which is updated, choose again in every index of
  *  the map: a choice made for another driver may not fit now. */
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
