@@ -127,11 +127,10 @@ static int add_own_registry(struct cli *cli, const char *argument, struct ocv_er
 /* --tls-verify=false */
 static int add_own_registries(struct cli *cli, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (char **argument = cli->arguments; argument && *argument && status == OCV_OK; argument++)
-        status = add_own_registry(cli, *argument, err);
-    if (status < 0 || cli->n_insecure)
-        return status;
+    for (char **argument = cli->arguments; argument && *argument; argument++)
+        OCV_TRY(add_own_registry(cli, *argument, err));
+    if (cli->n_insecure)
+        return OCV_OK;
     ocv_error_set(err, OCV_ERR_INVALID,
                   "--tls-verify=false: no argument names an image in a registry");
     ocv_error_hint(err, "--insecure HOST[:PORT]");

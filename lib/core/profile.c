@@ -149,15 +149,13 @@ static int read_platform(struct ocv_profile *profile, struct ocv_error *err)
     if (!json_is_object(object))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
     struct ocv_platform *p = &profile->platform;
-    int status = ocv_json_string(object, what, "os", &p->os, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(object, what, "architecture", &p->architecture, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(object, what, "variant", &p->variant, err);
+    OCV_TRY(ocv_json_string(object, what, "os", &p->os, err));
+    OCV_TRY(ocv_json_string(object, what, "architecture", &p->architecture, err));
+    OCV_TRY(ocv_json_string(object, what, "variant", &p->variant, err));
     const json_t *features = json_object_get(object, "os.features");
     size_t n = json_array_size(features);
-    if (status < 0 || n == 0)
-        return status;
+    if (n == 0)
+        return OCV_OK;
     const char **list = ocv_arena_alloc(&profile->arena, n, sizeof(*list));
     if (!list)
         return ocv_error_nomem(err);

@@ -73,25 +73,19 @@ int ocv_layout_open_blobs(const struct ocv_layout *layout, const char *algorithm
 int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t len,
                           char digest[OCV_DIGEST_MAX], struct ocv_error *err)
 {
-    int status = ocv_layout_check_writable(layout, err);
-    if (status == OCV_OK)
-        status = digest[0] ? ocv_digest_check(digest, data, len, err)
-                           : ocv_digest_bytes(data, len, digest, err);
+    OCV_TRY(ocv_layout_check_writable(layout, err));
+    OCV_TRY(digest[0] ? ocv_digest_check(digest, data, len, err)
+                      : ocv_digest_bytes(data, len, digest, err));
     char algorithm[8];
     const char *hex = NULL;
-    if (status == OCV_OK)
-        status = ocv_digest_split(digest, algorithm, &hex, err);
+    OCV_TRY(ocv_digest_split(digest, algorithm, &hex, err));
     bool present = false;
-    if (status == OCV_OK)
-        status = ocv_layout_find_blob(layout, digest, (int64_t)len, &present, err);
-    if (status < 0 || present)
-        return status;
+    OCV_TRY(ocv_layout_find_blob(layout, digest, (int64_t)len, &present, err));
+    if (present)
+        return OCV_OK;
     ocv_auto_fd int tmp = -1;
     ocv_auto_fd int blobs = -1;
-    status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &tmp, err);
-    if (status == OCV_OK)
-        status = ocv_layout_open_blobs(layout, algorithm, &blobs, err);
-    if (status == OCV_OK)
-        status = ocv_file_replace(tmp, blobs, layout->path, hex, data, len, 0, err);
-    return status;
+    OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &tmp, err));
+    OCV_TRY(ocv_layout_open_blobs(layout, algorithm, &blobs, err));
+    return ocv_file_replace(tmp, blobs, layout->path, hex, data, len, 0, err);
 }

@@ -163,16 +163,16 @@ static int new_writer(struct ocv_layout *layout, const char *digest, int64_t siz
 static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
                           struct ocv_error *err)
 {
-    int status = lock_partial(writer, wait, busy, err);
-    if (status < 0 || *busy)
-        return status;
+    OCV_TRY(lock_partial(writer, wait, busy, err));
+    if (*busy)
+        return OCV_OK;
     OCV_TRY(ocv_layout_find_blob(writer->layout, writer->digest, writer->size, present, err));
     if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
         unlinkat(writer->private, writer->partial, 0);
         return OCV_OK;
     }
-    status = measure_partial(writer, err);
-    return status < 0 ? status : start_thread(writer, err);
+    OCV_TRY(measure_partial(writer, err));
+    return start_thread(writer, err);
 }
 
 static int open_writer(struct ocv_layout *layout, const char *digest, int64_t size, bool wait,

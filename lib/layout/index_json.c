@@ -195,23 +195,19 @@ static int put_text(json_t *object, const char *key, const char *text, struct oc
 static int put_platform(json_t *entry, const struct ocv_platform *platform, struct ocv_error *err)
 {
     json_t *object = json_object();
-    int status = set_member(entry, "platform", object, err); /* the entry owns it from here on */
-    if (status == OCV_OK)
-        status = put_text(object, "architecture", platform->architecture, err);
-    if (status == OCV_OK)
-        status = put_text(object, "os", platform->os, err);
-    if (status == OCV_OK)
-        status = put_text(object, "os.version", platform->os_version, err);
-    if (status == OCV_OK)
-        status = put_text(object, "variant", platform->variant, err);
-    if (status < 0 || platform->n_os_features == 0)
-        return status;
+    OCV_TRY(set_member(entry, "platform", object, err)); /* the entry owns it from here on */
+    OCV_TRY(put_text(object, "architecture", platform->architecture, err));
+    OCV_TRY(put_text(object, "os", platform->os, err));
+    OCV_TRY(put_text(object, "os.version", platform->os_version, err));
+    OCV_TRY(put_text(object, "variant", platform->variant, err));
+    if (platform->n_os_features == 0)
+        return OCV_OK;
     json_t *features = json_array();
-    status = set_member(object, "os.features", features, err);
-    for (size_t i = 0; status == OCV_OK && i < platform->n_os_features; i++)
+    OCV_TRY(set_member(object, "os.features", features, err));
+    for (size_t i = 0; i < platform->n_os_features; i++)
         if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
-            status = ocv_error_nomem(err);
-    return status;
+            return ocv_error_nomem(err);
+    return OCV_OK;
 }
 
 static int fill_entry(json_t *entry, const char *tag, const char *image_name,

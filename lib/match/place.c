@@ -239,8 +239,7 @@ static int fill_placement(struct placement_search *s, struct ocv_error *err)
 
 static int explain_failure(struct placement_search *s, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t r = 0; r < s->request->n_roles && status == OCV_OK; r++) {
+    for (size_t r = 0; r < s->request->n_roles; r++) {
         bool alone = false;
         uint64_t any = 0;
         for (size_t i = 0; i < s->n_candidates[r] && s->request->policy != OCV_MATCH_BEST; i++)
@@ -248,10 +247,10 @@ static int explain_failure(struct placement_search *s, struct ocv_error *err)
         for (size_t k = 0; k < s->match->n_classes; k++)
             any += role_fits(s, r, k) ? s->room.of_class[k] : 0;
         if (!alone && (s->request->policy != OCV_MATCH_BEST || any < s->request->roles[r].count))
-            status = ocv_placement_explain(s->out, r, &s->request->roles[r], &s->room, s->pin, err);
+            OCV_TRY(ocv_placement_explain(s->out, r, &s->request->roles[r], &s->room, s->pin, err));
     }
-    if (status < 0 || s->out->n_lacks)
-        return status;
+    if (s->out->n_lacks)
+        return OCV_OK;
     s->out->lacks = calloc(1, sizeof(*s->out->lacks)); /* one by one, not together */
     s->out->n_lacks = s->out->lacks != NULL;
     return s->out->lacks ? OCV_OK : ocv_error_nomem(err);

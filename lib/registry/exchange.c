@@ -5,6 +5,7 @@
  * READY -> RUNNING -> classified -> DONE, or READY again (redirect, login, other scheme), or
  * WAITING (back-off) -> READY. Authorization is attached only when the URL of the hop has the
  * scheme, host and port of the request's own server. */
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
@@ -180,8 +181,8 @@ static int await(struct ocv_registry *registry, int wait_ms, struct ocv_error *e
 int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
 {
     bool ended;
-    int status = work(registry, &ended, err);
-    return status < 0 || ended ? status : await(registry, wait_ms, err);
+    OCV_TRY(work(registry, &ended, err));
+    return ended ? OCV_OK : await(registry, wait_ms, err);
 }
 
 /* A token or a ping on the way may be what was waited for in vain; it says so itself. */

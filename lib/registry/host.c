@@ -237,9 +237,9 @@ int ocv_registry_host_at(struct ocv_registry *registry, const char *authority,
                          struct ocv_registry_host **out, struct ocv_error *err)
 {
     if (ocv_registry_find(registry->registries, registry->n_registries, authority).host) {
-        int status = ocv_registry_host_get(registry, authority, out, err);
-        if (status < 0 || !strcasecmp((*out)->authority, authority))
-            return status;
+        OCV_TRY(ocv_registry_host_get(registry, authority, out, err));
+        if (!strcasecmp((*out)->authority, authority))
+            return OCV_OK;
     }
     for (struct ocv_registry_host *h = registry->hosts; h; h = h->next) {
         if (!strcasecmp(h->authority, authority)) {

@@ -143,23 +143,22 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
     const char *key = config.cert ? config.key : registry->key_file;
     if (registry->anonymous)
         cert = NULL;
-    int status = OCV_OK;
     if (cert)
-        status = copy_text(&host->cert, cert, err);
-    if (status == OCV_OK && cert) /* one PEM file may hold both */
-        status = copy_text(&host->key, key ? key : cert, err);
-    if (status == OCV_OK && registry->ca_file)
-        status = append_file(&host->ca, registry->ca_file, err);
-    if (status == OCV_OK && config.ca && !host->insecure)
-        status = append_configured(&host->ca, &config, err);
-    if (status == OCV_OK)
-        status = read_all_certs_d(registry, host, err);
-    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE") || registry->ca_store))
-        status = append_system(&host->ca, err);
-    if (status == OCV_OK && registry->ca_store && !host->insecure &&
+        OCV_TRY(copy_text(&host->cert, cert, err));
+    /* one PEM file may hold both */
+    if (cert)
+        OCV_TRY(copy_text(&host->key, key ? key : cert, err));
+    if (registry->ca_file)
+        OCV_TRY(append_file(&host->ca, registry->ca_file, err));
+    if (config.ca && !host->insecure)
+        OCV_TRY(append_configured(&host->ca, &config, err));
+    OCV_TRY(read_all_certs_d(registry, host, err));
+    if (host->ca.len || getenv("SSL_CERT_FILE") || registry->ca_store)
+        OCV_TRY(append_system(&host->ca, err));
+    if (registry->ca_store && !host->insecure &&
         (host->store = ocv_ca_store_get(registry->ca_store, &host->ca)))
         ocv_buffer_free(&host->ca);
-    return status;
+    return OCV_OK;
 }
 
 int ocv_tls_load(struct ocv_registry *registry, struct ocv_registry_host *host,

@@ -96,21 +96,19 @@ int explain_brief(const struct image *image, const struct ocv_decision *decision
     ocv_auto_buffer properties, own;
     ocv_buffer_init(&properties, TEXT_MAX);
     ocv_buffer_init(&own, TEXT_MAX);
-    int status = ocv_index_describe(image->index, entry, &properties, &own, err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    OCV_TRY(ocv_index_describe(image->index, entry, &properties, &own, err));
+    for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(image->index, ids[i]);
         if (is_listed(own.data, p.ns) || told++ >= max)
             continue;
         if (told > 1)
-            status = ocv_buffer_printf(out, err, ", ");
-        if (status == OCV_OK)
-            status = put_brief(p, &last, out, err);
+            OCV_TRY(ocv_buffer_printf(out, err, ", "));
+        OCV_TRY(put_brief(p, &last, out, err));
     }
-    if (status == OCV_OK && told == 0) /* it is all that there is to tell */
+    /* it is all that there is to tell */
+    if (told == 0)
         return explain_matched(image, decision, entry, max, out, err);
-    if (status == OCV_OK && told > max)
-        status = ocv_buffer_printf(out, err, " and %zu more", told - max);
-    return status;
+    return told > max ? ocv_buffer_printf(out, err, " and %zu more", told - max) : OCV_OK;
 }
 
 /* Notes of configurations that were read where tags leave something open. */
@@ -185,13 +183,13 @@ static int format_note(const struct ocv_decision *decision, const struct ocv_ent
                        int width, struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t before = out->len;
-    int status = ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, "");
+    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, ""));
     size_t mark = out->len;
-    if (status == OCV_OK)
-        status = ocv_decision_note(decision, entry, out, err);
-    if (status == OCV_OK && out->len == mark) /* nothing to say */
+    OCV_TRY(ocv_decision_note(decision, entry, out, err));
+    /* nothing to say */
+    if (out->len == mark)
         out->data[out->len = before] = '\0';
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 /* What an entry without properties needs. */
@@ -223,19 +221,17 @@ static int format_rejected(const struct image *image, const struct ocv_decision 
 {
     char name[80];
     struct ocv_rejection r = ocv_decision_rejected(decision, i);
-    int status = ocv_buffer_printf(out, err, "   -  %-*s  ", width,
-                                   explain_name(image->index, r.entry, name, sizeof(name)));
-    if (status == OCV_OK)
-        status = ocv_decision_reason(decision, i, out, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "   -  %-*s  ", width,
+                              explain_name(image->index, r.entry, name, sizeof(name))));
+    OCV_TRY(ocv_decision_reason(decision, i, out, err));
     size_t before = out->len;
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "\n      %-*s  hint: ", width, "");
+    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  hint: ", width, ""));
     size_t mark = out->len;
-    if (status == OCV_OK)
-        status = ocv_decision_hint(decision, i, out, err);
-    if (status == OCV_OK && out->len == mark) /* nothing to say */
+    OCV_TRY(ocv_decision_hint(decision, i, out, err));
+    /* nothing to say */
+    if (out->len == mark)
         out->data[out->len = before] = '\0';
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int at_most(size_t n, int max)

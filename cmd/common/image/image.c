@@ -146,21 +146,18 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
 {
     if (image_is_path(image->text))
         return refuse_path(image->text, err);
-    int status = ocv_reference_parse(image->text, &image->reference, err);
-    if (status == OCV_OK)
-        status = image_bind_credentials(cli, image->reference, err);
-    if (status == OCV_OK)
-        status = cli_registry(cli, err);
+    OCV_TRY(ocv_reference_parse(image->text, &image->reference, err));
+    OCV_TRY(image_bind_credentials(cli, image->reference, err));
+    OCV_TRY(cli_registry(cli, err));
     bool same = false;
-    if (status == OCV_OK)
-        status = seen_before(cli, image, &same, err);
-    if (status < 0 || same)
-        return status;
-    status =
-        ocv_registry_get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
-    if (status == OCV_OK)
-        cache_write(image->reference, &image->top, &image->body);
-    return status; /* the registry library names the image itself */
+    OCV_TRY(seen_before(cli, image, &same, err));
+    if (same)
+        return OCV_OK;
+    /* the registry library names the image itself */
+    OCV_TRY(
+        ocv_registry_get(cli->registry, image->reference, NULL, &image->body, &image->top, err));
+    cache_write(image->reference, &image->top, &image->body);
+    return OCV_OK;
 }
 
 int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)

@@ -157,10 +157,10 @@ static int add_entry(struct flattening *f, const struct ocv_entry *read, json_t 
                      json_t *platform, struct ocv_error *err)
 {
     bool seen = false;
-    int status =
-        read->code == OCV_REJECT_NONE ? seen_image(f, entry, platform, &seen, err) : OCV_OK;
-    if (status < 0 || seen)
-        return status;
+    if (read->code == OCV_REJECT_NONE)
+        OCV_TRY(seen_image(f, entry, platform, &seen, err));
+    if (seen)
+        return OCV_OK;
     if (json_array_size(f->list) >= OCV_INDEX_ENTRIES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "the indexes have more than %u entries together",
                              OCV_INDEX_ENTRIES_MAX);

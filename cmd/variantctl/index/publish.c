@@ -3,6 +3,7 @@
  * compare just before, put, read back. If two writers are within milliseconds, the one that lost
  * notices when it reads back. In a layout the comparison is made under its lock. */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -105,10 +106,10 @@ int publication_begin(struct publication *p, struct place *to, const struct writ
                       struct ocv_error *err)
 {
     *p = (struct publication){.to = to, .options = options};
-    int status = read_target_digest(p, p->before, err);
+    OCV_TRY(read_target_digest(p, p->before, err));
     const char *expect = options->expect;
-    if (status < 0 || !expect)
-        return status;
+    if (!expect)
+        return OCV_OK;
     expect = !strcmp(expect, "none") ? "" : expect;
     if (!strcmp(expect, p->before))
         return OCV_OK;
@@ -163,20 +164,18 @@ int publication_write(struct publication *p, const char *media_type, const struc
     p->bytes = bytes;
     p->descriptor.size = (int64_t)bytes->len;
     snprintf(p->descriptor.media_type, sizeof(p->descriptor.media_type), "%s", media_type);
-    int status = ocv_digest_bytes(bytes->data, bytes->len, p->descriptor.digest, err);
-    if (status < 0 || p->options->dry_run)
-        return status;
+    OCV_TRY(ocv_digest_bytes(bytes->data, bytes->len, p->descriptor.digest, err));
+    if (p->options->dry_run)
+        return OCV_OK;
     if (cli_interrupted(p->to->cli))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-    status = read_target_digest(p, now, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(read_target_digest(p, now, err));
     if (strcmp(now, p->before) != 0)
         return fail_moved(p, p->before, now, err);
     p->unchanged = !strcmp(now, p->descriptor.digest);
     if (!p->unchanged)
-        status = put_index(p, err);
-    return status == OCV_OK ? read_back(p, err) : status;
+        OCV_TRY(put_index(p, err));
+    return read_back(p, err);
 }
 
 /* "4 entries", or "one image" for a bare manifest. */

@@ -48,12 +48,10 @@ int named_profiles_take(struct named_profiles *p, const char *text, struct ocv_e
     size_t len = cut ? (size_t)(cut - text) : strcspn(name, ".");
     if (len == 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "--profile '%.100s' is not NAME=FILE", text);
-    int status = read_profile(path, &profile, err);
+    OCV_TRY(read_profile(path, &profile, err));
     /* a file of that name comes first */
-    bool shipped =
-        status == OCV_OK && cli_profile_path(path, file, NULL) == OCV_OK && strcmp(file, path) != 0;
-    return status < 0 ? status
-                      : named_profiles_add(p, name, len, profile, shipped ? path : NULL, err);
+    bool shipped = cli_profile_path(path, file, NULL) == OCV_OK && strcmp(file, path) != 0;
+    return named_profiles_add(p, name, len, profile, shipped ? path : NULL, err);
 }
 
 int named_profiles_take_common(struct named_profiles *p, const char *name, const char *common,

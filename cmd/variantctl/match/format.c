@@ -101,18 +101,17 @@ static int put_lack(const struct match_request *r, const struct match_result *m,
     if (!lack->entry)
         return ocv_buffer_printf(out, err, "\nthe roles fit one by one, not together\n");
     bool bare = lack->entry->kind != OCV_ENTRY_VARIANT && lack->entry->has_platform;
-    int status = ocv_buffer_printf(
+    OCV_TRY(ocv_buffer_printf(
         out, err, "\n%s  %s%s%s  room for %zu, %zu too few\n", match_role_name(r, lack->role),
         explain_choice(m->image.index, lack->entry, name, sizeof(name)), bare ? "  " : "",
         bare ? ocv_platform_format(&lack->entry->platform, platform, sizeof(platform)) : "",
-        lack->room, lack->missing);
-    if (status < 0 || !lack->cost)
-        return status;
-    status = ocv_buffer_printf(out, err, "  %zu node%s ", lack->cost,
-                               lack->cost > 1 ? "s lack" : " lacks");
-    if (status == OCV_OK)
-        status = match_lack_what(m, lack, out, err);
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+        lack->room, lack->missing));
+    if (!lack->cost)
+        return OCV_OK;
+    OCV_TRY(ocv_buffer_printf(out, err, "  %zu node%s ", lack->cost,
+                              lack->cost > 1 ? "s lack" : " lacks"));
+    OCV_TRY(match_lack_what(m, lack, out, err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 int match_format_text(const struct match_request *r, const struct match_result *m,

@@ -233,15 +233,14 @@ static int show_result(const struct match_request *r, const struct match_result 
 {
     ocv_auto_buffer out;
     bool found = ocv_placement_found(m->placement);
-    int status = OCV_OK;
     ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
     if (r->print_ref)
-        status = match_format_reference(r, m, &out, err);
+        OCV_TRY(match_format_reference(r, m, &out, err));
     else
-        status = r->json ? match_format_json(r, m, &out, err) : match_format_text(r, m, &out, err);
-    if (status == OCV_OK && out.len)
-        status = cli_print(out.data, out.len, err);
-    return status < 0 || found ? status : no_placement(r, m, err);
+        OCV_TRY(r->json ? match_format_json(r, m, &out, err) : match_format_text(r, m, &out, err));
+    if (out.len)
+        OCV_TRY(cli_print(out.data, out.len, err));
+    return found ? OCV_OK : no_placement(r, m, err);
 }
 
 static int match_fleet(struct match_request *r, struct match_result *m, struct ocv_error *err)

@@ -179,12 +179,12 @@ int setup_json_remove(const char *source, struct ocv_buffer *text, const char *k
     size_t member = ARRAY_SPANS_MAX, open = 0, found = ARRAY_SPANS_MAX;
     if (is_blank(text))
         return OCV_OK;
-    int status = json_find(source, text, key, &members, &member, &open, err);
-    if (status < 0 || member == ARRAY_SPANS_MAX)
-        return status;
-    status = json_element(source, text, open, value, &elements, &found, err);
-    if (status < 0 || found == ARRAY_SPANS_MAX)
-        return status;
+    OCV_TRY(json_find(source, text, key, &members, &member, &open, err));
+    if (member == ARRAY_SPANS_MAX)
+        return OCV_OK;
+    OCV_TRY(json_element(source, text, open, value, &elements, &found, err));
+    if (found == ARRAY_SPANS_MAX)
+        return OCV_OK;
     if (elements.n == 1 && member_too)
         return array_remove(text, array_skip_blank(text->data, 0), &members, member, err);
     return array_remove(text, open, &elements, found, err);

@@ -140,12 +140,10 @@ static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
     ocv_auto(ocv_tag_rules) rules = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
-    int status = cli_read_file(path, &text, err);
-    if (status == OCV_OK) /* for the notations in the file */
-        status = rules_load(cli, NULL, &rules, err);
-    if (status == OCV_OK)
-        status = ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
-    return status;
+    OCV_TRY(cli_read_file(path, &text, err));
+    /* for the notations in the file */
+    OCV_TRY(rules_load(cli, NULL, &rules, err));
+    return ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
 }
 
 /* cli_read; at least one argument is required. */

@@ -98,13 +98,12 @@ int index_walk(const struct source *from, const struct ocv_reference *reference,
     enum ocv_document_kind kind;
     const struct ocv_buffer *body = &document->body;
     const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
-    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
-    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
-        return status;
-    status = ocv_index_parse(body->data, body->len, type, index, err);
-    if (status == OCV_OK && body->len <= BUDGET_READ_FREE) /* it may ask the registry */
-        status = flatten(from, reference, all, index, err);
-    return status;
+    OCV_TRY(ocv_document_kind(body->data, body->len, type, &kind, err));
+    if (kind != OCV_DOCUMENT_INDEX)
+        return OCV_OK;
+    OCV_TRY(ocv_index_parse(body->data, body->len, type, index, err));
+    /* it may ask the registry */
+    return body->len <= BUDGET_READ_FREE ? flatten(from, reference, all, index, err) : OCV_OK;
 }
 
 /* The document if it is an index with annotations; with `host`, also if it has entries for several

@@ -188,12 +188,13 @@ static int by_text(const void *a, const void *b)
 static int format_index(const struct layout_search *s, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
-    int status =
-        ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository);
-    for (size_t i = 0; i < s->n_tags && status == OCV_OK; i++)
-        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0) /* tags need no escaping */
-            status = ocv_buffer_printf(out, err, "%s\"%s\"", i ? "," : "", s->tags[i]);
-    return status < 0 ? status : ocv_buffer_append(out, "]}\n", 3, err);
+    OCV_TRY(ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository));
+    for (size_t i = 0; i < s->n_tags; i++) {
+        /* tags need no escaping */
+        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s\"%s\"", i ? "," : "", s->tags[i]));
+    }
+    return ocv_buffer_append(out, "]}\n", 3, err);
 }
 
 int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,

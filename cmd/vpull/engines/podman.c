@@ -4,6 +4,7 @@
  * the progress of layers only to one. Its API reports once a second, and has no TLS option before
  * podman 4.4. */
 #include "cmd/vpull/engines/engine.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 
@@ -101,10 +102,10 @@ static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
     }
-    int status = subprocess_run_terminal(argv, show_progress, pull, pull->cli, err);
-    if (status == OCV_OK) /* a remote service does not report its layers */
-        progress_settle(pull->progress, LAYER_DONE);
-    return status;
+    OCV_TRY(subprocess_run_terminal(argv, show_progress, pull, pull->cli, err));
+    /* a remote service does not report its layers */
+    progress_settle(pull->progress, LAYER_DONE);
+    return OCV_OK;
 }
 
 static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_error *err)

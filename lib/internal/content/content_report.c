@@ -121,9 +121,9 @@ int ocv_content_report_add(struct ocv_content_report *report, struct ocv_content
                            struct ocv_error *err)
 {
     size_t had = file->facts.n;
-    int status = ocv_content_facts_add(&file->facts, fact, value, bytes, 1, err);
-    if (status < 0 || file->facts.n == had)
-        return status;
+    OCV_TRY(ocv_content_facts_add(&file->facts, fact, value, bytes, 1, err));
+    if (file->facts.n == had)
+        return OCV_OK;
     return count_bytes(report, sizeof(*file->facts.list) + text_cost(value), err);
 }
 

@@ -80,9 +80,9 @@ static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_
 static int put_variant(json_t *json, const struct ocv_edit_image *image, struct ocv_error *err)
 {
     ocv_auto_buffer text;
-    int status = ocv_edit_canonical(image->properties, &text, err);
-    if (status < 0 || !image->label)
-        return status;
+    OCV_TRY(ocv_edit_canonical(image->properties, &text, err));
+    if (!image->label)
+        return OCV_OK;
     json_t *annotations = json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
                                     OCV_ANNOTATION_PROPERTIES, text.data);
     return json_object_set_new(json, "annotations", annotations) < 0 ? ocv_error_nomem(err)
@@ -186,7 +186,7 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     OCV_TRY(ocv_properties_parse(a, strlen(a), &pa, err));
     OCV_TRY(ocv_properties_format(pa, &ta, err));
     OCV_TRY(ocv_properties_format(pb, &tb, err));
-    if ((ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0)))
+    if (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0))
         return ocv_error_set(err, OCV_ERR_DATA,
                              "a label means the same properties on every platform");
     return OCV_OK;

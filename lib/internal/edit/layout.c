@@ -2,6 +2,7 @@
 /* The order of entries and their platforms (schema/annotations.md, "Layout"): defaults first
  * with a plain platform, every other variant under platform.variant "x-LABEL", attestations last.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
@@ -128,11 +129,9 @@ static int relayout_null(struct ocv_edit *edit, struct ocv_edit_entry *e, struct
 {
     const char *properties =
         ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
-    int status = OCV_OK;
-    if (ocv_platform_is_hidden(e->variant)) /* check its own platform */
-        status = ocv_edit_entry_set(e, "platform", "variant", NULL, err);
-    if (status < 0)
-        return status;
+    /* check its own platform */
+    if (ocv_platform_is_hidden(e->variant))
+        OCV_TRY(ocv_edit_entry_set(e, "platform", "variant", NULL, err));
     e->class = OCV_EDIT_DEFAULT;
     if (properties && !*properties && null_is_default(edit, e))
         return ocv_edit_entry_plain(e, err);

@@ -68,9 +68,9 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
     struct ocv_source_image *image = NULL;
     if (!reference)
         return ocv_yaml_fail(r, node, "a variant lacks 'image'");
-    int status = add_image(s, r, node, reference, &image);
-    if (status < 0 || !image)
-        return status;
+    OCV_TRY(add_image(s, r, node, reference, &image));
+    if (!image)
+        return OCV_OK;
     image->label = label->text;
     image->platform = ocv_yaml_text(node, "platform");
     image->shared = !own;
@@ -83,8 +83,8 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
             return ocv_yaml_fail(r, label, "the label '%s' was given to this image in line %zu",
                                  label->text, s->images[i].line);
     if (properties)
-        status = ocv_edit_source_properties(r, properties, &image->properties);
-    return status == OCV_OK ? check_variant(r, node, image, s->derive) : status;
+        OCV_TRY(ocv_edit_source_properties(r, properties, &image->properties));
+    return check_variant(r, node, image, s->derive);
 }
 
 static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,

@@ -72,13 +72,12 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
                *podman = get_variable("REGISTRY_AUTH_FILE");
     const char *home = get_variable("HOME"), *config = get_variable("XDG_CONFIG_HOME");
     *out = (struct ocv_auth_places){0};
-    int status = add_place(out, docker, "/config.json", err);
-    if (status == OCV_OK)
-        status = add_place(out, podman, "", err);
-    if (status == OCV_OK && !docker)
-        status = add_place(out, home, "/.docker/config.json", err);
-    if (status < 0 || podman)
-        return status;
+    OCV_TRY(add_place(out, docker, "/config.json", err));
+    OCV_TRY(add_place(out, podman, "", err));
+    if (!docker)
+        OCV_TRY(add_place(out, home, "/.docker/config.json", err));
+    if (podman)
+        return OCV_OK;
     OCV_TRY(add_runtime(out, err));
     return config ? add_place(out, config, AUTH, err) : add_place(out, home, "/.config" AUTH, err);
 }

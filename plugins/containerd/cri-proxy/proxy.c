@@ -4,6 +4,8 @@
 
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,11 +72,9 @@ static int start_proxy(struct proxy *p, struct ocv_error *err)
                                                .framed = true,
                                                .log = log_trouble};
     pthread_attr_t attributes;
-    int status = grpc_server_new(&server, p->options.listen_fd, &p->server, err);
-    if (status == OCV_OK) /* no call is handled before the server runs */
-        status = grpc_client_new(p->options.backend, &p->engine, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(grpc_server_new(&server, p->options.listen_fd, &p->server, err));
+    /* no call is handled before the server runs */
+    OCV_TRY(grpc_client_new(p->options.backend, &p->engine, err));
     grpc_client_set_gone(p->engine, pass_gone_fd);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);

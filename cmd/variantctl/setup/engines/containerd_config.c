@@ -181,12 +181,12 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
                     struct ocv_error *err)
 {
     struct setup_file *file = NULL;
-    int status = setup_open(config->setup, path, &file, err);
-    for (size_t i = 0; status == OCV_OK && i < config->n; i++)
+    OCV_TRY(setup_open(config->setup, path, &file, err));
+    for (size_t i = 0; i < config->n; i++)
         if (config->parts[i].file == file)
             return OCV_OK; /* also ends circular imports */
-    if (status < 0 || (!file->want.there && config->n > 0))
-        return status;
+    if (!file->want.there && config->n > 0)
+        return OCV_OK;
     if (config->n == CONTAINERD_CHAIN_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u imports", path,
                              CONTAINERD_CHAIN_MAX);
@@ -194,8 +194,8 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
     *part = (struct containerd_part){.file = file};
     OCV_TRY(toml_scan(file->path, file->want.text.data, file->want.text.len, &part->toml, err));
     size_t index = config->n++;
-    status = read_version(part, inherited, err);
-    return status < 0 ? status : add_imports(config, index, err);
+    OCV_TRY(read_version(part, inherited, err));
+    return add_imports(config, index, err);
 }
 
 /* The plugin does not start if `mirrors`, or TLS settings in `configs`, are combined with

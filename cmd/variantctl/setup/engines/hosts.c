@@ -80,34 +80,26 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
     ocv_buffer_init(&quoted, SETUP_FILE_MAX);
     bool present = false;
     size_t first = TOML_NONE;
-    int status = ocv_buffer_append(text, "", 0, err);
-    if (status == OCV_OK)
-        status = toml_scan(source, text->data, text->len, &toml, err);
-    if (status == OCV_OK)
-        status = check_hosts(source, &toml, url, fail_closed, &present, &first, err);
-    if (status == OCV_OK)
-        status = toml_quote(&quoted, url, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_append(text, "", 0, err));
+    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
+    OCV_TRY(check_hosts(source, &toml, url, fail_closed, &present, &first, err));
+    OCV_TRY(toml_quote(&quoted, url, err));
     const char *nl = toml_newline(text->data, text->len);
     if (!present) {
         bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
         size_t at = first == TOML_NONE ? text->len : above_comments(&toml, toml.items[first].line);
         bool end = at == text->len;
-        status = ocv_buffer_printf(&add, err, "%s%s" SETUP_HOSTS_COMMENT "%s[host.%s]%s",
-                                   end && !ended ? nl : "", end && text->len ? nl : "", nl,
-                                   quoted.data, nl);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(&add, err, "  capabilities = [\"pull\", \"resolve\"]%s", nl);
-        if (status == OCV_OK && dial_timeout)
-            status = ocv_buffer_printf(&add, err, "  dial_timeout = \"" DIAL_TIMEOUT "\"%s", nl);
-        if (status == OCV_OK && !end)
-            status = ocv_buffer_append(&add, nl, strlen(nl), err);
-        if (status == OCV_OK)
-            status = text_splice(text, at, at, add.data, add.len, err);
+        OCV_TRY(ocv_buffer_printf(&add, err, "%s%s" SETUP_HOSTS_COMMENT "%s[host.%s]%s",
+                                  end && !ended ? nl : "", end && text->len ? nl : "", nl,
+                                  quoted.data, nl));
+        OCV_TRY(ocv_buffer_printf(&add, err, "  capabilities = [\"pull\", \"resolve\"]%s", nl));
+        if (dial_timeout)
+            OCV_TRY(ocv_buffer_printf(&add, err, "  dial_timeout = \"" DIAL_TIMEOUT "\"%s", nl));
+        if (!end)
+            OCV_TRY(ocv_buffer_append(&add, nl, strlen(nl), err));
+        OCV_TRY(text_splice(text, at, at, add.data, add.len, err));
     }
-    return status < 0 || !fail_closed ? status
-                                      : toml_set(source, text, "", "server", quoted.data, err);
+    return !fail_closed ? OCV_OK : toml_set(source, text, "", "server", quoted.data, err);
 }
 
 static int append_quoted(struct ocv_buffer *out, const char *lead, const char *name,
@@ -184,33 +176,23 @@ static int edit_directory(struct setup *setup, const char *directory, const char
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&url, SETUP_FILE_MAX);
     ocv_buffer_init(&text, SETUP_FILE_MAX);
-    int status = ocv_buffer_printf(&path, err, "%s/hosts.toml", directory);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&url, err, "http://%s%s", setup->listen,
-                                   setup->fail_closed ? "/proxy" : "");
-    if (status == OCV_OK)
-        status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
-    if (status == OCV_OK && text.len == 0)
-        status = name_certificates(setup, directory, &text, err);
-    if (status == OCV_OK)
-        status = name_authority(setup, path.data, host, &text, err);
-    if (status == OCV_OK)
-        status =
-            setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err);
-    if (status == OCV_OK)
-        status = setup_want(file, text.data, text.len, err);
-    if (status == OCV_OK)
-        status = setup_add_own(file, SETUP_OWN_TOML_HOST, NULL, url.data, NULL, NULL, err);
-    if (status < 0 || !setup->fail_closed)
-        return status;
+    OCV_TRY(ocv_buffer_printf(&path, err, "%s/hosts.toml", directory));
+    OCV_TRY(ocv_buffer_printf(&url, err, "http://%s%s", setup->listen,
+                              setup->fail_closed ? "/proxy" : ""));
+    OCV_TRY(setup_open(setup, path.data, &file, err));
+    OCV_TRY(ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err));
+    if (text.len == 0)
+        OCV_TRY(name_certificates(setup, directory, &text, err));
+    OCV_TRY(name_authority(setup, path.data, host, &text, err));
+    OCV_TRY(setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err));
+    OCV_TRY(setup_want(file, text.data, text.len, err));
+    OCV_TRY(setup_add_own(file, SETUP_OWN_TOML_HOST, NULL, url.data, NULL, NULL, err));
+    if (!setup->fail_closed)
+        return OCV_OK;
     ocv_auto_buffer quoted;
     ocv_buffer_init(&quoted, SETUP_FILE_MAX);
-    status = toml_quote(&quoted, url.data, err);
-    return status < 0
-               ? status
-               : setup_add_own(file, SETUP_OWN_TOML_KEY, "", "server", quoted.data, NULL, err);
+    OCV_TRY(toml_quote(&quoted, url.data, err));
+    return setup_add_own(file, SETUP_OWN_TOML_KEY, "", "server", quoted.data, NULL, err);
 }
 
 /* "HOST:PORT" as "HOST_PORT_", the name that containerd tries first. */

@@ -23,13 +23,13 @@ int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yam
                             const struct ocv_tag_item *item, size_t frame)
 {
     size_t captured = item->regex.re_nsub - frame;
-    int status = check_captures(r, map, item->gives, item->n_gives, captured);
-    if (status == OCV_OK) /* assumptions cannot use what the pattern captures */
-        status = check_captures(r, map, item->assumes, item->n_assumes, 0);
+    OCV_TRY(check_captures(r, map, item->gives, item->n_gives, captured));
+    /* assumptions cannot use what the pattern captures */
+    OCV_TRY(check_captures(r, map, item->assumes, item->n_assumes, 0));
     const struct ocv_tag_pair label = {.text = item->label};
-    if (status == OCV_OK && item->label)
-        status = check_captures(r, map, &label, 1, captured);
-    return status < 0 ? status : check_captures(r, map, item->groups, item->n_groups, captured);
+    if (item->label)
+        OCV_TRY(check_captures(r, map, &label, 1, captured));
+    return check_captures(r, map, item->groups, item->n_groups, captured);
 }
 
 static bool in_pairs(const struct ocv_tag_pair *list, size_t n, const char *name, size_t len)
@@ -79,18 +79,15 @@ static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml 
 {
     const struct ocv_tag_family *f = r->family;
     const struct ocv_yaml *m = list ? list->first : NULL;
-    int status = OCV_OK;
-    for (size_t i = 0; m && i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
+    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next) {
         const struct ocv_tag_default *d = &f->defaults[i];
-        status = check_keys(r, ocv_yaml_get(m, "where"), NULL);
-        if (status == OCV_OK) /* it matches nothing of the tag */
-            status = check_captures(r, m, d->gives, d->n_gives, 0);
-        if (status == OCV_OK)
-            status = check_captures(r, m, d->assumes, d->n_assumes, 0);
-        if (status == OCV_OK)
-            status = check_captures(r, m, d->groups, d->n_groups, 0);
+        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
+        /* it matches nothing of the tag */
+        OCV_TRY(check_captures(r, m, d->gives, d->n_gives, 0));
+        OCV_TRY(check_captures(r, m, d->assumes, d->n_assumes, 0));
+        OCV_TRY(check_captures(r, m, d->groups, d->n_groups, 0));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *list)

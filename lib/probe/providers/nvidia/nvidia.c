@@ -112,23 +112,21 @@ static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_g
     json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
     if (!device || (gpu->uuid[0] && !set_member(device, "uuid", json_string(gpu->uuid))))
         return ocv_error_nomem(err);
-    int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err);
-    if (status == OCV_OK)
-        status = add_attributes(gpu, device, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err));
+    OCV_TRY(add_attributes(gpu, device, err));
     ocv_nvidia_why(m, gpu, why, sizeof(why));
     if (ocv_nvidia_barred(gpu))
         return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), why, err);
-    if (!m->force_code) /* else what the namespace has */
-        status = gpu->state == OCV_NVIDIA_USABLE
-                     ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
-                     : ocv_gpu_add_none(device, "sm_arch", err);
+    /* else what the namespace has */
+    if (!m->force_code)
+        OCV_TRY(gpu->state == OCV_NVIDIA_USABLE
+                    ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
+                    : ocv_gpu_add_none(device, "sm_arch", err));
     bool other = runs_newer(m, gpu) != runs_newer(m, &m->gpus[0]);
-    return status == OCV_OK && branch && other && gpu->state == OCV_NVIDIA_USABLE
+    return branch && other && gpu->state == OCV_NVIDIA_USABLE
                ? ocv_nvidia_add_user_spaces(result, device, branch, !runs_newer(m, &m->gpus[0]),
                                             err)
-               : status;
+               : OCV_OK;
 }
 
 static int add_features(const struct ocv_nvidia_machine *m, const struct forced *forced,

@@ -65,20 +65,16 @@ int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const 
     ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences_for(q->decide->config, reference)};
-    int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
-    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
-        return status;
-    status = ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err);
-    if (status == OCV_OK)
-        status = decide_walk(registry, q->reference, &q->index, err);
-    if (status < 0 || !ocv_index_has_variants(q->index))
-        return status;
+    OCV_TRY(ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err));
+    if (kind != OCV_DOCUMENT_INDEX)
+        return OCV_OK;
+    OCV_TRY(ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err));
+    OCV_TRY(decide_walk(registry, q->reference, &q->index, err));
+    if (!ocv_index_has_variants(q->index))
+        return OCV_OK;
     if (!q->profile)
-        status = decide_profile(q->decide, &q->profile, digest, err);
-    if (status == OCV_OK)
-        status = ocv_resolve(q->index, q->profile, &options, &q->decision, err);
-    if (status < 0)
-        return status;
+        OCV_TRY(decide_profile(q->decide, &q->profile, digest, err));
+    OCV_TRY(ocv_resolve(q->index, q->profile, &options, &q->decision, err));
     q->entry = ocv_decision_selected(q->decision);
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "no entry fits this node");
 }

@@ -111,16 +111,13 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, WISHES_TEXT_MAX);
-    int status = append_devices(&text, w, err);
-    if (status == OCV_OK)
-        status = append_list(&text, "disable=", &w->config->disable, err);
-    if (status == OCV_OK && *w->label)
-        status = ocv_buffer_printf(&text, err, "label=%s\n", w->label);
-    if (status == OCV_OK)
-        status = append_list(&text, "require=", &w->config->require, err);
-    if (status == OCV_OK)
-        w->text = strdup(text.data ? text.data : "");
-    return status < 0 || w->text ? status : ocv_error_nomem(err);
+    OCV_TRY(append_devices(&text, w, err));
+    OCV_TRY(append_list(&text, "disable=", &w->config->disable, err));
+    if (*w->label)
+        OCV_TRY(ocv_buffer_printf(&text, err, "label=%s\n", w->label));
+    OCV_TRY(append_list(&text, "require=", &w->config->require, err));
+    w->text = strdup(text.data ? text.data : "");
+    return w->text ? OCV_OK : ocv_error_nomem(err);
 }
 
 static int begin_wishes(struct workload_wishes *out, struct ocv_error *err)
