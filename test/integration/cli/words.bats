@@ -330,6 +330,7 @@ prepare()
     printf '2.8.0-cuda12.6-cudnn9-runtime\n2.8.0-cuda12.8-cudnn9-runtime\n' >tags.txt
     mkdir -p site-packages etc/node-feature-discovery/features.d bin
     printf '#!/bin/sh\nexec /bin/cat >/dev/null\n' >bin/kubectl
+    ln -s "$(command -v diff)" bin/diff
     chmod 755 bin/kubectl
     "$VARIANTCTL" fleet pack fleet >fleet.packed
     for tag in 1.0=app 1.1=app 1.0-cpu=cpu 1.0-cuda=cuda 1.0-cu128=cuda 1.0-arm64=arm; do
