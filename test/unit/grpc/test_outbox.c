@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/internal/grpc/stream.c: frames go out together, and what a full socket does not take is not
+/* lib/internal/grpc/outbox.c: frames go out together, and what a full socket does not take is not
  * lost. */
 #include "lib/internal/grpc/grpc_internal.h"
 #include "test/unit/suite.h"
