@@ -116,7 +116,7 @@ static bool looks_like_host(const char *s, size_t len)
 bool ocv_reference_host_is_loopback(const char *authority)
 {
     char host[256];
-    /* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
+    /* the host of "host", "host:port", "[v6]:port", without brackets */
     size_t len = strlen(authority);
     const char *start = authority;
     if (*start == '[') {
