@@ -50,8 +50,11 @@ static int run_diff(const char *old_label, const char *new_label, int old, int n
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), new); /* diff inherits none */
     const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", path, NULL};
     int failure = ocv_spawn(argv, old, STDOUT_FILENO, -1, &pid);
-    if (failure)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot run diff(1): %s", strerror(failure));
+    if (failure) {
+        ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot run diff(1): %s", strerror(failure));
+        ocv_error_hint(err, "install diffutils");
+        return OCV_ERR_UNSUPPORTED;
+    }
     while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
         continue;
     return WIFEXITED(result) && WEXITSTATUS(result) <= 1
