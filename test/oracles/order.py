@@ -11,10 +11,10 @@ seed; exit status 1 at the first difference, with its input."""
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
+from ours import index_of, order_of
 from variantlib.models.variant import VariantDescription, VariantProperty
 from variantlib.resolver.lib import sort_and_filter_supported_variants
 
@@ -47,25 +47,14 @@ def theirs(builds, listed, host):
 
 
 def ours(builds, listed, host, directory):
-    manifests = [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 1, "digest": f"sha256:{i:064x}",
-                  "platform": {"os": "linux", "architecture": "amd64"},
-                  "annotations": {"dev.ocivariant.label": label,
-                                  "dev.ocivariant.properties": ", ".join(" :: ".join(p) for p in sorted(props))}}
-                 for i, (label, props) in enumerate(builds.items())]
-    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests,
-             "annotations": {"dev.ocivariant.schema": "1", "dev.ocivariant.namespaces": ", ".join(listed)}}
+    index = index_of(builds, listed)
     profile = {"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "amd64"},
                "namespaces": [{"namespace": ns, "features": [{"name": f, "values": vs} for f, vs in fs.items()]}
                               for ns, fs in host.items()]}
-    paths = [os.path.join(directory, name) for name in ("index.json", "profile.json")]
-    for path, what in zip(paths, (index, profile)):
-        with open(path, "w") as file:
-            json.dump(what, file)
-    done = subprocess.run([os.environ.get("VARIANTCTL", "build/variantctl"), "resolve", "--index", paths[0], "--profile", paths[1]],
-                          capture_output=True, text=True)
-    if done.returncode not in (0, 3):
-        sys.exit(f"variantctl: {done.stderr}")
-    return json.loads(done.stdout)["order"], index, profile
+    path = os.path.join(directory, "profile.json")
+    with open(path, "w") as file:
+        json.dump(profile, file)
+    return order_of(index, path, directory), index, profile
 
 
 def main():

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import zipfile
 
+from ours import VARIANTCTL, index_of, order_of
+
 SCHEMA = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json"
 PROVIDERS = {"nvidia": {"requires": ["nvidia-variant-provider"], "plugin-api": "nvidia_variant_provider.plugin:NvidiaVariantPlugin"},
              "x86_64": {"requires": ["x86-64-variant-provider"]}}
@@ -24,7 +26,7 @@ VALUES = {("nvidia", "cuda_version_lower_bound"): ["11.8", "12.0", "12.6", "12.8
           # of PTX uv's provider has that of the GPU's own major version alone
           ("nvidia", "sm_arch"): ["70_real", "75_real", "80_real", "86_real", "89_real", "90_real", "100_real", "120_real"],
           ("x86_64", "level"): ["v1", "v2", "v3", "v4"]}  # all that uv's provider has
-VARIANTCTL, UV = os.environ.get("VARIANTCTL", "build/variantctl"), os.environ.get("UV", "uv")
+UV = os.environ.get("UV", "uv")
 
 
 def random_build(r):
@@ -70,23 +72,10 @@ def theirs(builds, listed, env, directory):
 
 
 def ours(builds, listed, env, directory):
-    def entry(i, label):
-        text = ", ".join(sorted(f"{ns} :: {f} :: {v}" for ns, fs in builds[label].items() for f, vs in fs.items() for v in vs))
-        annotations = {"dev.ocivariant.label": label, "dev.ocivariant.properties": text}
-        return {"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 1, "digest": f"sha256:{i:064x}",
-                "platform": {"os": "linux", "architecture": "amd64"}, "annotations": annotations}
-    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-             "annotations": {"dev.ocivariant.schema": "1", "dev.ocivariant.namespaces": ", ".join(listed)},
-             "manifests": [entry(i, label) for i, label in enumerate(builds)]}
+    triples = {label: {(ns, f, v) for ns, fs in build.items() for f, vs in fs.items() for v in vs} for label, build in builds.items()}
     with open(f"{directory}/profile.json", "w") as file:
         subprocess.run([VARIANTCTL, "probe", "--json"], check=True, stdout=file, env=env)
-    with open(f"{directory}/index.json", "w") as file:
-        json.dump(index, file)
-    done = subprocess.run([VARIANTCTL, "resolve", "--index", file.name, "--profile", f"{directory}/profile.json"],
-                          capture_output=True, text=True)
-    if done.returncode not in (0, 3):
-        sys.exit(f"variantctl: {done.stderr}")
-    return next(iter(json.loads(done.stdout)["order"]), None)
+    return next(iter(order_of(index_of(triples, listed), file.name, directory)), None)
 
 
 def main():
