@@ -34,6 +34,8 @@
 #   archive_is_whole FILE DIGEST        what docker and podman save
 #   record_of DIGEST HOST/REPO          the file that is kept of it, in the directory "resolved", of an
 #                                       index in "resolved/indexes"
+#   kept DIGEST HOST/REPO [indexes/]    sets record to the node's file of it, when it is there: a daemon
+#                                       answers before its disk has it, where that takes long
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 #
 # OCV_INSTALLED=PREFIX: the programs installed there are under test, and OCV_BUILD needs test/tools alone.
@@ -64,6 +66,17 @@ export CLASSIC_STORE='{"features": {"containerd-snapshotter": false}}'
 record_of()
 {
     echo "${1/:/-}-$(printf %s "$2" | sha256sum | cut -c 1-16).json"
+}
+
+kept()
+{
+    record=$STATE/node/resolved/${3:-}$(record_of "$1" "$2")
+    for _ in {1..200}; do
+        [ ! -e "$record" ] || return 0
+        sleep 0.05
+    done
+    echo "$record: not recorded" >&2
+    return 1
 }
 
 strict()

@@ -73,7 +73,7 @@ hook()
 @test "what the mirror chose is recorded, and checked without the registry" {
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
-    record=$STATE/node/resolved/$(record_of "$CUDA" "$REGISTRY/app")
+    kept "$CUDA" "$REGISTRY/app"
     [ "$(jq -r .label "$record")" = cuda12.8 ]
     [ "$(jq -r .index "$record")" = "$INDEX" ]
     [ "$(jq -r .reference "$record")" = "$REGISTRY/app:1" ]

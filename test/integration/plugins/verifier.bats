@@ -141,7 +141,7 @@ copy_to()
         \"size\":$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/attacker/x@$CUDA" | wc -c),
         \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')}"
     plant attacker/x "$(entry bad 'nvidia :: cuda_version_lower_bound :: 99.0')" "$plain" "$size" "$good"
-    [ -e "$STATE/node/resolved/$(record_of "$CUDA" "$PLAIN/attacker/x")" ]
+    kept "$CUDA" "$PLAIN/attacker/x"
     run -0 --separate-stderr verify enforce "$PLAIN/nginx:1" "$plain"
     [ -z "$output$stderr" ]
     run -0 --separate-stderr verify enforce "$PLAIN/nginx@$plain" "$plain"
@@ -166,6 +166,7 @@ copy_to()
     run -1 verify enforce "$PLAIN/app:1" "$ROCM"
     # there, and chosen
     plant attacker/y "$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')" "$ROCM" "$size"
+    kept "$ROCM" "$PLAIN/attacker/y"
     run -0 find "$STATE/node/resolved" -name "*$(record_of x "$PLAIN/attacker/y" | cut -c 2-)"
     [ "$(wc -l <<<"$output")" = 2 ]
     run -1 verify enforce "$PLAIN/app:1" "$ROCM"
@@ -191,8 +192,8 @@ copy_to()
 @test "the mirror records every index that it resolves, also where nothing fits" {
     ask HEAD "/v2/app/manifests/1?ns=${PLAIN/:/%3A}"
     [ "$code" = 200 ]
-    [ "$(jq -r .index "$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")")" = "$INDEX" ]
-    [ "$(jq -r .reference "$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")")" = "$PLAIN/app:1" ]
+    kept "$INDEX" "$PLAIN/app" indexes/
+    [ "$(jq -r '"\(.index) \(.reference)"' "$record")" = "$INDEX $PLAIN/app:1" ]
     [ "$(verdict -- "ref=$PLAIN/app@$ROCM" "digest=$ROCM" | jq -r '"\(.verdict) \(.label) \(.fit)"')" = "misfit rocm7.1 cuda12.8" ]
     mkimage "$STATE/only" rocm --file etc/build=only
     "$VARIANTCTL" index create --quiet --no-lint "oci:$STATE/only:app" "rocm7.1=oci:$STATE/only:rocm,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
@@ -240,7 +241,8 @@ copy_to()
     printf 'policy: enforce\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/private.yaml"
     ask HEAD "/v2/app/manifests/1?ns=$PRIVATE"
     [ "$code" = 200 ]
-    record=$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PRIVATE/app")
+    kept "$CUDA" "$PRIVATE/app" # written after the index
+    kept "$INDEX" "$PRIVATE/app" indexes/
     [ "$(stat -c %a "$record")" = 640 ]
     run -1 verify private "$PRIVATE/app@$ROCM" "$ROCM"
     [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: cuda12.8" ]]
@@ -262,7 +264,7 @@ copy_to()
 
 @test "a record that is damaged is as none" {
     resolve h100 "$PLAIN/app:1"
-    record=$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")
+    kept "$INDEX" "$PLAIN/app" indexes/
     head -c 200 "$record" >"$record.part"
     mv "$record.part" "$record"
     printf '{"child":"%s"' "$ROCM" >"$STATE/node/resolved/$(record_of "$ROCM" "$PLAIN/app")"
