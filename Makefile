@@ -237,7 +237,7 @@ CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c plugins/cont
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
 $(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(INTERNAL_A) $(REGISTRY_A) $(CORE_A)
-	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lsqlite3 $(REGISTRY_LIBS)
 
 # ---- what a DaemonSet runs on a node before variantd -----------------------------------------------
 comma        := ,

@@ -40,6 +40,7 @@ UNIT_A_oci-hook   := $(BUILD)/liboci-hook.a $(VERDICT_A)
 UNIT_A_snapshotter := $(SNAP_A) $(VERDICT_A)
 UNIT_LIBS_variantd := -lmicrohttpd
 UNIT_LIBS_snapshotter := -lsqlite3
+UNIT_LIBS_cri-proxy   := -lsqlite3
 unit_obj = $(call obj,$(filter test/unit/$(1)/%,$(UNIT_SRC)) test/unit/suite.c)
 $(UNIT_BIN): $(BUILD)/test/unit/%/run: $$(call unit_obj,$$*) $$(UNIT_A_$$*) $(ALL_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) $(UNIT_LIBS_$*) $(TEST_LIBS)
@@ -80,8 +81,8 @@ VARIANTD_A   := $(BUILD)/libvariantd.a
 $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 
 # of the CRI proxy without its main
-$(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request cri_map workload_request workload_row workload_pods pod_resources): $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
-	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+$(addprefix $(BUILD)/test/fuzz/fuzz_,cri_request cri_state workload_request workload_pods pod_resources): $$(call test_obj,$$(@F)) $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
+	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -lsqlite3 $(OUR_LIBS)
 
 # content-scan without its main
 $(addprefix $(BUILD)/test/fuzz/fuzz_content_,layer archive): $$(call test_obj,$$(@F)) $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/content/*.c)))) $(ALL_A)

@@ -25,7 +25,6 @@
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
 #define STATE OCV_PATH_CRI_PROXY
-#define WORKLOAD "workload"                   /* below the state directory */
 #define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a directory owned by variantd's user */
 #define DRAIN_MS 20000u /* longer calls are cut off: systemd would kill the proxy soon */
 #define BACKLOG 128
@@ -147,26 +146,24 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
 }
 
-static int open_workload(const struct proxy_arguments *a, struct workload **out,
-                         struct ocv_error *err)
+static int open_workload(const struct proxy_arguments *a, struct state *state,
+                         struct workload **out, struct ocv_error *err)
 {
-    char state[4096];
     const struct workload_options options = {.state = state,
                                              .backend = path_of(a->backend),
                                              .pod_resources = path_of(a->pod_resources),
                                              .metrics = a->metrics};
-    if (snprintf(state, sizeof(state), "%s/" WORKLOAD, a->state) >= (int)sizeof(state))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%.100s...: too long", a->state);
     return workload_new(&options, out, err);
 }
 
-static int serve_proxy(const struct proxy_arguments *a, struct map *map, struct workload *workload,
-                       struct ocv_error *err)
+static int serve_proxy(const struct proxy_arguments *a, struct state *state,
+                       struct workload *workload, struct ocv_error *err)
 {
-    const struct decide decide = {.profile_file = a->profile, .records = a->records, .map = map};
+    const struct decide decide = {
+        .profile_file = a->profile, .records = a->records, .state = state};
     struct proxy_options options = {.listen_fd = -1,
                                     .backend = path_of(a->backend),
-                                    .map = map,
+                                    .state = state,
                                     .policy = current,
                                     .decide = &decide,
                                     .workload = workload,
@@ -202,7 +199,7 @@ int main(int argc, char **argv)
     struct proxy_arguments a = {
         .listen = LISTEN, .backend = BACKEND, .state = STATE, .pod_resources = POD_RESOURCES};
     struct ocv_error err = {0};
-    struct map *map = NULL;
+    struct state *state = NULL;
     struct workload *workload = NULL;
     struct rlimit files;
     int code = plugin_read(&command, &a, argc, argv);
@@ -216,15 +213,13 @@ int main(int argc, char **argv)
     }
     int status = live_policy_new(a.config, &current, &err);
     if (status == OCV_OK)
-        status = map_open(a.state, &map, &err);
-    if (status == OCV_OK && strcmp(a.state, STATE) == 0)
-        map_adopt(map, OLD_STATE);
+        status = state_open(a.state, strcmp(a.state, STATE) == 0 ? OLD_STATE : NULL, &state, &err);
     if (status == OCV_OK)
-        status = open_workload(&a, &workload, &err);
+        status = open_workload(&a, state, &workload, &err);
     if (status == OCV_OK)
-        status = serve_proxy(&a, map, workload, &err);
+        status = serve_proxy(&a, state, workload, &err);
     workload_free(workload);
-    map_free(map);
+    state_free(state);
     live_policy_free(current);
     if (status < 0)
         fprintf(stderr, "ocivariant-cri-proxy: %s\n", err.message);

@@ -100,7 +100,7 @@ static bool look_up(struct passing *p, enum method method, const struct decide *
     if (method == METHOD_PULL)
         return decide_image(p, how, request);
     if (how->choose == OCV_CHOOSE_ON &&
-        map_rewrite(p->proxy->options.map, p->reference, p->text, name))
+        state_rewrite(p->proxy->options.state, p->reference, p->text, name))
         pass_edit(p, request, name);
     return true;
 }

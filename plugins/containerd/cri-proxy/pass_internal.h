@@ -11,7 +11,7 @@ struct passing {
     bool ended;                      /* the engine's answer has been received completely */
     struct ocv_buffer trailers;      /* its end, with which the call ends */
     bool known;                      /* a pull decided without asking a registry */
-    char fresh[TABLE_POD_MAX];       /* uid of a pod whose choice was made in this call, or empty */
+    char fresh[STATE_POD_MAX];       /* uid of a pod whose choice was made in this call, or empty */
     struct ocv_buffer edited;        /* the request with another name, or empty */
     char text[PINNED_TEXT_MAX];      /* the image in the request, cut if it is too long */
     struct ocv_reference *reference; /* parsed from `text`; NULL if that is cut or invalid */

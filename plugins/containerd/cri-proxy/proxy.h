@@ -19,7 +19,7 @@
 struct proxy_options {
     int listen_fd;       /**< taken over */
     const char *backend; /**< the engine's socket */
-    struct map *map;
+    struct state *state;
     struct live_policy *policy;
     const struct decide *decide; /**< without the policy's settings */
     struct workload *workload;   /**< NULL: no repository uses it */

@@ -205,7 +205,7 @@ private_pull()
         cri rmi "$image"
         [ "$through" = "$direct" ]
     done
-    [ -z "$(ls "$PROXY_STATE")" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM pinned")" = 0 ]
     # and what cannot be had says the same
     run ! proxied pull "$PLAIN_REGISTRY/demo/app@sha256:$(printf '0%.0s' {1..64})"
     through=$output
@@ -242,7 +242,7 @@ private_pull()
     jq -n --arg host "$PRIVATE" '{auths: {($host): {auth: ("user:secret" | @base64)}}}' | tee "$HOME/.docker/config.json" >"$DOCKER_CONFIG/config.json"
     run ! proxied pull "$ref"
     run ! private_pull "$STATE/proxy.sock" wrong
-    [ -z "$(ls "$PROXY_STATE")" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM pinned")" = 0 ]
     run -0 private_pull "$STATE/proxy.sock" secret
     [ "$(repo_digest "$(jq -r .image_ref <<<"$output")")" = "$PRIVATE/demo/app@$(digest_of cuda12.8)" ]
     # nor those of another request, once it is known
@@ -369,7 +369,7 @@ asked()
     ref=$PRIVATE/demo/app@$(index_digest)
     run ! proxied PullImage "$(jq -n --arg image "$ref" \
         '{image: {image: $image}, auth: {username: "user", password: "secret", server_address: "https://other.example"}}')"
-    [ -z "$(ls "$PROXY_STATE")" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM pinned")" = 0 ]
     run -0 proxied PullImage "$(jq -n --arg image "$ref" --arg host "http://$PRIVATE" \
         '{image: {image: $image}, auth: {auth: ("user:secret" | @base64), server_address: $host}}')"
     [ "$(repo_digest "$(jq -r .image_ref <<<"$output")")" = "$PRIVATE/demo/app@$(digest_of cuda12.8)" ]
@@ -381,7 +381,7 @@ asked()
     start_proxy h100 --config "$STATE/none.yaml"
     run -0 proxied pull "$PINNED"
     [ "$(repo_digest "$output")" = "$PINNED" ]
-    [ -z "$(ls "$PROXY_STATE")" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM pinned")" = 0 ]
     grep -q "$PINNED passes unchanged: no profile of this node" "$STATE/log/proxy"
 }
 
@@ -397,7 +397,7 @@ asked()
     [ "$status" != 0 ] || cri rmi "$only"
     run proxied pull "$only"
     [ "$status $output" = "$direct" ]
-    [ -z "$(ls "$PROXY_STATE")" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM pinned")" = 0 ]
     grep -q "passes unchanged: no entry fits this node" "$STATE/log/proxy"
 }
 

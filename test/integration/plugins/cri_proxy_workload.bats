@@ -284,7 +284,7 @@ hung_asked()
     run -0 pull a "$IMAGE" label=cpu.v3
     [ "$(cri_digest "$IMAGE")" = "$(index_digest)" ]
     [ "$(says "$IMAGE")" = "this is null" ]
-    [ ! -e "$PROXY_STATE/workload" ]
+    [ "$(sqlite3 "$PROXY_STATE/state.db" "SELECT count(*) FROM choices")" = 0 ]
     [ "$(status b "$IMAGE" label=cuda99)" = "$output" ]
     [ "$(status b "$REGISTRY/demo/none:1")" = absent ]
     stop_daemon proxy

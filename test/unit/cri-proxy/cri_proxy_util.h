@@ -199,7 +199,7 @@ static inline void client_call(struct client_side *c, const char *path, const ch
 
 static char directory[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64];
 static struct proxy *proxy;
-static struct map *proxy_map;
+static struct state *proxy_state;
 static struct decide proxy_decide;
 static struct live_policy *proxy_policy;
 static struct proxy_options proxy_options;
@@ -243,17 +243,17 @@ static inline void set_up(void)
     engine_gate = engine_dying = engine_leaving = 0;
     n_engine_threads = 0;
     engine_start();
-    ck_assert_msg(map_open(state, &proxy_map, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(state_open(state, NULL, &proxy_state, &err) == OCV_OK, "%s", err.message);
     snprintf(config, sizeof(config), "%s/config.yaml", directory);
     FILE *file = fopen(config, "w");
     ck_assert_ptr_nonnull(file);
     fputs("socket: /nobody\n", file);
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_msg(live_policy_new(config, &proxy_policy, &err) == OCV_OK, "%s", err.message);
-    proxy_decide = (struct decide){.records = state, .map = proxy_map};
+    proxy_decide = (struct decide){.records = state, .state = proxy_state};
     proxy_options = (struct proxy_options){.listen_fd = unix_socket(front, true),
                                            .backend = back,
-                                           .map = proxy_map,
+                                           .state = proxy_state,
                                            .policy = proxy_policy,
                                            .decide = &proxy_decide,
                                            .drain_ms = 200};
@@ -267,7 +267,7 @@ static inline void tear_down(void)
     proxy_stop(proxy);
     pthread_join(proxy_thread, NULL);
     proxy_free(proxy);
-    map_free(proxy_map);
+    state_free(proxy_state);
     live_policy_free(proxy_policy);
     if (engine_fd >= 0)
         engine_stop();

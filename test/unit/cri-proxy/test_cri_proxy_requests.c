@@ -58,7 +58,8 @@ START_TEST(names)
 {
     struct ocv_error err = {0};
     static const char *const methods[] = {"ImageStatus", "RemoveImage"};
-    ck_assert_int_eq(map_put(proxy_map, NAME "@" A_DIGEST, B_DIGEST, NULL, 0, &err), OCV_OK);
+    ck_assert_int_eq(state_put_pinned(proxy_state, NAME "@" A_DIGEST, B_DIGEST, NULL, 0, &err),
+                     OCV_OK);
     for (size_t i = 0; i < 2; i++) {
         expect_image(methods[i], NAME "@" A_DIGEST, NAME "@" B_DIGEST);
         expect_image(methods[i], NAME ":tag@" A_DIGEST, NAME "@" B_DIGEST);
@@ -86,8 +87,9 @@ START_TEST(length_is_right)
     struct ocv_error err = {0};
     uint8_t bytes[512], wanted[512];
     char text[16], line[64];
-    ck_assert_int_eq(map_put(proxy_map, "r.example:5000/a@" A_DIGEST, B_DIGEST, NULL, 0, &err),
-                     OCV_OK);
+    ck_assert_int_eq(
+        state_put_pinned(proxy_state, "r.example:5000/a@" A_DIGEST, B_DIGEST, NULL, 0, &err),
+        OCV_OK);
     size_t len = request("r.example:5000/a:a-long-tag@" A_DIGEST, bytes);
     size_t wanted_len = request("r.example:5000/a@" B_DIGEST, wanted);
     snprintf(text, sizeof(text), "%zu", len);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/containerd/cri-proxy/workload: what pods say, the tables, and who shares a user. */
 #include "lib/core/core_internal.h"
-#include "plugins/containerd/cri-proxy/workload/pod_table.h"
+#include "plugins/containerd/cri-proxy/state/state.h"
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 #include "test/unit/core_util.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define A "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -78,36 +80,36 @@ START_TEST(long_wish)
 END_TEST
 
 static char dir[] = "/tmp/ocv-workload-XXXXXX";
-static struct pod_table *table;
+static struct state *state;
 
-static void open_table(void)
+static void open_state(void)
 {
-    if (table)
-        table_free(table);
-    table = NULL;
-    ck_assert_msg(table_open(dir, &table, &err) == OCV_OK, "%s", err.message);
+    if (state)
+        state_free(state);
+    state = NULL;
+    ck_assert_msg(state_open(dir, NULL, &state, &err) == OCV_OK, "%s", err.message);
 }
 
 static void set_up(void)
 {
     snprintf(dir, sizeof(dir), "/tmp/ocv-workload-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
-    table = NULL;
-    open_table();
+    state = NULL;
+    open_state();
 }
 
 static void tear_down(void)
 {
     char command[128];
-    table_free(table);
-    table = NULL;
+    state_free(state);
+    state = NULL;
     snprintf(command, sizeof(command), "rm -rf %s", dir);
     ck_assert_int_eq(system(command), 0);
 }
 
-static struct table_value value_of(const char *child, const char *index, const char *user)
+static struct state_value value_of(const char *child, const char *index, const char *user)
 {
-    struct table_value value = {0};
+    struct state_value value = {0};
     snprintf(value.child, sizeof(value.child), "%s", child);
     snprintf(value.index, sizeof(value.index), "%s", index);
     snprintf(value.user, sizeof(value.user), "%s", user);
@@ -117,45 +119,45 @@ static struct table_value value_of(const char *child, const char *index, const c
 static int put(const char *wishes_text, const char *devices, const char *child, const char *index,
                const char *user)
 {
-    const struct table_key key = {APP, wishes_text, devices};
-    const struct table_value value = value_of(child, index, user);
-    return table_put_choice(table, &key, &value, NULL, 0, &err);
+    const struct state_key key = {APP, wishes_text, devices};
+    const struct state_value value = value_of(child, index, user);
+    return state_put_choice(state, &key, &value, NULL, 0, &err);
 }
 
 static int put_pod(const char *uid, const char *seen, const char *child, const char *user)
 {
-    const struct table_pod pod = {uid, seen};
-    struct table_value value = value_of(child, C, user);
-    return table_put_pod(table, APP, &pod, &value, &err);
+    const struct state_pod pod = {uid, seen};
+    struct state_value value = value_of(child, C, user);
+    return state_put_pod(state, APP, &pod, &value, &err);
 }
 
 static const char *pods_child(const char *uid, const char *seen)
 {
-    static struct table_value value;
-    const struct table_pod pod = {uid, seen};
-    return table_find_pod(table, APP, &pod, &value) ? value.child : "";
+    static struct state_value value;
+    const struct state_pod pod = {uid, seen};
+    return state_find_pod(state, APP, &pod, &value) ? value.child : "";
 }
 
 START_TEST(rows_come_back)
 {
-    struct table_value value;
-    const struct table_key a = {APP, "label=a\n", "node"}, b = {APP, "label=a\n", "cpu"};
+    struct state_value value;
+    const struct state_key a = {APP, "label=a\n", "node"}, b = {APP, "label=a\n", "cpu"};
     ck_assert_int_eq(put("label=a\n", "node", A, C, "1000"), OCV_OK);
     ck_assert_int_eq(put("label=b\n", "node", B, C, "1000"), OCV_OK);
     ck_assert_int_eq(put_pod("uid-1", "s1", B, "1000"), OCV_OK);
     ck_assert_int_eq(put_pod("", "s2", A, "1000"), OCV_OK);
-    for (int i = 0; i < 2; i++, open_table()) {
-        ck_assert(table_find_choice(table, &a, &value));
+    for (int i = 0; i < 2; i++, open_state()) {
+        ck_assert(state_find_choice(state, &a, &value));
         ck_assert_str_eq(value.child, A);
         ck_assert_str_eq(value.user, "1000");
-        ck_assert(!table_find_choice(table, &b, &value));
+        ck_assert(!state_find_choice(state, &b, &value));
         ck_assert_str_eq(pods_child("uid-1", ""), B);
         ck_assert_str_eq(pods_child("uid-1", "s2"), B);
         ck_assert_str_eq(pods_child("uid-3", "s2"), A); /* until its uid is known */
         ck_assert_str_eq(pods_child("", "s1"), B);
         ck_assert_str_eq(pods_child("", ""), "");
-        ck_assert(table_find_only(table, APP, "label=a\n", &value));
-        ck_assert(!table_find_only(table, APP, "", &value));
+        ck_assert(state_find_only(state, APP, "label=a\n", &value));
+        ck_assert(!state_find_only(state, APP, "", &value));
     }
 }
 END_TEST
@@ -165,10 +167,10 @@ START_TEST(a_pod_is_seen_anew)
 {
     ck_assert_int_eq(put_pod("uid-1", "s1", A, "root"), OCV_OK);
     ck_assert_int_eq(put_pod("uid-1", "s2", B, "root"), OCV_OK);
-    for (int i = 0; i < 2; i++, open_table()) {
+    for (int i = 0; i < 2; i++, open_state()) {
         ck_assert_str_eq(pods_child("", "s2"), A);
         ck_assert_str_eq(pods_child("", "s1"), "");
-        ck_assert_uint_eq(table_count_pods(table), 1);
+        ck_assert_uint_eq(state_count_pods(state), 1);
     }
 }
 END_TEST
@@ -176,15 +178,15 @@ END_TEST
 /* The first choice of a pod is the one that counts. */
 START_TEST(a_pod_keeps_its_own)
 {
-    const struct table_pod pod = {"uid-1", "s1"};
-    struct table_value value = value_of(A, C, "root");
-    ck_assert_int_eq(table_put_pod(table, APP, &pod, &value, &err), OCV_OK);
+    const struct state_pod pod = {"uid-1", "s1"};
+    struct state_value value = value_of(A, C, "root");
+    ck_assert_int_eq(state_put_pod(state, APP, &pod, &value, &err), OCV_OK);
     value = value_of(B, C, "root");
-    ck_assert_int_eq(table_put_pod(table, APP, &pod, &value, &err), OCV_OK);
+    ck_assert_int_eq(state_put_pod(state, APP, &pod, &value, &err), OCV_OK);
     ck_assert_str_eq(value.child, A);
-    table_drop_pod(table, APP, &pod);
+    state_drop_pod(state, APP, &pod);
     ck_assert_str_eq(pods_child("uid-1", "s1"), "");
-    open_table();
+    open_state();
     ck_assert_str_eq(pods_child("uid-1", "s1"), "");
 }
 END_TEST
@@ -197,33 +199,33 @@ START_TEST(one_user)
     ck_assert_str_eq(err.message, "variants of " APP " run as different users (1000, root)");
     /* the tag has moved: choices made from the old index are dropped */
     ck_assert_int_eq(put("label=b\n", "node", B, B, "root"), OCV_OK);
-    ck_assert_uint_eq(table_children(table, APP, children, 4), 1);
+    ck_assert_uint_eq(state_children(state, APP, children, 4), 1);
     ck_assert_str_eq(children[0], B);
     /* unless a pod has it */
     ck_assert_int_eq(put_pod("uid-1", "", B, "root"), OCV_OK);
     ck_assert_int_eq(put("label=a\n", "node", A, C, "1000"), OCV_ERR_CHECK);
     ck_assert_int_eq(put_pod("uid-2", "", A, "1000"), OCV_ERR_CHECK);
-    open_table();
-    ck_assert_uint_eq(table_children(table, APP, children, 4), 1);
+    open_state();
+    ck_assert_uint_eq(state_children(state, APP, children, 4), 1);
     /* other images have their own */
-    const struct table_key other = {"r.example/other:1", "", "node"};
-    const struct table_value value = value_of(A, C, "1000");
-    ck_assert_int_eq(table_put_choice(table, &other, &value, NULL, 0, &err), OCV_OK);
-    ck_assert(table_knows_digest(table, "r.example/other", A));
-    ck_assert(!table_knows_digest(table, "r.example/app", A));
+    const struct state_key other = {"r.example/other:1", "", "node"};
+    const struct state_value value = value_of(A, C, "1000");
+    ck_assert_int_eq(state_put_choice(state, &other, &value, NULL, 0, &err), OCV_OK);
+    ck_assert(state_knows_digest(state, "r.example/other", A));
+    ck_assert(!state_knows_digest(state, "r.example/app", A));
 }
 END_TEST
 
 START_TEST(pods_that_are_gone)
 {
-    const struct table_pod live[] = {{"uid-1", "s1"}, {"uid-3", "s3"}};
+    const struct state_pod live[] = {{"uid-1", "s1"}, {"uid-3", "s3"}};
     ck_assert_int_eq(put_pod("uid-1", "s1", A, "root"), OCV_OK);
     ck_assert_int_eq(put_pod("uid-2", "s2", A, "root"), OCV_OK);
     ck_assert_int_eq(put_pod("", "s3", B, "root"), OCV_OK);
-    table_prune(table, live, 2, 0);
+    state_prune(state, live, 2, 0);
     ck_assert_str_eq(pods_child("uid-2", "s2"), A); /* its sandbox may be about to come */
-    for (int i = 0; i < 2; i++, open_table()) {
-        table_prune(table, live, 2, table_now() + 1);
+    for (int i = 0; i < 2; i++, open_state()) {
+        state_prune(state, live, 2, (int64_t)time(NULL) + 1);
         ck_assert_str_eq(pods_child("uid-1", "s1"), A);
         ck_assert_str_eq(pods_child("uid-2", "s2"), "");
         ck_assert_str_eq(pods_child("uid-3", "another"), B); /* it has its uid now */
@@ -249,15 +251,50 @@ START_TEST(damaged_rows)
         "\"\",\"child\":\"" A "\",\"index\":\"" A "\",\"user\":\"root\",\"time\":1}",
     };
     char path[128], children[1][OCV_DIGEST_MAX];
+    snprintf(path, sizeof(path), "%s/workload", dir);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        snprintf(path, sizeof(path), "%s/choice-%064zu.json", dir, i);
+        snprintf(path, sizeof(path), "%s/workload/choice-%064zu.json", dir, i);
         FILE *file = fopen(path, "w");
         ck_assert_ptr_nonnull(file);
         fputs(texts[i], file);
         ck_assert_int_eq(fclose(file), 0);
     }
-    open_table();
-    ck_assert_uint_eq(table_children(table, APP, children, 1), 0);
+    open_state();
+    ck_assert_uint_eq(state_children(state, APP, children, 1), 0);
+}
+END_TEST
+
+/* The files of versions before the database. */
+START_TEST(old_rows)
+{
+    static const char *const texts[] = {
+        "{\"reference\":\"" APP "\",\"wishes\":\"label=a\\n\",\"devices\":\"node\",\"child\":\"" A
+        "\",\"index\":\"" C "\",\"user\":\"1000\",\"time\":7}",
+        "{\"reference\":\"" APP "\",\"uid\":\"uid-1\",\"seen\":\"s1\",\"child\":\"" B
+        "\",\"index\":\"" C "\",\"user\":\"1000\",\"time\":8}",
+        "{\"reference\":\"" APP "\",\"uid\":\"uid-2\",\"seen\":\"s2\",\"child\":\"" A
+        "\",\"index\":\"" C "\",\"user\":\"root\",\"time\":9}"}; /* another user */
+    char path[128];
+    struct state_value value;
+    const struct state_key key = {APP, "label=a\n", "node"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        snprintf(path, sizeof(path), "%s/workload", dir);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        snprintf(path, sizeof(path), "%s/workload/pod-%064zu.json", dir, i);
+        FILE *file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fputs(texts[i], file);
+        ck_assert_int_eq(fclose(file), 0);
+        open_state();
+    }
+    ck_assert(state_find_choice(state, &key, &value));
+    ck_assert_str_eq(value.child, A);
+    ck_assert_str_eq(value.index, C);
+    ck_assert_str_eq(pods_child("uid-1", ""), B);
+    ck_assert_str_eq(pods_child("uid-2", ""), "");
+    snprintf(path, sizeof(path), "%s/workload", dir);
+    ck_assert_int_lt(access(path, F_OK), 0);
 }
 END_TEST
 
@@ -266,20 +303,20 @@ START_TEST(kept_indexes)
     static const char body[] = "{\"schemaVersion\":2}";
     char digest[OCV_DIGEST_MAX];
     ocv_auto_buffer out;
-    ocv_buffer_init(&out, TABLE_INDEX_MAX);
+    ocv_buffer_init(&out, STATE_INDEX_MAX);
     ck_assert_int_eq(ocv_digest_bytes(body, sizeof(body) - 1, digest, &err), OCV_OK);
-    const struct table_key key = {APP, "", "node"};
-    const struct table_value value = value_of(A, digest, "root");
-    ck_assert_int_eq(table_put_choice(table, &key, &value, body, sizeof(body) - 1, &err), OCV_OK);
-    ck_assert_int_eq(table_index(table, digest, &out, &err), OCV_OK);
+    const struct state_key key = {APP, "", "node"};
+    const struct state_value value = value_of(A, digest, "root");
+    ck_assert_int_eq(state_put_choice(state, &key, &value, body, sizeof(body) - 1, &err), OCV_OK);
+    ck_assert_int_eq(state_index(state, digest, &out, &err), OCV_OK);
     ck_assert_str_eq(out.data, body);
-    table_prune(table, NULL, 0, 0);
+    state_prune(state, NULL, 0, 0);
     out.len = 0;
-    ck_assert_int_eq(table_index(table, digest, &out, &err), OCV_OK);
-    table_drop_choice(table, &key);
-    table_prune(table, NULL, 0, 0);
+    ck_assert_int_eq(state_index(state, digest, &out, &err), OCV_OK);
+    state_drop_choice(state, &key);
+    state_prune(state, NULL, 0, 0);
     out.len = 0;
-    ck_assert_int_eq(table_index(table, digest, &out, &err), OCV_ERR_NOT_FOUND);
+    ck_assert_int_eq(state_index(state, digest, &out, &err), OCV_ERR_NOT_FOUND);
 }
 END_TEST
 
@@ -407,7 +444,7 @@ static const struct {
 START_TEST(devices_of_the_profile)
 {
     static struct ocv_given_devices given;
-    char out[TABLE_DEVICES_MAX] = "?";
+    char out[STATE_DEVICES_MAX] = "?";
     ocv_auto(ocv_profile) profile = NULL;
     ck_assert_msg(ocv_profile_parse(two_kinds, strlen(two_kinds), &profile, &err) == OCV_OK, "%s",
                   err.message);
@@ -439,6 +476,7 @@ TEST_FILE
     tcase_add_test(disk, one_user);
     tcase_add_test(disk, pods_that_are_gone);
     tcase_add_test(disk, damaged_rows);
+    tcase_add_test(disk, old_rows);
     tcase_add_test(disk, kept_indexes);
     suite_add_tcase(suite, disk);
     return run_suite(suite);

@@ -103,7 +103,8 @@ static void record_choice(const struct pinned_choice *q)
 
 static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
 {
-    OCV_TRY(map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err));
+    OCV_TRY(state_put_pinned(q->decide->state, q->key, q->entry->digest, q->body.data, q->body.len,
+                             err));
     record_choice(q);
     return OCV_OK;
 }
@@ -114,9 +115,10 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
 {
     struct pinned_choice q = {.decide = decide};
     struct ocv_error err = {0};
-    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
-    bool same = map_find(decide->map, key, child) && map_checked(decide->map, key, child) &&
-                map_index(decide->map, key, &q.body, &err) == OCV_OK &&
+    ocv_buffer_init(&q.body, STATE_INDEX_MAX);
+    bool same = state_find_pinned(decide->state, key, child) &&
+                state_checked(decide->state, key, child) &&
+                state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err) == OCV_OK &&
                 decide_choose(&q, NULL, NULL, &err) == OCV_OK && q.entry &&
                 strcmp(q.entry->digest, child) == 0;
     question_free(&q);
@@ -128,7 +130,7 @@ void decide_invalidate(const struct decide *decide, const char *text)
     char key[PINNED_TEXT_MAX];
     ocv_auto(ocv_reference) reference = pinned_parse(text, strlen(text));
     if (reference && pinned_key(reference, key))
-        map_set_checked(decide->map, key, false);
+        state_set_unchecked(decide->state, key);
 }
 
 /* The first entry that only `deny` keeps away; `code` of it is another where there is none. */
@@ -180,7 +182,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.reference = pinned_parse(text, strlen(text));
     *known = *silent = false;
     refused[0] = '\0';
-    if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key))
+    if (!q.reference || !pinned_key(q.reference, q.key) || state_is_plain(decide->state, q.key))
         return false;
     if (!shadow && choose_kept(decide, q.key, child) &&
         pinned_rewrite(text, strlen(text), child, out)) {
@@ -197,9 +199,9 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     if (found && !shadow) /* a choice that is not stored would not be found by ImageStatus */
         status = keep_choice(&q, &err);
     if (found && status == OCV_OK && !shadow)
-        map_set_checked(decide->map, q.key, true);
+        state_set_checked(decide->state, q.key, q.entry->digest);
     if (status == OCV_OK && !q.entry)
-        map_add_plain(decide->map, q.key);
+        state_add_plain(decide->state, q.key);
     if (status == OCV_ERR_NO_MATCH)
         refuse_pin(&q, text, refused);
     if (status < 0 && !refused[0])
@@ -218,9 +220,9 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
 {
     struct pinned_choice q = {.decide = decide, .profile = profile, .secret = true};
     struct ocv_error err = {0};
-    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
+    ocv_buffer_init(&q.body, STATE_INDEX_MAX);
     snprintf(q.key, sizeof(q.key), "%s", key);
-    int status = map_index(decide->map, key, &q.body, &err);
+    int status = state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err);
     if (status == OCV_OK)
         status = decide_choose(&q, NULL, NULL, &err);
     if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
@@ -237,13 +239,13 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
 
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
 {
-    char digest[OCV_DIGEST_MAX] = "", key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
+    char digest[OCV_DIGEST_MAX] = "", key[PINNED_TEXT_MAX] = "", child[OCV_DIGEST_MAX];
     struct ocv_error err = {0};
     ocv_auto(ocv_profile) profile = NULL;
     if (decide_profile(decide, &profile, digest, &err) < 0 || strcmp(digest, last) == 0)
         return;
     snprintf(last, OCV_DIGEST_MAX, "%s", digest);
-    for (size_t i = 0; map_get(decide->map, i, key, child); i++)
+    while (state_next_pinned(decide->state, key, child))
         if (ocv_config_choose_text(decide->config, key) == OCV_CHOOSE_ON)
             choose_again(decide, profile, key, child);
 }

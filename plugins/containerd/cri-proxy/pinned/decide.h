@@ -7,7 +7,7 @@
 
 #include "lib/internal/config/config.h"
 #include "ocivariant-registry.h"
-#include "plugins/containerd/cri-proxy/pinned/map.h"
+#include "plugins/containerd/cri-proxy/state/state.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct decide {
     const char *profile_file;        /**< profile to use instead of variantd's, or NULL */
     const char
         *records; /**< directory of what was resolved here, for the hooks; NULL: by `config` */
-    struct map *map;
+    struct state *state;
     enum ocv_choose choose; /**< for the image; `shadow`: log what would be pulled, store nothing */
 };
 
@@ -49,7 +49,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
 /** The engine failed to pull a choice made without a registry: ask one at the next pull. */
 void decide_invalidate(const struct decide *decide, const char *text);
 /** If the profile differs from the one of `last`, which is updated, choose again in every index of
- *  the map: a choice made for another driver may not fit now. */
+ *  the state: a choice made for another driver may not fit now. */
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
 
 /* Shared by decide.c and decide_registry.c. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool recall_devices(struct workload *w, const char *uid, char out[TABLE_DEVICES_MAX])
+static bool recall_devices(struct workload *w, const char *uid, char out[STATE_DEVICES_MAX])
 {
     bool found = false;
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < POD_DEVICES_MAX && !found; i++)
         if (w->given[i].devices && strcmp(w->given[i].uid, uid) == 0) {
-            snprintf(out, TABLE_DEVICES_MAX, "%s", w->given[i].devices);
+            snprintf(out, STATE_DEVICES_MAX, "%s", w->given[i].devices);
             found = true;
         }
     pthread_mutex_unlock(&w->lock);
@@ -43,7 +43,7 @@ static const char *no_device(const struct workload_call *call)
 }
 
 /* As kubelet reports them; empty if the pod has none. */
-static int ask_kubelet(const struct work *work, char out[TABLE_DEVICES_MAX], struct ocv_error *err)
+static int ask_kubelet(const struct work *work, char out[STATE_DEVICES_MAX], struct ocv_error *err)
 {
     struct ocv_given_devices *given = malloc(sizeof(*given));
     ocv_auto(ocv_profile) profile = NULL;
@@ -54,7 +54,7 @@ static int ask_kubelet(const struct work *work, char out[TABLE_DEVICES_MAX], str
     if (status == OCV_OK)
         status = decide_profile(work->call->decide, &profile, digest, err);
     if (status == OCV_OK)
-        status = ocv_given_find(given, profile, out, TABLE_DEVICES_MAX, err);
+        status = ocv_given_find(given, profile, out, STATE_DEVICES_MAX, err);
     free(given);
     return status;
 }

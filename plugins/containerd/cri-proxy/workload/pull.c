@@ -21,7 +21,7 @@ struct workload_pull {
     struct ocv_index *index; /* for a single image it has one entry */
     struct ocv_profile *profile;
     const struct ocv_entry *entry;
-    struct table_value value;
+    struct state_value value;
     bool secret;
 };
 
@@ -104,12 +104,12 @@ static void record_choice(const struct workload_pull *p)
 static int keep_choice(struct workload_pull *p, struct ocv_error *err)
 {
     const struct work *work = p->work;
-    const struct table_key key = work_key(work);
-    const struct table_pod pod = work_pod(work);
+    const struct state_key key = work_key(work);
+    const struct state_pod pod = work_pod(work);
     OCV_TRY(
-        table_put_choice(work->workload->table, &key, &p->value, p->body.data, p->body.len, err));
+        state_put_choice(work->workload->state, &key, &p->value, p->body.data, p->body.len, err));
     if (*work->pod.uid)
-        OCV_TRY(table_put_pod(work->workload->table, work->call->text, &pod, &p->value, err));
+        OCV_TRY(state_put_pod(work->workload->state, work->call->text, &pod, &p->value, err));
     record_choice(p);
     return OCV_OK;
 }
@@ -118,13 +118,13 @@ static int keep_choice(struct workload_pull *p, struct ocv_error *err)
  * of kubelet) cannot be recorded. */
 static bool find_kept(const struct work *work, struct workload_answer *answer)
 {
-    struct table_value value;
+    struct state_value value;
     struct ocv_error err = {0};
-    struct pod_table *table = work->workload->table;
-    const struct table_pod pod = work_pod(work);
-    if (!*work->pod.uid || !table_find_pod(table, work->call->text, &pod, &value))
+    struct state *state = work->workload->state;
+    const struct state_pod pod = work_pod(work);
+    if (!*work->pod.uid || !state_find_pod(state, work->call->text, &pod, &value))
         return false;
-    if (table_put_pod(table, work->call->text, &pod, &value, &err) < 0) {
+    if (state_put_pod(state, work->call->text, &pod, &value, &err) < 0) {
         answer_error(answer, &err);
         return true;
     }
@@ -184,7 +184,7 @@ static void warn_unknown(const struct work *work)
 {
     static const char own[] = WORKLOAD_PREFIX;
     const struct request_text *unknown = &work->request.unknown;
-    char name[81], key[TABLE_POD_MAX + sizeof(name) + 1], question[OCV_NEAREST_QUESTION_MAX];
+    char name[81], key[STATE_POD_MAX + sizeof(name) + 1], question[OCV_NEAREST_QUESTION_MAX];
     size_t at = sizeof(own) - 1;
     if (!unknown->at)
         return;
@@ -217,6 +217,6 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
 
 void workload_failed(struct workload *workload, const char *text, const char *fresh)
 {
-    const struct table_pod pod = {fresh, NULL};
-    table_drop_pod(workload->table, text, &pod);
+    const struct state_pod pod = {fresh, NULL};
+    state_drop_pod(workload->state, text, &pod);
 }

@@ -13,22 +13,22 @@
 #define STATUS_MS 10000u /* for one of them */
 #define ANSWER_MAX (4u * 1024 * 1024)
 
-static bool find_own(const struct work *work, struct table_value *out)
+static bool find_own(const struct work *work, struct state_value *out)
 {
-    const struct table_pod pod = work_pod(work);
-    return table_find_pod(work->workload->table, work->call->text, &pod, out);
+    const struct state_pod pod = work_pod(work);
+    return state_find_pod(work->workload->state, work->call->text, &pod, out);
 }
 
 /* The choice stored for such pods, which then becomes this pod's. */
-static bool find_child(const struct work *work, struct table_value *out)
+static bool find_child(const struct work *work, struct state_value *out)
 {
     struct workload *w = work->workload;
     struct ocv_error err = {0};
-    const struct table_pod pod = work_pod(work);
-    const struct table_key key = work_key(work);
-    if (!table_find_choice(w->table, &key, out))
+    const struct state_pod pod = work_pod(work);
+    const struct state_key key = work_key(work);
+    if (!state_find_choice(w->state, &key, out))
         return false;
-    if (table_put_pod(w->table, work->call->text, &pod, out, &err) == OCV_OK)
+    if (state_put_pod(w->state, work->call->text, &pod, out, &err) == OCV_OK)
         return true;
     log_line("%s: the pod's choice cannot be kept: %s", work->call->text, err.message);
     return false;
@@ -50,7 +50,7 @@ static void find_pod(struct work *work)
 
 static void status_of_pod(struct work *work, struct workload_answer *answer)
 {
-    struct table_value value;
+    struct state_value value;
     bool by_devices =
         work->call->mode == OCV_WORKLOAD_DEVICES && work->wishes.devices == WISHES_UNSAID;
     bool found = find_own(work, &value);
@@ -59,7 +59,7 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
         found = find_own(work, &value);
         if (!found && !*work->pod.name) { /* after a restart of kubelet */
             found =
-                table_find_only(work->workload->table, work->call->text, work->wishes.text, &value);
+                state_find_only(work->workload->state, work->call->text, work->wishes.text, &value);
         } else if (!found && !work_find_devices(work, answer)) {
             return;
         }
@@ -116,7 +116,7 @@ static void status_of_user(const struct work *work, struct workload_answer *answ
                                "node; pods choose when they pull";
     char children[CHILDREN_MAX][OCV_DIGEST_MAX], reason[WORKLOAD_REASON_MAX];
     const struct workload_call *call = work->call;
-    size_t n = table_children(work->workload->table, call->text, children, CHILDREN_MAX);
+    size_t n = state_children(work->workload->state, call->text, children, CHILDREN_MAX);
     ocv_buffer_init(&answer->body, ANSWER_MAX);
     for (size_t i = 0; i < n; i++)
         if (ask_engine(work, children[i], &answer->body)) {
@@ -124,7 +124,7 @@ static void status_of_user(const struct work *work, struct workload_answer *answ
             return;
         }
     if (n == 0 && call->reference->digest &&
-        table_knows_digest(work->workload->table, call->reference->name, call->reference->digest)) {
+        state_knows_digest(work->workload->state, call->reference->name, call->reference->digest)) {
         answer->way = WORKLOAD_AS_SENT; /* a child, by its own name */
         return;
     }

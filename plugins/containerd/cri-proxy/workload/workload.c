@@ -40,14 +40,14 @@ void work_end(struct work *work)
     workload_wishes_free(&work->wishes);
 }
 
-struct table_key work_key(const struct work *work)
+struct state_key work_key(const struct work *work)
 {
-    return (struct table_key){work->call->text, work->wishes.text, work->devices};
+    return (struct state_key){work->call->text, work->wishes.text, work->devices};
 }
 
-struct table_pod work_pod(const struct work *work)
+struct state_pod work_pod(const struct work *work)
 {
-    return (struct table_pod){work->pod.uid, work->pod.seen};
+    return (struct state_pod){work->pod.uid, work->pod.seen};
 }
 
 void answer_refusal(struct workload_answer *answer, enum grpc_code code, const char *reason)
@@ -139,7 +139,7 @@ bool refusal_find(const struct work *work, struct workload_answer *answer)
 /* Choose again with another profile or configuration: the result is the same child, another child
  * of its index with the same user, or none, so that the next pull asks the registry. */
 static int choose_again(const struct workload *w, const struct decide *decide,
-                        const struct ocv_profile *profile, struct table_copy *row,
+                        const struct ocv_profile *profile, struct state_copy *row,
                         struct ocv_error *err)
 {
     char user[OCV_IMAGE_USER_MAX];
@@ -148,10 +148,10 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     ocv_auto(ocv_reference) reference = NULL;
     struct workload_wishes wishes = {0};
     const struct ocv_entry *entry = NULL;
-    ocv_buffer_init(&body, TABLE_INDEX_MAX);
+    ocv_buffer_init(&body, STATE_INDEX_MAX);
     if (strcmp(row->value.index, row->value.child) == 0)
         return OCV_OK; /* there is nothing to choose from */
-    int status = table_index(w->table, row->value.index, &body, err);
+    int status = state_index(w->state, row->value.index, &body, err);
     if (status == OCV_OK)
         status = ocv_index_parse(body.data, body.len, NULL, &index, err);
     if (status == OCV_OK)
@@ -176,26 +176,24 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     if (!users_recall(w->users, entry->digest, user) || strcmp(user, row->value.user) != 0)
         return ocv_error_set(err, OCV_ERR_CHECK, "the user of %s is not known", entry->digest);
     snprintf(row->value.child, sizeof(row->value.child), "%s", entry->digest);
-    const struct table_key key = {row->reference, row->wishes, row->devices};
+    const struct state_key key = {row->reference, row->wishes, row->devices};
     log_line("the node has changed: %s -> %s", row->reference, entry->digest);
-    return table_put_choice(w->table, &key, &row->value, NULL, 0, err);
+    return state_put_choice(w->state, &key, &row->value, NULL, 0, err);
 }
 
 static void choose_all_again(const struct workload *w, const struct decide *decide,
                              const struct ocv_profile *profile)
 {
-    struct table_copy row;
-    for (size_t i = 0; table_get_choice(w->table, i, &row);) {
+    struct state_copy row;
+    for (int64_t after = 0; state_next_choice(w->state, &after, &row);) {
         struct ocv_error err = {0};
-        const struct table_key key = {row.reference, row.wishes, row.devices};
+        const struct state_key key = {row.reference, row.wishes, row.devices};
         int status = choose_again(w, decide, profile, &row, &err);
         if (status < 0 && status != OCV_ERR_NOMEM) {
             log_line("%s is chosen again at the next pull: %s", row.reference, err.message);
-            table_drop_choice(w->table, &key); /* another one has taken its place */
-        } else {
-            i++;
+            state_drop_choice(w->state, &key);
         }
-        table_copy_free(&row);
+        state_copy_free(&row);
     }
 }
 
@@ -203,18 +201,18 @@ static void prune_pods(struct workload *w)
 {
     struct ocv_error err = {0};
     struct pods_list live = {0};
-    int64_t since = table_now() - PRUNE_AGE_S;
-    if (!table_count_pods(w->table))
+    int64_t since = (int64_t)time(NULL) - PRUNE_AGE_S;
+    if (!state_count_pods(w->state))
         return;
     if (pods_ask(w->pods, w->engine, &live, &err) < 0) {
         log_debug("%s", err.message);
         return;
     }
-    struct table_pod *pods = calloc(live.n + 1, sizeof(*pods));
+    struct state_pod *pods = calloc(live.n + 1, sizeof(*pods));
     for (size_t i = 0; pods && i < live.n; i++)
-        pods[i] = (struct table_pod){live.list[i].uid, live.list[i].seen};
+        pods[i] = (struct state_pod){live.list[i].uid, live.list[i].seen};
     if (pods)
-        table_prune(w->table, pods, live.n, since);
+        state_prune(w->state, pods, live.n, since);
     free(pods);
     pods_list_free(&live);
 }
@@ -223,16 +221,17 @@ void workload_tend(struct workload *w, const struct decide *decide, unsigned gen
 {
     char digest[OCV_DIGEST_MAX] = "";
     struct ocv_error err = {0};
-    struct table_copy first;
+    struct state_copy first;
+    int64_t none = 0;
     ocv_auto(ocv_profile) profile = NULL;
     int64_t now = ocv_clock_ms();
     if (now - w->pruned >= PRUNE_MS) {
         w->pruned = now;
         prune_pods(w);
     }
-    if (!table_get_choice(w->table, 0, &first))
+    if (!state_next_choice(w->state, &none, &first))
         return;
-    table_copy_free(&first);
+    state_copy_free(&first);
     if (decide_profile(decide, &profile, digest, &err) < 0 ||
         (generation == w->generation && strcmp(digest, w->profile) == 0))
         return;
@@ -255,9 +254,8 @@ int workload_new(const struct workload_options *options, struct workload **out,
     if (!w)
         return ocv_error_nomem(err);
     pthread_mutex_init(&w->lock, NULL);
-    int status = table_open(options->state, &w->table, err);
-    if (status == OCV_OK)
-        status = users_new(&w->users, err);
+    w->state = options->state;
+    int status = users_new(&w->users, err);
     if (status == OCV_OK)
         status = pods_new(&w->pods, err);
     if (status == OCV_OK)
@@ -277,7 +275,6 @@ void workload_free(struct workload *w)
 {
     if (!w)
         return;
-    table_free(w->table);
     users_free(w->users);
     pods_free(w->pods);
     counts_free(w->counts);

@@ -8,7 +8,7 @@
  * - Before every CreateContainer kubelet calls ImageStatus once more, without annotations, and
 takes
  *   the container's user from the answer; "absent" means root there. So all possible choices must
- *   have one user (users.h, pod_table.h), any present child is an answer, and nothing else is.
+ *   have one user (users.h, state.h), any present child is an answer, and nothing else is.
  * - "Absent" as the answer to an ImageStatus with annotations leads to PullImage, which has the uid
  *   and the registry's credentials, so an image without a row here is absent. The name in the pod
 is
@@ -24,7 +24,7 @@ is
 #include "ocivariant/error.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
 #include "plugins/containerd/cri-proxy/pinned/pinned.h"
-#include "plugins/containerd/cri-proxy/workload/pod_table.h"
+#include "plugins/containerd/cri-proxy/state/state.h"
 
 struct pod;
 struct workload_request;
@@ -32,7 +32,7 @@ struct workload_request;
 #define WORKLOAD_REASON_MAX 900u /**< bytes; grpc-message must hold it, escaped */
 
 struct workload_options {
-    const char *state;         /**< directory of the tables */
+    struct state *state;       /**< borrowed */
     const char *backend;       /**< the engine's socket */
     const char *pod_resources; /**< kubelet's socket */
     const char *metrics;       /**< file of the counters, or NULL */
@@ -71,7 +71,7 @@ struct workload_answer {
     enum grpc_code code;        /**< WORKLOAD_REFUSE */
     char reason[WORKLOAD_REASON_MAX];
     bool silent;               /**< refused, since the registry sent nothing in time */
-    char fresh[TABLE_POD_MAX]; /**< uid of a pod whose choice was made in this call, or empty */
+    char fresh[STATE_POD_MAX]; /**< uid of a pod whose choice was made in this call, or empty */
 };
 /** Handle PullImage. Blocks. Modifies `auth`. Free answer->body. */
 void workload_pull(struct workload *workload, const struct workload_call *call,
@@ -157,7 +157,7 @@ int pod_resources_parse(const uint8_t *message, size_t len, const struct pod *po
 
 /** A pod; unknown texts are empty. */
 struct pod {
-    char uid[TABLE_POD_MAX], seen[TABLE_POD_MAX];
+    char uid[STATE_POD_MAX], seen[STATE_POD_MAX];
     char name[PODS_NAME_MAX], name_space[PODS_NAME_MAX];
 };
 

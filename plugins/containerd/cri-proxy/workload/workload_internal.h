@@ -21,14 +21,14 @@ struct refusal {
 
 /* Kubelet's answer about a pod. */
 struct pod_devices {
-    char uid[TABLE_POD_MAX];
+    char uid[STATE_POD_MAX];
     char *devices; /* in the format of a key */
 };
 #define POD_DEVICES_MAX 1024u
 #define WARNED_MAX 256u /* pods that were told of an unknown annotation */
 
 struct workload {
-    struct pod_table *table;
+    struct state *state;
     struct users *users;
     struct pods *pods;
     struct grpc_client *engine, *kubelet;
@@ -53,14 +53,14 @@ struct work {
     struct workload_request request;
     struct workload_wishes wishes;
     struct pod pod;
-    char devices[TABLE_DEVICES_MAX];
+    char devices[STATE_DEVICES_MAX];
 };
 /** Read the request. False: refused, and the answer has the reason. Free with work_end in any
  *  case. */
 bool work_begin(struct work *work, struct workload_answer *answer);
 void work_end(struct work *work);
-struct table_key work_key(const struct work *work);
-struct table_pod work_pod(const struct work *work);
+struct state_key work_key(const struct work *work);
+struct state_pod work_pod(const struct work *work);
 
 /** Pass on to the engine with that child in place of the tag. */
 void answer_child(const struct work *work, const char *child, struct workload_answer *answer);

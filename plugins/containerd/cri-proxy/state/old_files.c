@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Versions before 0.2 kept a JSON file for each choice and each index ("index-ALGORITHM-HEX"); this
+ * goes when nobody upgrades from them any more. */
+#include "plugins/containerd/cri-proxy/state/state_internal.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "lib/base/format/json.h"
+#include "plugins/containerd/cri-proxy/workload/workload.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX (64u * 1024)
+
+/* True for the canonical form, as in keys. */
+static bool are_wishes(const char *text)
+{
+    struct workload_wishes wishes;
+    bool good = workload_wishes_parse(text, &wishes, NULL) == OCV_OK && !strcmp(wishes.text, text);
+    workload_wishes_free(&wishes);
+    return good;
+}
+
+static bool is_sound(const struct state_old *x)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    if (!x->reference || !x->child || strlen(x->reference) >= PINNED_TEXT_MAX ||
+        ocv_reference_parse(x->reference, &reference, NULL) < 0 || !ocv_digest_known(x->child))
+        return false;
+    if (!x->index && !x->user)
+        return !x->wishes && !x->devices && !x->uid && !x->seen && pinned_by_digest(reference);
+    if (!x->index || !x->user || !ocv_digest_known(x->index) || !*x->user ||
+        strlen(x->user) >= STATE_USER_MAX)
+        return false;
+    if (x->wishes && x->devices && !x->uid && !x->seen)
+        return strlen(x->devices) < STATE_DEVICES_MAX && !strchr(x->devices, '\n') &&
+               are_wishes(x->wishes);
+    return x->uid && x->seen && !x->wishes && !x->devices && (*x->uid || *x->seen) &&
+           strlen(x->uid) < STATE_POD_MAX && strlen(x->seen) < STATE_POD_MAX;
+}
+
+int state_old_parse(const void *bytes, size_t len, struct state_old *out, struct ocv_error *err)
+{
+    const struct {
+        const char *key, **to;
+    } texts[] = {{"reference", &out->reference}, {"wishes", &out->wishes},
+                 {"devices", &out->devices},     {"uid", &out->uid},
+                 {"seen", &out->seen},           {"child", &out->child},
+                 {"index", &out->index},         {"user", &out->user}};
+    json_t *json = NULL;
+    *out = (struct state_old){0};
+    int status = ocv_json_load("file", bytes, len, FILE_MAX, &json, err);
+    for (size_t i = 0; status == OCV_OK && i < sizeof(texts) / sizeof(*texts); i++)
+        status = ocv_json_string(json, "file", texts[i].key, texts[i].to, err);
+    if (status == OCV_OK && !is_sound(out))
+        status = ocv_error_set(err, OCV_ERR_DATA, "not a choice of this proxy");
+    if (status < 0) {
+        json_decref(json);
+        return status;
+    }
+    out->time = json_integer_value(json_object_get(json, "time"));
+    out->owner = json;
+    return OCV_OK;
+}
+
+/* The index of a choice, as the directory has it: OCV_ERR_NOT_FOUND without one. */
+static int read_index(int fd, const char *dir, const char *digest, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    char name[OCV_DIGEST_MAX + 16];
+    snprintf(name, sizeof(name), "index-%s", digest);
+    *strchr(name, ':') = '-';
+    OCV_TRY(ocv_file_read_at(fd, dir, name, out, err));
+    return ocv_digest_check(digest, out->data ? out->data : "", out->len, err);
+}
+
+static int take_file(struct state *state, int fd, const char *dir, const char *name, bool proved,
+                     struct ocv_error *err)
+{
+    struct state_old old;
+    ocv_auto_buffer text;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&text, FILE_MAX);
+    ocv_buffer_init(&body, STATE_INDEX_MAX);
+    OCV_TRY(ocv_file_read_at(fd, dir, name, &text, err));
+    OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
+    ocv_auto_json *owner = old.owner;
+    const char *digest = old.index ? old.index : strrchr(old.reference, '@') + 1;
+    int kept = read_index(fd, dir, digest, &body, err);
+    if (proved) { /* another user could have written the rest */
+        ocv_auto(ocv_index) index = NULL;
+        OCV_TRY(kept);
+        OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
+        if (!ocv_index_find_digest(index, old.child))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", old.child);
+    }
+    OCV_TRY(old.user ? state_put_old_choice(state, &old, err)
+                     : state_put_old_pinned(state, &old, err));
+    return kept == OCV_OK ? state_put_index(state, digest, body.data, body.len, err) : OCV_OK;
+}
+
+static bool is_old_name(const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(name, "index-", 6) == 0 || (n > 5 && strcmp(name + n - 5, ".json") == 0);
+}
+
+void state_take_over(struct state *state, const char *dir, bool proved)
+{
+    struct ocv_error err = {0};
+    size_t n = 0, taken = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!list) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    int status = state_begin(state, &err);
+    bool begun = status == OCV_OK;
+    for (const struct dirent *d; status == OCV_OK && (d = readdir(list));) {
+        size_t len = strlen(d->d_name);
+        struct ocv_error why = {0};
+        if (len < 6 || strcmp(d->d_name + len - 5, ".json") != 0)
+            continue;
+        n++;
+        int got = take_file(state, fd, dir, d->d_name, proved, &why);
+        taken += got == OCV_OK;
+        if (got == OCV_ERR_NOMEM || got == OCV_ERR_IO) {
+            status = got;
+            err = why;
+        } else if (got < 0) {
+            log_line("%s/%s is not used: %s", dir, d->d_name, why.message);
+        }
+    }
+    if (begun)
+        status = state_end(state, status, &err);
+    if (status < 0)
+        log_line("%s: nothing is taken over: %s", dir, err.message);
+    bool stored = status == OCV_OK && strcmp(state->path, ":memory:") != 0;
+    rewinddir(list);
+    for (const struct dirent *d; stored && (d = readdir(list));)
+        if (is_old_name(d->d_name))
+            (void)unlinkat(fd, d->d_name, 0);
+    closedir(list);
+    if (strcmp(dir, state->dir) != 0)
+        (void)rmdir(dir); /* fails if it is not empty */
+    if (n)
+        log_line("%zu of %zu choices in %s are now in %s", status == OCV_OK ? taken : 0, n, dir,
+                 state->path);
+}
