@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef OCV_SANITIZED
+#define BLOCK 0u /* each allocation alone, of its own size: what reaches beyond it is seen */
+#else
 #define BLOCK (16u * 1024)
+#endif
 
 struct ocv_arena_block {
     struct ocv_arena_block *next;
@@ -22,7 +26,8 @@ void *ocv_arena_alloc(struct ocv_arena *arena, size_t n, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
         return NULL;
-    bytes = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    if (BLOCK)
+        bytes = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     struct ocv_arena_block *block = arena->head;
     if (!block || block->cap - block->used < bytes) {
         size_t cap = bytes > BLOCK ? bytes : BLOCK;

@@ -55,6 +55,34 @@ START_TEST(challenge_malformed)
 }
 END_TEST
 
+/* A value fits whole, or the challenge is dropped. */
+START_TEST(challenge_values_at_their_limits)
+{
+    struct ocv_challenge *c = calloc(1, sizeof(*c)); /* on the heap: one byte too many is seen */
+    const struct {
+        const char *name;
+        char *value;
+        size_t size;
+    } values[] = {{"error", c->error, sizeof(c->error)},
+                  {"service", c->service, sizeof(c->service)},
+                  {"scope", c->scope, sizeof(c->scope)}};
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+        for (int quoted = 0; quoted < 2; quoted++)
+            for (size_t n = values[i].size - 2; n < values[i].size + 2; n++) {
+                char text[4096];
+                const char *quote = quoted ? "\"" : "";
+                int begin = snprintf(text, sizeof(text), "Bearer %s=%s", values[i].name, quote);
+                memset(text + begin, 'a', n);
+                snprintf(text + begin + n, sizeof(text) - (size_t)begin - n, "%s", quote);
+                size_t found = ocv_challenge_parse(text, strlen(text), c, 1);
+                ck_assert_uint_eq(found, n < values[i].size);
+                if (found)
+                    ck_assert_uint_eq(strlen(values[i].value), n);
+            }
+    free(c);
+}
+END_TEST
+
 static const struct {
     const char *host, *repository, *user;
 } lookups[] = {
@@ -309,6 +337,7 @@ TEST_FILE
     tcase_add_test(p, challenge_bearer);
     tcase_add_test(p, challenge_several);
     tcase_add_test(p, challenge_malformed);
+    tcase_add_test(p, challenge_values_at_their_limits);
     tcase_add_loop_test(p, config_lookup, 0, (int)(sizeof(lookups) / sizeof(*lookups)));
     tcase_add_loop_test(p, config_as_written, 0, (int)(sizeof(written) / sizeof(*written)));
     tcase_add_test(p, config_helpers);

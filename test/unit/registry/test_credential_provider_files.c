@@ -27,6 +27,8 @@ static const struct {
     {"*a*b*.io", "xbxa.io/x", false},
     {"registry.io:8080", "registry.io:8080/app", true},
     {"registry.io:8080", "registry.io/app", false},
+    {"registry.io:8080", "registry.io:8081/app", false},
+    {"registry.io:8080", "registry.io:808/app", false},
     {"registry.io", "registry.io:8080/app", false},
     {"*.registry.io:8080/path", "foo.registry.io:8080/path/app", true},
     {"registry.io/path", "registry.io/path/app", true},
@@ -36,6 +38,9 @@ static const struct {
     {"registry.io:*", "registry.io:80/app", false},
     {"[::1]:5000", "[::1]:5000/app", true},
     {"[::1]", "[::1]/app", true},
+    {"[::1]:5000", "[::1]:5001/app", false},
+    {"[::1]", "[::1]:5000/app", false},
+    {"::1", "::1/app", true}, /* no brackets: no port */
     {"*", "localhost/app", true},
     {"*", "a.b/app", false},
     {"", "a/app", false},

@@ -3,6 +3,7 @@
 #include "lib/registry/registry_internal.h"
 #include "test/unit/suite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -82,6 +83,30 @@ START_TEST(status_line_without_a_status)
 }
 END_TEST
 
+/* A line that is longer than any that matters is passed over whole. */
+START_TEST(lines_at_their_limit)
+{
+    struct ocv_response r = {0};
+    ocv_response_reset(&r);
+    for (size_t n = OCV_LOCATION_MAX + 60; n < OCV_LOCATION_MAX + 70; n++) {
+        char *line = malloc(n);
+        ck_assert_ptr_nonnull(line);
+        memset(line, 'a', n);
+        memcpy(line, "Docker-Content-Digest: ", 23);
+        ck_assert_uint_eq(ocv_response_header(line, 1, n, &r), n);
+        ck_assert_str_eq(r.digest, "");
+        free(line);
+    }
+    char *status = strdup("HTTP/1.1 200 OK\r\n"), *length = strdup("Content-Length: 17\r\n");
+    ck_assert_uint_eq(ocv_response_header(status, 1, strlen(status), &r), strlen(status));
+    ck_assert_uint_eq(ocv_response_header(length, 1, strlen(length), &r), strlen(length));
+    ck_assert_int_eq(r.content_length, 17);
+    free(status);
+    free(length);
+    ocv_response_reset(&r);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("link");
@@ -89,6 +114,7 @@ TEST_FILE
     tcase_add_loop_test(tc, next_of_a_header, 0, (int)(sizeof(links) / sizeof(*links)));
     tcase_add_test(tc, next_of_several_headers);
     tcase_add_test(tc, status_line_without_a_status);
+    tcase_add_test(tc, lines_at_their_limit);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

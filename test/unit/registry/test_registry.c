@@ -188,6 +188,26 @@ START_TEST(words_of_refusals_are_shown)
 }
 END_TEST
 
+/* As many words as there is room for, each with its end. */
+START_TEST(words_of_refusals_are_cut)
+{
+    static const char body_text[] =
+        "{\"errors\":[{\"code\":\"DENIED\",\"message\":\"not you\"},{\"code\":\"AGAIN\"}]}";
+    static const char whole[] = "DENIED: not you; AGAIN";
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 1024);
+    ck_assert_int_eq(ocv_buffer_printf(&body, &err, "%s", body_text), 0);
+    for (size_t size = 1; size <= sizeof(whole); size++) {
+        char *shown = malloc(size);
+        ck_assert_ptr_nonnull(shown);
+        ocv_failure_text(&body, shown, size);
+        ck_assert_uint_lt(strlen(shown), size);
+        ck_assert_int_eq(strncmp(shown, whole, strlen(shown)), 0);
+        free(shown);
+    }
+}
+END_TEST
+
 /* Only what stands before the body says what it is. */
 START_TEST(trailers_say_nothing)
 {
@@ -391,6 +411,7 @@ TEST_FILE
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, unchanged_tag_costs_one_head);
     tcase_add_test(c, get_verifies);
+    tcase_add_test(c, words_of_refusals_are_cut);
     tcase_add_test(c, trailers_say_nothing);
     tcase_add_test(c, head_of_another_digest);
     tcase_add_test(c, blob_stored_as_another);

@@ -78,29 +78,36 @@ static int read_index(int fd, const char *dir, const char *digest, struct ocv_bu
     return ocv_digest_check(digest, out->data ? out->data : "", out->len, err);
 }
 
-static int take_file(struct state *state, int fd, const char *dir, const char *name, bool proved,
-                     struct ocv_error *err)
+static int take_choice(struct state *state, int fd, const char *dir, const struct state_old *old,
+                       bool proved, struct ocv_error *err)
 {
-    struct state_old old;
-    ocv_auto_buffer text;
+    const char *digest = old->index ? old->index : strrchr(old->reference, '@') + 1;
     ocv_auto_buffer body;
-    ocv_buffer_init(&text, FILE_MAX);
     ocv_buffer_init(&body, STATE_INDEX_MAX);
-    OCV_TRY(ocv_file_read_at(fd, dir, name, &text, err));
-    OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
-    ocv_auto_json *owner = old.owner;
-    const char *digest = old.index ? old.index : strrchr(old.reference, '@') + 1;
     int kept = read_index(fd, dir, digest, &body, err);
     if (proved) { /* another user could have written the rest */
         ocv_auto(ocv_index) index = NULL;
         OCV_TRY(kept);
         OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
-        if (!ocv_index_find_digest(index, old.child))
-            return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", old.child);
+        if (!ocv_index_find_digest(index, old->child))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", old->child);
     }
-    OCV_TRY(old.user ? state_put_old_choice(state, &old, err)
-                     : state_put_old_pinned(state, &old, err));
+    OCV_TRY(old->user ? state_put_old_choice(state, old, err)
+                      : state_put_old_pinned(state, old, err));
     return kept == OCV_OK ? state_put_index(state, digest, body.data, body.len, err) : OCV_OK;
+}
+
+static int take_file(struct state *state, int fd, const char *dir, const char *name, bool proved,
+                     struct ocv_error *err)
+{
+    struct state_old old;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, FILE_MAX);
+    OCV_TRY(ocv_file_read_at(fd, dir, name, &text, err));
+    OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
+    int status = take_choice(state, fd, dir, &old, proved, err);
+    json_decref(old.owner);
+    return status;
 }
 
 static bool is_old_name(const char *name)
