@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/proxy.h"
 
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "plugins/common/plugin_command.h"
 #include "plugins/common/verdict.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
 #include "plugins/containerd/cri-proxy/proxy.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <errno.h>
 #include <signal.h>

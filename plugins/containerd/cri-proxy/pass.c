@@ -2,7 +2,7 @@
 /* One call. Requests of three methods may get another image name; everything else is passed on
  * unchanged. */
 #include "plugins/containerd/cri-proxy/pass_internal.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include "lib/base/cleanup.h"
 

@@ -2,7 +2,7 @@
 /* Start and stop of the proxy, and its work between calls. */
 #include "plugins/containerd/cri-proxy/proxy.h"
 
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include "lib/base/cleanup.h"
 

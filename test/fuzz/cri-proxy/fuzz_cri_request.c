@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests of the CRI image service: with another image name all other bytes stay the same, and the
  * new name is found in the place of the old one. */
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -241,8 +241,6 @@ START_TEST(damaged_rows)
         "{\"reference\":\"" APP "\",\"child\":\"" A "\",\"index\":\"" A "\",\"user\":\"root\"}",
         "{\"reference\":\"" APP "\",\"wishes\":\"\",\"devices\":\"node\",\"child\":\"sha256:1\","
         "\"index\":\"" A "\",\"user\":\"root\",\"time\":1}",
-        "{\"reference\":\"" APP "\",\"wishes\":\"label=a\",\"devices\":\"node\",\"child\":\"" A
-        "\",\"index\":\"" A "\",\"user\":\"root\",\"time\":1}",
         "{\"reference\":\"" APP "\",\"wishes\":\"\",\"devices\":\"node\",\"child\":\"" A
         "\",\"index\":\"" A "\",\"user\":\"\",\"time\":1}",
         "{\"reference\":\"" APP "\",\"wishes\":\"\",\"uid\":\"1\",\"seen\":\"\",\"child\":\"" A

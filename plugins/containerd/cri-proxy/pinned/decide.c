@@ -6,7 +6,7 @@
 #include "lib/base/file.h"
 #include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
-#include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,15 +14,6 @@
 #include <unistd.h>
 
 #define FILE_MAX (64u * 1024)
-
-/* True for the canonical form, as in keys. */
-static bool are_wishes(const char *text)
-{
-    struct workload_wishes wishes;
-    bool good = workload_wishes_parse(text, &wishes, NULL) == OCV_OK && !strcmp(wishes.text, text);
-    workload_wishes_free(&wishes);
-    return good;
-}
 
 static bool is_sound(const struct state_old *x)
 {
@@ -37,8 +27,7 @@ static bool is_sound(const struct state_old *x)
         strlen(x->user) >= STATE_USER_MAX)
         return false;
     if (x->wishes && x->devices && !x->uid && !x->seen)
-        return strlen(x->devices) < STATE_DEVICES_MAX && !strchr(x->devices, '\n') &&
-               are_wishes(x->wishes);
+        return strlen(x->devices) < STATE_DEVICES_MAX;
     return x->uid && x->seen && !x->wishes && !x->devices && (*x->uid || *x->seen) &&
            strlen(x->uid) < STATE_POD_MAX && strlen(x->seen) < STATE_POD_MAX;
 }

@@ -17,7 +17,7 @@
 #ifndef CRI_PROXY_STATE_H
 #define CRI_PROXY_STATE_H
 
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #define STATE_PINNED_MAX 1024u        /**< rows; the oldest ones are dropped */
 #define STATE_CHOICES_MAX 1024u       /**< the same */

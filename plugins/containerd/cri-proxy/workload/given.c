@@ -2,7 +2,7 @@
 /* A pod's devices: kubelet is asked once per pod. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>

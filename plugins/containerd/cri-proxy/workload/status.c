@@ -4,7 +4,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/internal/grpc/grpc.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
 #include "lib/base/clock.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>

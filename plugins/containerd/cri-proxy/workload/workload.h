@@ -23,7 +23,7 @@ is
 #include "ocivariant.h"
 #include "ocivariant/error.h"
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
-#include "plugins/containerd/cri-proxy/pinned/pinned.h"
+#include "plugins/containerd/cri-proxy/request/pinned.h"
 #include "plugins/containerd/cri-proxy/state/state.h"
 
 struct pod;
