@@ -33,13 +33,6 @@ struct service {
     bool unit; /* run by systemd, which hides home directories */
 };
 
-static bool unit_installed(void)
-{
-    return access("/etc/systemd/system/variantd.service", F_OK) == 0 ||
-           access("/usr/lib/systemd/system/variantd.service", F_OK) == 0 ||
-           access("/lib/systemd/system/variantd.service", F_OK) == 0;
-}
-
 /* The user of the running daemon. False: none is running, or root runs it. */
 static bool running_user(const struct settings *settings, uid_t *out)
 {
@@ -60,7 +53,9 @@ static bool running_user(const struct settings *settings, uid_t *out)
 /* False: the service's user is unknown, or root. */
 static bool find_service(const struct settings *settings, struct service *out)
 {
-    *out = (struct service){.unit = unit_installed()};
+    *out = (struct service){.unit = access("/etc/systemd/system/variantd.service", F_OK) == 0 ||
+                                    access("/usr/lib/systemd/system/variantd.service", F_OK) == 0 ||
+                                    access("/lib/systemd/system/variantd.service", F_OK) == 0};
     bool running = running_user(settings, &out->uid);
     const struct passwd *user = running     ? getpwuid(out->uid)
                                 : out->unit ? getpwnam(SERVICE_USER)
@@ -127,22 +122,6 @@ static int check_file(const struct daemon *d, const struct service *who, const c
     return OCV_ERR_CONFIG;
 }
 
-static int check_registry(const struct daemon *d, const struct service *who,
-                          const struct ocv_config *config, const struct ocv_registry_config *r,
-                          struct ocv_error *err)
-{
-    const struct {
-        const char *key, *path;
-    } files[] = {{"ca", r->ca}, {"cert", r->cert}, {"key", r->key}};
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-        const char *origin = ocv_config_registry_origin(config, r->host, files[i].key);
-        if (files[i].path)
-            OCV_TRY(check_file(d, who, origin ? origin : r->host, files[i].key, files[i].path,
-                               !strcmp(files[i].key, "key"), err));
-    }
-    return OCV_OK;
-}
-
 static int check_service(const struct daemon *d, const struct settings *s, const char *file,
                          struct ocv_error *err)
 {
@@ -160,25 +139,26 @@ static int check_service(const struct daemon *d, const struct settings *s, const
         if (path)
             OCV_TRY(check_file(d, &who, origin ? origin : file, keys[i], path, i == 0, err));
     }
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(check_registry(d, &who, s->config, &list[i], err));
+    for (size_t i = 0; i < n; i++) {
+        const struct {
+            const char *key, *path;
+        } files[] = {{"ca", list[i].ca}, {"cert", list[i].cert}, {"key", list[i].key}};
+        for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+            const char *host = list[i].host, *key = files[k].key, *path = files[k].path;
+            const char *origin = ocv_config_registry_origin(s->config, host, key);
+            if (path)
+                OCV_TRY(check_file(d, &who, origin ? origin : host, key, path, !strcmp(key, "key"),
+                                   err));
+        }
+    }
     return OCV_OK;
-}
-
-static const char *origin_of(const struct settings *s, const char *host, char *out, size_t size)
-{
-    static const char *const keys[] = {"ca", "cert", "key"};
-    const char *origin = NULL;
-    for (size_t i = 0; i < 3 && !origin; i++)
-        origin = ocv_config_registry_origin(s->config, host, keys[i]);
-    snprintf(out, size, "%s%sregistries: %s", origin ? origin : "", origin ? ": " : "", host);
-    return out;
 }
 
 /* The network's state is not part of the configuration: a registry that does not answer is only a
  * warning. */
 static void warn_of_registries(const struct daemon *d, const struct settings *s)
 {
+    static const char *const keys[] = {"ca", "cert", "key"};
     struct clients *clients = NULL;
     struct reach *list = calloc(s->n_upstreams + 1, sizeof(*list));
     char where[600];
@@ -186,11 +166,14 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
         reach_all(clients, s, true, list);
     for (size_t i = 0; clients && i < s->n_upstreams; i++) {
         const struct reach *r = &list[i];
-        const char *name = s->upstreams[i].name, *message = r->err.message;
+        const char *name = s->upstreams[i].name, *message = r->err.message, *origin = NULL;
         size_t n = strlen(name);
         if (!strncmp(message, name, n) && !strncmp(message + n, ": ", 2))
             message += n + 2;
-        origin_of(s, name, where, sizeof(where));
+        for (size_t k = 0; k < 3 && !origin; k++)
+            origin = ocv_config_registry_origin(s->config, name, keys[k]);
+        snprintf(where, sizeof(where), "%s%sregistries: %s", origin ? origin : "",
+                 origin ? ": " : "", name);
         if (r->status < 0)
             cli_warn(&d->cli, "%s: %s%s%s", where, message, *r->err.hint ? "; " : "", r->err.hint);
         else if (r->access == OCV_REGISTRY_ACCESS_LOGIN && !r->login)

@@ -266,13 +266,26 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
 }
 
 /* Metrics that are open to the network do not name the registries. */
-static int format_registries(const struct settings *settings, struct ocv_buffer *out)
+static int format_health(const struct current *current, const struct instance *instance,
+                         int64_t probed_at, bool full, struct ocv_buffer *out)
 {
-    OCV_TRY(ocv_buffer_printf(out, NULL, ",\"registries\":["));
+    const struct settings *settings = instance->settings;
+    const char *address = current->address;
+    OCV_TRY(ocv_buffer_printf(out, NULL,
+                              "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
+                              "\"listen\":\"%.*s:%u\",\"uid\":%u",
+                              ocv_version(), (double)(ocv_clock_ms() - probed_at) / 1e3,
+                              (int)(strrchr(address, ':') - address), address, current->port,
+                              (unsigned)geteuid()));
+    if (!full)
+        return ocv_buffer_append(out, "}\n", 2, NULL);
+    OCV_TRY(ocv_buffer_printf(out, NULL, ",\"choose\":\"%s\",\"registries\":[",
+                              ocv_choose_name(ocv_config_choose(settings->config))));
     for (size_t i = 0; i < settings->n_upstreams; i++)
         OCV_TRY(ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
                                   settings->upstreams[i].name)); /* needs no escaping */
-    return ocv_buffer_append(out, "]", 1, NULL);
+    return ocv_buffer_printf(out, NULL, "],\"denied\":%llu}\n",
+                             (unsigned long long)metrics_denied_count(current->metrics));
 }
 
 static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection,
@@ -280,25 +293,9 @@ static enum MHD_Result handle_health(struct current *current, struct MHD_Connect
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, API_HEALTH_MAX);
-    const char *address = current->address;
     struct instance *instance = current_borrow(current);
     const struct snapshot *snapshot = node_get(instance->node);
-    int status = ocv_buffer_printf(
-        &text, NULL,
-        "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
-        "\"listen\":\"%.*s:%u\",\"uid\":%u",
-        ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
-        (int)(strrchr(address, ':') - address), address, current->port, (unsigned)geteuid());
-    if (status == OCV_OK && full)
-        status = ocv_buffer_printf(&text, NULL, ",\"choose\":\"%s\"",
-                                   ocv_choose_name(ocv_config_choose(instance->settings->config)));
-    if (status == OCV_OK && full)
-        status = format_registries(instance->settings, &text);
-    if (status == OCV_OK && full)
-        status = ocv_buffer_printf(&text, NULL, ",\"denied\":%llu",
-                                   (unsigned long long)metrics_denied_count(current->metrics));
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&text, "}\n", 2, NULL);
+    int status = format_health(current, instance, snapshot->probed_at, full, &text);
     node_put(snapshot);
     current_return(current, instance);
     if (status < 0)
@@ -315,31 +312,6 @@ static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connec
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
                        text.data, text.len);
-}
-
-static enum MHD_Result route_request(struct current *current, struct MHD_Connection *connection,
-                                     const char *url, const char *method, bool full,
-                                     struct call **call)
-{
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
-    if (strcmp(url, "/metrics") == 0)
-        return handle_metrics(current, connection);
-    if (strcmp(url, "/v1/healthz") == 0)
-        return handle_health(current, connection, full);
-    if (full && strcmp(url, "/v1/profile") == 0)
-        return handle_profile(current, connection);
-    if (full && strcmp(url, "/v1/resolve") == 0)
-        return handle_question(current, connection, false, call);
-    if (full && strcmp(url, "/v1/registries") == 0)
-        return handle_registries(current, connection, call);
-    if (full && strcmp(url, "/v1/verdict") == 0)
-        return handle_question(current, connection, true, call);
-    return answer_error(
-        connection, MHD_HTTP_NOT_FOUND,
-        full ? "available: /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "
-               "and /metrics"
-             : "available: /metrics and /v1/healthz");
 }
 
 /* Frees the memory that was reserved for the body: a decision about thousands of entries has
@@ -369,31 +341,45 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
     return queue_answer(connection, call->status, "application/json", response);
 }
 
-/* An address that serves only /metrics to the network accepts any Host header. */
-static bool is_foreign(struct current *current, struct MHD_Connection *connection)
-{
-    struct instance *instance = current_borrow(current);
-    bool foreign = foreign_request(connection, instance->settings);
-    current_return(current, instance);
-    return foreign;
-}
-
 static enum MHD_Result handle_request(struct current *current, struct MHD_Connection *connection,
                                       const char *url, const char *method, bool full, size_t upload,
                                       void **context)
 {
-    struct call *call = *context;
+    struct call *call = *context, **new_call = (struct call **)context;
     if (!call)
         connections_busy(connection);
     if (upload)
         return MHD_NO; /* no path takes a request body */
-    if (!call && full && is_foreign(current, connection))
-        return foreign_refuse(connection, current->metrics, "api");
-    if (!call)
-        return route_request(current, connection, url, method, full, (struct call **)context);
-    if (!atomic_load(&call->done))
-        return MHD_YES;
-    return answer_call(connection, call);
+    if (call)
+        return atomic_load(&call->done) ? answer_call(connection, call) : MHD_YES;
+    /* an address that serves only /metrics to the network accepts any Host header */
+    if (full) {
+        struct instance *instance = current_borrow(current);
+        bool foreign = foreign_request(connection, instance->settings);
+        current_return(current, instance);
+        if (foreign)
+            return foreign_refuse(connection, current->metrics, "api");
+    }
+
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    if (strcmp(url, "/metrics") == 0)
+        return handle_metrics(current, connection);
+    if (strcmp(url, "/v1/healthz") == 0)
+        return handle_health(current, connection, full);
+    if (full && strcmp(url, "/v1/profile") == 0)
+        return handle_profile(current, connection);
+    if (full && strcmp(url, "/v1/resolve") == 0)
+        return handle_question(current, connection, false, new_call);
+    if (full && strcmp(url, "/v1/registries") == 0)
+        return handle_registries(current, connection, new_call);
+    if (full && strcmp(url, "/v1/verdict") == 0)
+        return handle_question(current, connection, true, new_call);
+    return answer_error(
+        connection, MHD_HTTP_NOT_FOUND,
+        full ? "available: /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "
+               "and /metrics"
+             : "available: /metrics and /v1/healthz");
 }
 
 static enum MHD_Result handle_full(void *cls, struct MHD_Connection *connection, const char *url,

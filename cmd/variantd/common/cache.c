@@ -194,17 +194,6 @@ void *cache_find(struct cache *memory, const struct key *key)
     return found;
 }
 
-static struct cache_entry *make_entry(uint64_t h, const struct key *key, void *item, size_t bytes)
-{
-    struct cache_entry *entry = malloc(sizeof(*entry) + key->len);
-    if (!entry)
-        return NULL;
-    *entry = (struct cache_entry){
-        .hash = h, .item = refcounted_ref(item), .bytes = bytes, .key_len = key->len};
-    memcpy(entry->key, key->bytes, key->len);
-    return entry;
-}
-
 void cache_keep(struct cache *memory, const struct key *key, void *item, size_t bytes)
 {
     if (key->len > sizeof(key->bytes))
@@ -212,7 +201,12 @@ void cache_keep(struct cache *memory, const struct key *key, void *item, size_t 
     uint64_t h = hash_key(memory, key);
     struct shard *shard = &memory->shards[h % SHARDS];
     bytes += sizeof(struct cache_entry) + key->len;
-    struct cache_entry *entry = bytes <= memory->max_bytes ? make_entry(h, key, item, bytes) : NULL;
+    struct cache_entry *entry = NULL;
+    if (bytes <= memory->max_bytes && (entry = malloc(sizeof(*entry) + key->len))) {
+        *entry = (struct cache_entry){
+            .hash = h, .item = refcounted_ref(item), .bytes = bytes, .key_len = key->len};
+        memcpy(entry->key, key->bytes, key->len);
+    }
     pthread_mutex_lock(&shard->lock);
     struct cache_entry **at = find_place(memory, shard, h, key);
     if (*at)

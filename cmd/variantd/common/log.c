@@ -82,21 +82,6 @@ static void write_json(json_t *object)
     free(text);
 }
 
-static const char *level_name(enum log_level level)
-{
-    switch (level) {
-    case LOG_LEVEL_ERROR:
-        return "error";
-    case LOG_LEVEL_WARNING:
-        return "warning";
-    case LOG_LEVEL_INFO:
-        return "info";
-    case LOG_LEVEL_DEBUG:
-        break;
-    }
-    return "debug";
-}
-
 void log_clean(char *text)
 {
     ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
@@ -104,6 +89,10 @@ void log_clean(char *text)
 
 void log_line(enum log_level level, const char *format, ...)
 {
+    static const char *const levels[] = {[LOG_LEVEL_ERROR] = "error",
+                                         [LOG_LEVEL_WARNING] = "warning",
+                                         [LOG_LEVEL_INFO] = "info",
+                                         [LOG_LEVEL_DEBUG] = "debug"};
     char text[LINE_MAX_BYTES], now[40] = "";
     va_list args;
     if (level == LOG_LEVEL_DEBUG && !settings.verbose)
@@ -115,7 +104,7 @@ void log_line(enum log_level level, const char *format, ...)
     if (settings.timed)
         format_timestamp(now);
     if (settings.json)
-        write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
+        write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", levels[level], "message",
                              text, strlen(text)));
     else {
         char line[LINE_MAX_BYTES + 64];

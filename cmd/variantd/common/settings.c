@@ -231,43 +231,6 @@ static int add_upstreams(struct settings *s, const struct settings_flags *flags,
     return OCV_OK;
 }
 
-static enum mode mode_of(const char *text)
-{
-    return !strcmp(text, "resolver") ? MODE_RESOLVER
-           : !strcmp(text, "proxy")  ? MODE_PROXY
-                                     : MODE_AUTO;
-}
-
-static int read_values(struct settings *s, struct ocv_error *err)
-{
-    const char *listen = text_setting(s, "listen", NULL);
-    s->listen_default = !listen;
-    int status = copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err);
-    if (status == OCV_OK)
-        status = copy_text(&s->socket_path, text_setting(s, "socket", OCV_PATH_SOCKET), err);
-    if (status == OCV_OK)
-        status = copy_text(&s->metrics_listen, text_setting(s, "metrics_listen", NULL), err);
-    if (status == OCV_OK)
-        status = copy_text(&s->authfile, text_setting(s, "credentials", NULL), err);
-    if (status == OCV_OK)
-        status = copy_text(&s->provider_config,
-                           text_setting(s, "image_credential_provider_config", NULL), err);
-    if (status == OCV_OK)
-        status = copy_text(&s->provider_bin_dir,
-                           text_setting(s, "image_credential_provider_bin_dir", NULL), err);
-    if (status == OCV_OK)
-        status = duration_setting(s, "tag_ttl", "0", &s->tag_ttl_ms, err);
-    if (status == OCV_OK)
-        status = duration_setting(s, "probe_interval", DEFAULT_PROBE_INTERVAL,
-                                  &s->probe_interval_ms, err);
-    s->mode = mode_of(text_setting(s, "mode", "auto"));
-    s->serve_private = !strcmp(text_setting(s, "serve_private", "false"), "true");
-    s->tag_rules = rules_on(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
-    s->log_json = !strcmp(text_setting(s, "log", "text"), "json");
-    s->access_log = !strcmp(text_setting(s, "access_log", "on"), "on");
-    return status;
-}
-
 /* Name the line of a fault in a file. */
 static int config_fault(const struct settings *s, const char *key, struct ocv_error *err,
                         const char *what, const char *more)
@@ -278,8 +241,39 @@ static int config_fault(const struct settings *s, const char *key, struct ocv_er
                          line ? ": " : "", key, what, more);
 }
 
-static int check_settings(const struct settings *s, struct ocv_error *err)
+static int read_settings(struct settings *s, const struct settings_flags *flags,
+                         struct ocv_error *err)
 {
+    OCV_TRY(copy_text(&s->profile_file, flags->profile_file, err));
+    const char *state = text_setting(s, "state_dir", NULL);
+    char path[4096];
+    if (state)
+        OCV_TRY(copy_text(&s->records, ocv_record_directory(state, path, sizeof(path)), err));
+    else
+        OCV_TRY(copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err));
+    OCV_TRY(add_upstreams(s, flags, err));
+    const char *listen = text_setting(s, "listen", NULL);
+    s->listen_default = !listen;
+    OCV_TRY(copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err));
+    OCV_TRY(copy_text(&s->socket_path, text_setting(s, "socket", OCV_PATH_SOCKET), err));
+    OCV_TRY(copy_text(&s->metrics_listen, text_setting(s, "metrics_listen", NULL), err));
+    OCV_TRY(copy_text(&s->authfile, text_setting(s, "credentials", NULL), err));
+    OCV_TRY(copy_text(&s->provider_config,
+                      text_setting(s, "image_credential_provider_config", NULL), err));
+    OCV_TRY(copy_text(&s->provider_bin_dir,
+                      text_setting(s, "image_credential_provider_bin_dir", NULL), err));
+    OCV_TRY(duration_setting(s, "tag_ttl", "0", &s->tag_ttl_ms, err));
+    OCV_TRY(
+        duration_setting(s, "probe_interval", DEFAULT_PROBE_INTERVAL, &s->probe_interval_ms, err));
+    const char *mode = text_setting(s, "mode", "auto");
+    s->mode = !strcmp(mode, "resolver") ? MODE_RESOLVER
+              : !strcmp(mode, "proxy")  ? MODE_PROXY
+                                        : MODE_AUTO;
+    s->serve_private = !strcmp(text_setting(s, "serve_private", "false"), "true");
+    s->tag_rules = rules_on(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
+    s->log_json = !strcmp(text_setting(s, "log", "text"), "json");
+    s->access_log = !strcmp(text_setting(s, "access_log", "on"), "on");
+
     struct sockaddr_storage address;
     socklen_t len;
     if (!ocv_address_parse(s->listen_address, &address, &len))
@@ -298,16 +292,6 @@ static int check_settings(const struct settings *s, struct ocv_error *err)
     return settings_check_files(s, err);
 }
 
-static int place_records(struct settings *s, const struct settings_flags *flags,
-                         struct ocv_error *err)
-{
-    const char *state = text_setting(s, "state_dir", NULL);
-    if (!state)
-        return copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err);
-    char path[4096];
-    return copy_text(&s->records, ocv_record_directory(state, path, sizeof(path)), err);
-}
-
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err)
 {
@@ -320,15 +304,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->once = flags->once;
     s->whole_node = flags->whole_node;
     s->datadir = flags->datadir;
-    int status = copy_text(&s->profile_file, flags->profile_file, err);
-    if (status == OCV_OK)
-        status = place_records(s, flags, err);
-    if (status == OCV_OK)
-        status = add_upstreams(s, flags, err);
-    if (status == OCV_OK)
-        status = read_values(s, err);
-    if (status == OCV_OK)
-        status = check_settings(s, err);
+    int status = read_settings(s, flags, err);
     if (status < 0) {
         settings_free(s);
         return status;
@@ -365,24 +341,9 @@ void settings_free(struct settings *s)
 /* Checks the files that the settings name at the start. A registry's certificates are otherwise
  * read when it is first asked, and a pull is too late to find a misspelt path. */
 
-#define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
-
-static int check_credentials(const struct settings *s, struct ocv_error *err)
-{
-    struct stat st;
-    if (!s->authfile)
-        return OCV_OK;
-    if (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
-                             strerror(errno));
-    if ((st.st_mode & 037) != 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "credentials: others may read %s; make it mode 0600 or 0640",
-                             s->authfile);
-    return OCV_OK;
-}
-
-/* Only a check: the files are read again when they are used. */
+#define PEM_MAX                                                                      \
+    (8u * 1024 * 1024) /* Only a check: the files are read again when they are used. \
+                        */
 static int check_providers(const struct settings *s, struct ocv_error *err)
 {
     ocv_auto(ocv_credential_providers) providers = NULL;
@@ -411,35 +372,37 @@ static int check_pem(const char *path, const char *word, struct ocv_error *err)
                  : ocv_error_set(err, OCV_ERR_CONFIG, "%s has no PEM text with %s", path, word);
 }
 
-static int check_registry(const struct settings *s, const struct ocv_registry_config *r,
-                          struct ocv_error *err)
-{
-    const struct {
-        const char *key, *path, *word;
-    } files[] = {{"ca", r->ca, "CERTIFICATE-----"},
-                 {"cert", r->cert, "CERTIFICATE-----"},
-                 {"key", r->key, "PRIVATE KEY-----"}};
-    for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
-        if (!files[k].path || check_pem(files[k].path, files[k].word, err) == OCV_OK)
-            continue;
-        const char *origin = ocv_config_registry_origin(s->config, r->host, files[k].key);
-        ocv_error_prefix(err, "%s: registries: %s: %s", origin ? origin : "configuration", r->host,
-                         files[k].key);
-        if (err)
-            err->status = OCV_ERR_CONFIG;
-        return OCV_ERR_CONFIG;
-    }
-    return OCV_OK;
-}
-
 int settings_check_files(const struct settings *s, struct ocv_error *err)
 {
-    OCV_TRY(check_credentials(s, err));
+    struct stat st;
+    if (s->authfile && (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
+                             strerror(errno));
+    if (s->authfile && (st.st_mode & 037) != 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "credentials: others may read %s; make it mode 0600 or 0640",
+                             s->authfile);
     OCV_TRY(check_providers(s, err));
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(check_registry(s, &list[i], err));
+    for (size_t i = 0; i < n; i++) {
+        const struct {
+            const char *key, *path, *word;
+        } files[] = {{"ca", list[i].ca, "CERTIFICATE-----"},
+                     {"cert", list[i].cert, "CERTIFICATE-----"},
+                     {"key", list[i].key, "PRIVATE KEY-----"}};
+        for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+            const char *host = list[i].host, *key = files[k].key;
+            if (!files[k].path || check_pem(files[k].path, files[k].word, err) == OCV_OK)
+                continue;
+            const char *origin = ocv_config_registry_origin(s->config, host, key);
+            ocv_error_prefix(err, "%s: registries: %s: %s", origin ? origin : "configuration", host,
+                             key);
+            if (err)
+                err->status = OCV_ERR_CONFIG;
+            return OCV_ERR_CONFIG;
+        }
+    }
     return OCV_OK;
 }
 

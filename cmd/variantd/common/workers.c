@@ -146,27 +146,21 @@ static void *main_of_thread(void *data)
     return NULL;
 }
 
-/* With the lock held. */
-static bool add_thread(struct workers *w)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    bool made = !pthread_create(&thread, &attributes, main_of_thread, w);
-    pthread_attr_destroy(&attributes);
-    w->threads += made;
-    return made;
-}
-
 bool workers_submit(struct workers *w, struct job *job)
 {
     pthread_mutex_lock(&w->lock);
     bool accepted = w->queued < WORKERS_QUEUE_MAX && !w->stopping &&
                     (!job->client ||
                      within_half(w->queued_for[job->client] + 1, w->queued + 1, WORKERS_QUEUE_MAX));
-    if (accepted && w->idle <= w->queued && w->threads < WORKERS_DOCUMENT_MAX + WORKERS_BLOB_MAX)
-        accepted = add_thread(w) || w->threads > 0;
+    if (accepted && w->idle <= w->queued && w->threads < WORKERS_DOCUMENT_MAX + WORKERS_BLOB_MAX) {
+        pthread_attr_t attributes;
+        pthread_t thread;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        w->threads += !pthread_create(&thread, &attributes, main_of_thread, w);
+        pthread_attr_destroy(&attributes);
+        accepted = w->threads > 0;
+    }
     if (accepted) {
         job->next = NULL;
         job->queued = true;

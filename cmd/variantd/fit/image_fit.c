@@ -112,43 +112,32 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
     mirror_entry_free(&entry);
 }
 
-/* The names that a reference has: "NAME:TAG", and "NAME@DIGEST" if the digest is the one asked
- * about. */
-struct reference_names {
-    char tagged[1024], pinned[1024];
-};
-
-static void find_names(const char *text, const char *digest, struct reference_names *out)
-{
-    ocv_auto(ocv_reference) reference = NULL;
-    *out = (struct reference_names){0};
-    if (!text || ocv_reference_parse(text, &reference, NULL) < 0)
-        return;
-    if (reference->tag && reference->digest)
-        snprintf(out->tagged, sizeof(out->tagged), "%s:%s", reference->name, reference->tag);
-    if (digest)
-        snprintf(out->pinned, sizeof(out->pinned), "%s@%s", reference->name, digest);
-}
-
 /* The node has no record: ask the registry. */
 static void fit_by_upstream(const struct instance *instance, const struct fit_question *q,
                             const char *reference, struct fit_answer *out)
 {
-    struct reference_names names;
-    find_names(reference, q->digest, &names);
-    if (names.tagged[0] && q->digest) {
-        fit_in_index(instance, q, names.tagged, out);
+    /* "NAME:TAG", and "NAME@DIGEST" if the digest is the one asked about */
+    char tagged[1024] = "", pinned[1024] = "";
+    ocv_auto(ocv_reference) name = NULL;
+    if (reference && ocv_reference_parse(reference, &name, NULL) == OCV_OK) {
+        if (name->tag && name->digest)
+            snprintf(tagged, sizeof(tagged), "%s:%s", name->name, name->tag);
+        if (q->digest)
+            snprintf(pinned, sizeof(pinned), "%s@%s", name->name, q->digest);
+    }
+    if (tagged[0] && q->digest) {
+        fit_in_index(instance, q, tagged, out);
         if (has_verdict(out, "fits") || has_verdict(out, "lesser") || has_verdict(out, "misfit") ||
             has_verdict(out, "index"))
             return;
         *out = (struct fit_answer){0}; /* the tag names another image now */
     }
     fit_in_index(instance, q, reference, out);
-    if (!names.pinned[0])
+    if (!pinned[0])
         return;
     if (has_verdict(out, "unknown")) { /* the tag now names another image, or this is an index */
         struct fit_answer again = {0};
-        fit_in_index(instance, q, names.pinned, &again);
+        fit_in_index(instance, q, pinned, &again);
         if (has_verdict(&again, "index") ||
             (q->held && (has_verdict(&again, "fits") || has_verdict(&again, "lesser"))))
             *out = again;
@@ -156,9 +145,9 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
         /* By the image's own labels: only a hint, since images inherit labels. */
         struct mirror_entry entry = {0};
         struct fit_answer by_labels = {.labels_only = true};
-        if (mirror_labels(instance->mirror, names.pinned, q->trusted, &entry, NULL) == OCV_OK &&
+        if (mirror_labels(instance->mirror, pinned, q->trusted, &entry, NULL) == OCV_OK &&
             entry.found &&
-            fit_by_properties(instance, names.pinned, q->given, &entry.said, &by_labels) == OCV_OK)
+            fit_by_properties(instance, pinned, q->given, &entry.said, &by_labels) == OCV_OK)
             *out = by_labels;
         mirror_entry_free(&entry);
     }
@@ -233,20 +222,6 @@ static void apply_required(const struct instance *instance, const struct fit_que
              unmet);
 }
 
-/* Whatever is there: the configuration never takes that tag. What it says of the build itself has
- * been looked at with its properties. */
-static void apply_denied(const struct instance *instance, const struct ocv_reference *reference,
-                         struct fit_answer *out)
-{
-    const char *glob, *origin;
-    const struct ocv_preferences own = settings_preferences(instance->settings, reference);
-    if (!ocv_preferences_deny(&own, NULL, NULL, &glob, &origin))
-        return;
-    out->verdict = "misfit";
-    snprintf(out->reason, sizeof(out->reason), "never taken here: deny has '%s' (%.300s)", glob,
-             origin);
-}
-
 /* Record that the image is on the node, as reported by a trusted client. True if that is new. */
 static bool report_once(const struct fit_question *q, const struct ocv_reference *reference,
                         const struct fit_answer *answer)
@@ -312,7 +287,15 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
     } else {
         find_answer(instance, q, reference, &answer);
         apply_required(instance, q, &answer);
-        apply_denied(instance, reference, &answer);
+        /* Whatever is there: the configuration never takes that tag. What it says of the build
+         * itself has been looked at with its properties. */
+        const char *glob, *origin;
+        const struct ocv_preferences own = settings_preferences(instance->settings, reference);
+        if (ocv_preferences_deny(&own, NULL, NULL, &glob, &origin)) {
+            answer.verdict = "misfit";
+            snprintf(answer.reason, sizeof(answer.reason),
+                     "never taken here: deny has '%s' (%.300s)", glob, origin);
+        }
     }
     answer.choose = choose;
     if (answer.each_pod) /* each pod gets its own build, so the node as a whole is no measure */

@@ -22,15 +22,6 @@ struct layout_search {
     bool listing;
 };
 
-static int add_tag(struct layout_search *s, const char *tag)
-{
-    char **copy = s->n_tags < TAGS_MAX ? ocv_array_grow(&s->tags, s->n_tags) : NULL;
-    if (!copy || !(*copy = strdup(tag)))
-        return OCV_ERR_NOMEM;
-    s->n_tags++;
-    return OCV_OK;
-}
-
 /* An entry's full name: its own annotation, or a tag that is one (as some tools write it). */
 static int parse_name(const char *tag, const char *image_name, struct ocv_reference **out)
 {
@@ -51,8 +42,13 @@ static int visit_tag(void *data, const char *tag, const char *image_name,
     const char *found = full ? name->tag : image_name ? NULL : tag;
     if (!found || !ocv_reference_tag_valid(found))
         return OCV_OK;
-    if (s->listing)
-        return add_tag(s, found);
+    if (s->listing) {
+        char **copy = s->n_tags < TAGS_MAX ? ocv_array_grow(&s->tags, s->n_tags) : NULL;
+        if (!copy || !(*copy = strdup(found)))
+            return OCV_ERR_NOMEM;
+        s->n_tags++;
+        return OCV_OK;
+    }
     if (strcmp(found, s->reference->tag) != 0)
         return OCV_OK;
     if (full && !s->found_full)
@@ -71,17 +67,6 @@ static int not_found(const struct ocv_reference *reference, const char *object,
     if (err)
         err->http_status = 404;
     return status;
-}
-
-static int resolve_reference(const struct ocv_layout *layout, const struct ocv_reference *reference,
-                             struct ocv_descriptor *out, struct ocv_error *err)
-{
-    struct layout_search search = {.reference = reference};
-    OCV_TRY(ocv_layout_list(layout, visit_tag, &search, err));
-    if (!search.found_full && !search.found_bare)
-        return not_found(reference, reference->tag, err);
-    *out = search.found_full ? search.full : search.bare;
-    return OCV_OK;
 }
 
 /* The type in a name's entry may be wrong; the document's own type takes precedence. */
@@ -126,23 +111,6 @@ static int read_blob(const struct ocv_layout *layout, const struct ocv_descripto
     return status;
 }
 
-static int read_document(const struct ocv_layout *layout, const struct ocv_reference *reference,
-                         const struct ocv_descriptor *descriptor, struct document *document,
-                         struct ocv_error *err)
-{
-    struct ocv_error local = {0};
-    int status = read_blob(layout, descriptor, document, &local);
-    if (status == OCV_ERR_NOT_FOUND)
-        return not_found(reference, descriptor->digest, err);
-    if (status == OCV_OK) {
-        memcpy(document->descriptor.digest, descriptor->digest, sizeof(descriptor->digest));
-        document->descriptor.size = (int64_t)document->body.len;
-    } else if (err) {
-        *err = local;
-    }
-    return status;
-}
-
 int layout_get(const struct upstream *upstream, const struct ocv_reference *reference,
                const char *digest, struct document *document, struct ocv_error *err)
 {
@@ -153,11 +121,27 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
         digest = reference->digest;
     if (digest && !ocv_digest_known(digest))
         return not_found(reference, digest, err);
-    if (digest)
+    if (digest) {
         memcpy(descriptor.digest, digest, strlen(digest) + 1);
-    else
-        OCV_TRY(resolve_reference(layout, reference, &descriptor, err));
-    return read_document(layout, reference, &descriptor, document, err);
+    } else {
+        struct layout_search search = {.reference = reference};
+        OCV_TRY(ocv_layout_list(layout, visit_tag, &search, err));
+        if (!search.found_full && !search.found_bare)
+            return not_found(reference, reference->tag, err);
+        descriptor = search.found_full ? search.full : search.bare;
+    }
+
+    struct ocv_error local = {0};
+    int status = read_blob(layout, &descriptor, document, &local);
+    if (status == OCV_ERR_NOT_FOUND)
+        return not_found(reference, descriptor.digest, err);
+    if (status == OCV_OK) {
+        memcpy(document->descriptor.digest, descriptor.digest, sizeof(descriptor.digest));
+        document->descriptor.size = (int64_t)document->body.len;
+    } else if (err) {
+        *err = local;
+    }
+    return status;
 }
 
 int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,

@@ -15,32 +15,28 @@ struct login_checks {
     atomic_size_t next;
 };
 
-static void check_upstream(const struct login_checks *r, size_t i)
-{
-    const struct upstream *upstream = &r->settings->upstreams[i];
-    struct reach *out = &r->list[i];
-    struct client *client = NULL;
-    *out = (struct reach){.access = OCV_REGISTRY_ACCESS_OPEN};
-    if (upstream->layout)
-        return;
-    bool daemon = r->trusted && clients_private(r->clients, upstream);
-    out->status =
-        client_acquire(r->clients, upstream, daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
-                       PATIENCE_DOCUMENT, REACH_MS, &client, &out->err);
-    if (out->status == OCV_OK)
-        out->status = ocv_registry_ping(client_registry(client), upstream->name, &out->login,
-                                        &out->access, &out->err);
-    client_release(client, out->status);
-    out->wrong = out->status == OCV_ERR_DENIED || out->status == OCV_ERR_CONFIG ||
-                 out->status == OCV_ERR_TLS;
-}
-
 static void *run_checks(void *data)
 {
     struct login_checks *r = data;
     size_t i;
-    while ((i = atomic_fetch_add(&r->next, 1)) < r->settings->n_upstreams)
-        check_upstream(r, i);
+    while ((i = atomic_fetch_add(&r->next, 1)) < r->settings->n_upstreams) {
+        const struct upstream *upstream = &r->settings->upstreams[i];
+        struct reach *out = &r->list[i];
+        struct client *client = NULL;
+        *out = (struct reach){.access = OCV_REGISTRY_ACCESS_OPEN};
+        if (upstream->layout)
+            continue;
+        bool daemon = r->trusted && clients_private(r->clients, upstream);
+        out->status =
+            client_acquire(r->clients, upstream, daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
+                           PATIENCE_DOCUMENT, REACH_MS, &client, &out->err);
+        if (out->status == OCV_OK)
+            out->status = ocv_registry_ping(client_registry(client), upstream->name, &out->login,
+                                            &out->access, &out->err);
+        client_release(client, out->status);
+        out->wrong = out->status == OCV_ERR_DENIED || out->status == OCV_ERR_CONFIG ||
+                     out->status == OCV_ERR_TLS;
+    }
     return NULL;
 }
 

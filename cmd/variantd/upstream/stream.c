@@ -82,36 +82,6 @@ static void wake_reader(struct stream *s)
     httpd_resume(&s->suspended);
 }
 
-/* False: the reader has gone. */
-static bool begin_sending(struct stream *s)
-{
-    pthread_mutex_lock(&s->lock);
-    while (!s->open && !s->gone)
-        pthread_cond_wait(&s->turn, &s->lock);
-    s->sending = !s->gone;
-    bool sending = s->sending;
-    pthread_mutex_unlock(&s->lock);
-    return sending;
-}
-
-/* `bytes` of the object were sent; -1: sending failed. False: the reader has gone. */
-static bool finish_sending(struct stream *s, int64_t bytes)
-{
-    pthread_mutex_lock(&s->lock);
-    s->sending = false;
-    if (bytes < 0)
-        s->gone = s->failed = true;
-    else
-        s->sent += bytes;
-    bool gone = s->gone;
-    if (gone) {
-        pthread_cond_broadcast(&s->turn);
-        wake_reader(s);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return !gone;
-}
-
 static int unread_bytes(int fd)
 {
     int bytes = 0;
@@ -144,20 +114,6 @@ static bool wait_for_room(struct stream *s)
     return rc > 0 || (rc < 0 && errno == EINTR);
 }
 
-/* Remove the sent bytes from `parts`. */
-static void advance_message(struct msghdr *message, size_t sent)
-{
-    while (sent && sent >= message->msg_iov->iov_len) {
-        sent -= message->msg_iov->iov_len;
-        message->msg_iov++;
-        message->msg_iovlen--;
-    }
-    if (!sent)
-        return;
-    message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + sent;
-    message->msg_iov->iov_len -= sent;
-}
-
 static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool more)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = n};
@@ -171,13 +127,23 @@ static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool mor
             return false;
         if (sent < 0)
             continue;
-        left -= (size_t)sent;
-        advance_message(&message, (size_t)sent);
+        size_t rest = (size_t)sent; /* to be removed from `parts` */
+        left -= rest;
+        while (rest && rest >= message.msg_iov->iov_len) {
+            rest -= message.msg_iov->iov_len;
+            message.msg_iov++;
+            message.msg_iovlen--;
+        }
+        if (rest) {
+            message.msg_iov->iov_base = (char *)message.msg_iov->iov_base + rest;
+            message.msg_iov->iov_len -= rest;
+        }
     }
     return true;
 }
 
-/* Send `held` bytes from the buffer, then `bytes`; as one chunk if the size is unknown. */
+/* Send `held` bytes from the buffer, then `bytes`; as one chunk if the size is unknown. False: the
+ * reader has gone. */
 static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t len, bool more)
 {
     char head[CHUNK_HEAD_MAX];
@@ -185,14 +151,34 @@ static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t 
                                  {.iov_base = s->held, .iov_len = held},
                                  {.iov_base = (char *)bytes, .iov_len = len},
                                  {.iov_base = (char *)"\r\n"}};
-    if (!begin_sending(s))
+    pthread_mutex_lock(&s->lock);
+    while (!s->open && !s->gone)
+        pthread_cond_wait(&s->turn, &s->lock);
+    bool gone = s->gone;
+    s->sending = !gone;
+    pthread_mutex_unlock(&s->lock);
+    if (gone)
         return false;
+
     if (s->size < 0) {
         parts[0].iov_len = (size_t)snprintf(head, sizeof(head), "%zx\r\n", held + len);
         parts[PARTS - 1].iov_len = 2;
     }
     bool good = send_parts(s, parts, PARTS, more);
-    return finish_sending(s, good ? (int64_t)(held + len) : -1);
+
+    pthread_mutex_lock(&s->lock);
+    s->sending = false;
+    if (good)
+        s->sent += (int64_t)(held + len);
+    else
+        s->gone = s->failed = true;
+    gone = s->gone;
+    if (gone) {
+        pthread_cond_broadcast(&s->turn);
+        wake_reader(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return !gone;
 }
 
 /* How many bytes to hold back after `come` bytes have arrived. */
@@ -302,18 +288,6 @@ static void on_free(void *cls)
     refcounted_unref(s);
 }
 
-/* libmicrohttpd does not see the bytes and cannot count them; after a Content-Length of ours it
- * must close the connection. */
-static bool set_size(struct MHD_Response *response, int64_t size)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "%lld", (long long)size);
-    return MHD_set_response_options(
-               response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH,
-               MHD_RO_END) == MHD_YES &&
-           MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_LENGTH, text) == MHD_YES;
-}
-
 struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *connection)
 {
     s->connection = connection;
@@ -324,7 +298,15 @@ struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *co
         refcounted_unref(s);
         return NULL;
     }
-    if (s->size < 0 || set_size(response, s->size))
+    /* libmicrohttpd does not see the bytes and cannot count them; after a Content-Length of ours it
+     * must close the connection */
+    char size[24];
+    snprintf(size, sizeof(size), "%lld", (long long)s->size);
+    if (s->size < 0 ||
+        (MHD_set_response_options(
+             response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH,
+             MHD_RO_END) == MHD_YES &&
+         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_LENGTH, size) == MHD_YES))
         return response;
     MHD_destroy_response(response);
     return NULL;

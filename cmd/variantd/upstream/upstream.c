@@ -62,18 +62,6 @@ static void provider_ended(void *data, const char *provider, enum ocv_credential
         log_line(LOG_LEVEL_WARNING, "credential provider %s: %s", provider, why);
 }
 
-static int open_providers(struct clients *clients, struct ocv_error *err)
-{
-    const struct ocv_credential_providers_options options = {
-        .config = clients->settings->provider_config,
-        .bin_dir = clients->settings->provider_bin_dir,
-        .ended = provider_ended,
-        .data = clients,
-    };
-    return options.config ? ocv_credential_providers_new(&options, &clients->providers, err)
-                          : OCV_OK;
-}
-
 int clients_new(const struct settings *settings, struct metrics *metrics, struct clients **out,
                 struct ocv_error *err)
 {
@@ -84,9 +72,15 @@ int clients_new(const struct settings *settings, struct metrics *metrics, struct
     clients->metrics = metrics;
     snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
     pthread_mutex_init(&clients->lock, NULL);
+    const struct ocv_credential_providers_options options = {
+        .config = settings->provider_config,
+        .bin_dir = settings->provider_bin_dir,
+        .ended = provider_ended,
+        .data = clients,
+    };
     int status = ocv_ca_store_new(&clients->ca_store, err);
-    if (status == OCV_OK)
-        status = open_providers(clients, err);
+    if (status == OCV_OK && options.config)
+        status = ocv_credential_providers_new(&options, &clients->providers, err);
     if (status < 0) {
         clients_free(clients);
         return status;
@@ -378,21 +372,6 @@ static void free_document(struct refcounted *item)
     free(document);
 }
 
-/* The bytes of a layout are in memory already. */
-static int reserve_budget(const struct source *from, struct document *document,
-                          struct ocv_error *err)
-{
-    size_t len = document->body.len;
-    if (from->client)
-        document->reserved = client_reserved(from->client, len);
-    if (document->reserved || len <= OCV_BUDGET_FREE)
-        return OCV_OK;
-    if (!budget_acquire(len))
-        return no_room(len, err);
-    document->reserved = len;
-    return OCV_OK;
-}
-
 int upstream_get(const struct source *from, const struct ocv_reference *reference,
                  const char *digest, struct document **out, struct ocv_error *err)
 {
@@ -405,8 +384,16 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
                      ? layout_get(from->upstream, reference, digest, document, err)
                      : ocv_registry_get(from->client->registry, reference, digest, &document->body,
                                         &document->descriptor, err);
-    if (status == OCV_OK)
-        status = reserve_budget(from, document, err);
+    size_t len = document->body.len;
+    if (status == OCV_OK && from->client)
+        document->reserved = client_reserved(from->client, len);
+    /* the bytes of a layout are in memory already */
+    if (status == OCV_OK && !document->reserved && len > OCV_BUDGET_FREE) {
+        if (budget_acquire(len))
+            document->reserved = len;
+        else
+            status = no_room(len, err);
+    }
     if (status < 0)
         refcounted_unref(document);
     else
