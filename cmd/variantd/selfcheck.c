@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/api/api.h"
+#include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/format/span.h"
 #include "lib/internal/records/daemon.h"
@@ -16,17 +17,6 @@ static void set_port(struct sockaddr_storage *address, unsigned port)
         ((struct sockaddr_in *)address)->sin_port = htons((uint16_t)port);
     else
         ((struct sockaddr_in6 *)address)->sin6_port = htons((uint16_t)port);
-}
-
-/* The port from which a client on loopback will connect; 0: unknown. */
-static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t len)
-{
-    set_port(address, 0);
-    if (bind(fd, (struct sockaddr *)address, len) < 0 ||
-        getsockname(fd, (struct sockaddr *)address, &len) < 0)
-        return 0;
-    return address->ss_family == AF_INET ? ntohs(((struct sockaddr_in *)address)->sin_port)
-                                         : ntohs(((struct sockaddr_in6 *)address)->sin6_port);
 }
 
 /* Every thread of the pool accepts connections, so any answer shows that the pool works; a new
@@ -48,7 +38,13 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
     const struct timeval limit = {.tv_sec = SELFCHECK_MS / 1000};
     if (fd < 0)
         return SELFCHECK_DEAD;
-    unsigned from = bind_client(fd, &client, len);
+    /* the port from which it will connect; 0: unknown */
+    unsigned from = 0;
+    socklen_t client_len = len;
+    set_port(&client, 0);
+    if (bind(fd, (struct sockaddr *)&client, len) == 0 &&
+        getsockname(fd, (struct sockaddr *)&client, &client_len) == 0)
+        from = address_port((struct sockaddr *)&client);
     server_expect(server, from);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* also limits connect */
@@ -62,21 +58,17 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
     return n == 13 && memcmp(head, "HTTP/1.1 200", 12) == 0 ? SELFCHECK_ALIVE : SELFCHECK_DEAD;
 }
 
-static bool api_answers(const char *path)
-{
-    ocv_auto_buffer body;
-    long status = 0;
-    ocv_buffer_init(&body, API_HEALTH_MAX);
-    return !*path ||
-           (ocv_daemon_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
-            status == 200);
-}
-
 enum selfcheck selfcheck(struct server *server)
 {
     enum selfcheck mirror = selfcheck_mirror(server, server_address(server), server_port(server));
     bool stirs = server_mirror_stirs(server);
-    bool api = api_answers(server_socket(server));
+    const char *path = server_socket(server);
+    ocv_auto_buffer body;
+    long status = 0;
+    ocv_buffer_init(&body, API_HEALTH_MAX);
+    bool api = !*path ||
+               (ocv_daemon_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
+                status == 200);
     if (!server_api_stirs(server) && !api)
         return SELFCHECK_DEAD;
     return mirror == SELFCHECK_DEAD && stirs ? SELFCHECK_ALIVE : mirror;

@@ -20,25 +20,22 @@
 
 /* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word are
  * shown. */
-static int report_change(const struct ocv_config *old, const struct ocv_config *now,
-                         const char *key, struct ocv_buffer *out)
-{
-    const char *was = ocv_config_get(old, key), *is = ocv_config_get(now, key);
-    const char *before = out->len ? ", " : "";
-    if (!was && !is)
-        return ocv_buffer_printf(out, NULL, "%s%s", before, key);
-    return ocv_buffer_printf(out, NULL, "%s%s %s -> %s", before, key, was ? was : "(default)",
-                             is ? is : "(default)");
-}
-
 static void log_read(const struct ocv_config *old, const struct ocv_config *now)
 {
     ocv_auto_buffer text;
     int status = OCV_OK;
     ocv_buffer_init(&text, CHANGED_MAX);
-    for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++)
-        if (ocv_config_differs(old, now, *key))
-            status = report_change(old, now, *key, &text);
+    for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++) {
+        const char *was = ocv_config_get(old, *key), *is = ocv_config_get(now, *key);
+        const char *before = text.len ? ", " : "";
+        if (!ocv_config_differs(old, now, *key))
+            continue;
+        if (!was && !is)
+            status = ocv_buffer_printf(&text, NULL, "%s%s", before, *key);
+        else
+            status = ocv_buffer_printf(&text, NULL, "%s%s %s -> %s", before, *key,
+                                       was ? was : "(default)", is ? is : "(default)");
+    }
     log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
              text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
 }

@@ -70,15 +70,6 @@ static enum MHD_Result check_framing(void *cls, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* A request that reads has no use for a body, and if two programs disagree about where it ends,
- * requests can be smuggled: close such a connection. */
-static bool has_body(struct MHD_Connection *connection)
-{
-    struct body_framing framing = {0};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, check_framing, &framing);
-    return framing.body;
-}
-
 static enum MHD_Result refuse_body(struct MHD_Connection *connection, const char *method)
 {
     static char text[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
@@ -105,7 +96,11 @@ static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connecti
     struct http_request *request = *context;
     if (!request) {
         connections_busy(connection);
-        if (has_body(connection)) {
+        /* A request that reads has no use for a body, and if two programs disagree about where it
+         * ends, requests can be smuggled: close such a connection. */
+        struct body_framing framing = {0};
+        MHD_get_connection_values(connection, MHD_HEADER_KIND, check_framing, &framing);
+        if (framing.body) {
             metrics_request(server->current.metrics,
                             strcmp(method, "GET") && strcmp(method, "HEAD") ? OUTCOME_WRITE
                                                                             : OUTCOME_BAD_REQUEST,
@@ -143,12 +138,6 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
     *context = NULL;
 }
 
-static unsigned count_threads(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
-}
-
 /* Idle clients must leave descriptors for registry connections, so each listener gets only a part
  * of the limit. */
 static unsigned share_of_places(unsigned most, unsigned sixteenths)
@@ -172,8 +161,10 @@ static int start_mirror(struct server *server, const struct listening *given, st
     server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
     const struct httpd_calls calls = {handle_request, request_completed, connections_notify, server,
                                       &server->mirror_peers};
-    const struct httpd_limits limits = {count_threads(), (unsigned)server->mirror_peers.max,
-                                        HTTPD_STALL_S, HTTPD_HEAD_MAX};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
+    const struct httpd_limits limits = {threads, (unsigned)server->mirror_peers.max, HTTPD_STALL_S,
+                                        HTTPD_HEAD_MAX};
     status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
     if (status == OCV_OK && !server->current.address)
         return ocv_error_nomem(err);

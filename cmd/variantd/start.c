@@ -30,7 +30,6 @@ void daemon_log_choose(const struct ocv_config *config)
                      ocv_choose_name((enum ocv_choose)i));
 }
 
-/* What is recorded without its repository would speak for any. */
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount" /* as in every pod */
 
 /* Raise CAP_NET_BIND_SERVICE if the program file has it as permitted only (`setcap
@@ -73,6 +72,7 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
     if (status < 0 || !settings)
         return status;
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
+    /* what is recorded without its repository would speak for any */
     size_t n = ocv_record_discard_old(settings->records);
     if (n)
         log_line(

@@ -341,9 +341,9 @@ void settings_free(struct settings *s)
 /* Checks the files that the settings name at the start. A registry's certificates are otherwise
  * read when it is first asked, and a pull is too late to find a misspelt path. */
 
-#define PEM_MAX                                                                      \
-    (8u * 1024 * 1024) /* Only a check: the files are read again when they are used. \
-                        */
+#define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
+
+/* Only a check: the files are read again when they are used. */
 static int check_providers(const struct settings *s, struct ocv_error *err)
 {
     ocv_auto(ocv_credential_providers) providers = NULL;

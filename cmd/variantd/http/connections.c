@@ -47,13 +47,7 @@ static void watch_connection(struct connections *p, struct MHD_Connection *conne
         expected ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS) : NULL;
     if (!info)
         return;
-    const struct sockaddr *address = info->client_addr;
-    unsigned port = address->sa_family == AF_INET
-                        ? ntohs(((const struct sockaddr_in *)info->client_addr)->sin_port)
-                    : address->sa_family == AF_INET6
-                        ? ntohs(((const struct sockaddr_in6 *)info->client_addr)->sin6_port)
-                        : 0;
-    if (port == expected)
+    if (address_port(info->client_addr) == expected)
         atomic_compare_exchange_strong(&p->expected, &expected, 0);
 }
 
@@ -80,26 +74,23 @@ static struct watched_connection *add_connection(struct connections *p,
     return peer;
 }
 
-static void take_off(struct connections *p, struct watched_connection *peer)
-{
-    pthread_mutex_lock(&p->lock);
-    *peer->link = peer->next;
-    if (peer->next)
-        peer->next->link = peer->link;
-    p->n--;
-    p->changes++;
-    pthread_mutex_unlock(&p->lock);
-    free(peer);
-}
-
 void connections_notify(void *cls, struct MHD_Connection *connection, void **context,
                         enum MHD_ConnectionNotificationCode code)
 {
+    struct connections *p = cls;
+    struct watched_connection *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        watch_connection(cls, connection);
-        *context = add_connection(cls, connection);
-    } else if (*context) {
-        take_off(cls, *context);
+        watch_connection(p, connection);
+        *context = add_connection(p, connection);
+    } else if (peer) {
+        pthread_mutex_lock(&p->lock);
+        *peer->link = peer->next;
+        if (peer->next)
+            peer->next->link = peer->link;
+        p->n--;
+        p->changes++;
+        pthread_mutex_unlock(&p->lock);
+        free(peer);
         *context = NULL;
     }
 }
@@ -183,11 +174,6 @@ bool connections_stir(struct connections *p)
 
 #define ANSWER_MAX 8192
 
-struct socket_query {
-    struct nlmsghdr head;
-    struct inet_diag_req_v2 what;
-};
-
 static void put_address(const struct sockaddr_storage *address, __be16 *port, __be32 out[4])
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
@@ -201,32 +187,30 @@ static void put_address(const struct sockaddr_storage *address, __be16 *port, __
     }
 }
 
-/* The peer's socket has the same two addresses as ours, in reverse. */
-static bool ask_kernel(int fd, struct socket_query *q)
+bool peer_user(int fd, uid_t *out)
 {
+    /* the peer's socket has the same two addresses as ours, in reverse */
     struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
     if (getsockname(fd, (struct sockaddr *)&own, &own_len) < 0 ||
         getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||
         (peer.ss_family != AF_INET && peer.ss_family != AF_INET6))
         return false;
-    q->head = (struct nlmsghdr){
-        .nlmsg_len = sizeof(*q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST};
-    q->what = (struct inet_diag_req_v2){
-        .sdiag_family = (__u8)peer.ss_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
-    put_address(&peer, &q->what.id.idiag_sport, q->what.id.idiag_src);
-    put_address(&own, &q->what.id.idiag_dport, q->what.id.idiag_dst);
-    q->what.id.idiag_cookie[0] = q->what.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-    return true;
-}
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 what;
+    } q = {.head = {.nlmsg_len = sizeof(q),
+                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                    .nlmsg_flags = NLM_F_REQUEST},
+           .what = {.sdiag_family = (__u8)peer.ss_family,
+                    .sdiag_protocol = IPPROTO_TCP,
+                    .idiag_states = ~0u}};
+    put_address(&peer, &q.what.id.idiag_sport, q.what.id.idiag_src);
+    put_address(&own, &q.what.id.idiag_dport, q.what.id.idiag_dst);
+    q.what.id.idiag_cookie[0] = q.what.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 
-bool peer_user(int fd, uid_t *out)
-{
-    struct socket_query q = {0};
     char text[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
     const struct nlmsghdr *head = (const struct nlmsghdr *)text;
-    if (!ask_kernel(fd, &q))
-        return false;
     int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (diag < 0)
         return false;

@@ -77,22 +77,6 @@ bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *en
 
 #define HOST_MAX 256 /* a name has at most 253 characters, plus a final dot */
 
-static bool is_address(const char *host)
-{
-    unsigned char bytes[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, host, bytes) == 1;
-}
-
-/* "[::1]", but not "[fe80::1%eth0]", which no client sends */
-static bool is_bracketed(char *host, size_t len)
-{
-    unsigned char bytes[sizeof(struct in6_addr)];
-    if (len < 4 || host[0] != '[' || host[len - 1] != ']')
-        return false;
-    host[len - 1] = '\0';
-    return inet_pton(AF_INET6, host + 1, bytes) == 1;
-}
-
 bool header_host_is_ours(const char *value, const char *const *names, size_t n)
 {
     static const char *const loopback[] = {"localhost", "localhost.localdomain", "ip6-localhost"};
@@ -112,7 +96,14 @@ bool header_host_is_ours(const char *value, const char *const *names, size_t n)
     for (size_t i = 0; i < sizeof(loopback) / sizeof(*loopback); i++)
         if (strcasecmp(loopback[i], host) == 0)
             return true;
-    return is_address(host) || is_bracketed(host, len);
+    unsigned char bytes[sizeof(struct in6_addr)];
+    if (inet_pton(AF_INET, host, bytes) == 1)
+        return true;
+    /* "[::1]", but not "[fe80::1%eth0]", which no client sends */
+    if (len < 4 || host[0] != '[' || host[len - 1] != ']')
+        return false;
+    host[len - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, bytes) == 1;
 }
 
 struct name_search {
@@ -120,12 +111,6 @@ struct name_search {
     size_t n;
     bool foreign;
 };
-
-/* True if the browser fetches this for a page of another site; a typed address has no site. */
-static bool from_elsewhere(const char *site)
-{
-    return strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
-}
 
 static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
@@ -139,7 +124,8 @@ static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const ch
     else if (strcasecmp(key, MHD_HTTP_HEADER_ORIGIN) == 0)
         look->foreign = true;
     else if (strcasecmp(key, "Sec-Fetch-Site") == 0)
-        look->foreign |= from_elsewhere(value);
+        /* the browser fetches this for a page of another site; a typed address has no site */
+        look->foreign |= strcmp(value, "none") != 0 && strcmp(value, "same-origin") != 0;
     return MHD_YES;
 }
 

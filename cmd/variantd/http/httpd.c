@@ -78,30 +78,9 @@ static void resume_all(struct httpd_loop *loop)
     }
 }
 
-/* Time until something must be done without an event, in poll()'s format. */
-static int poll_timeout(struct MHD_Daemon *daemon)
-{
-    MHD_UNSIGNED_LONG_LONG ms;
-    if (MHD_get_timeout(daemon, &ms) != MHD_YES)
-        return -1;
-    return ms > INT32_MAX ? INT32_MAX : (int)ms;
-}
-
 static unsigned count_connections(struct MHD_Daemon *daemon)
 {
     return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
-}
-
-/* Do all work that is ready. After the connection limit was reached, MHD listens again only at the
- * start of a run, so another run must follow one that closed connections. */
-static void run_daemon_once(struct httpd_loop *loop)
-{
-    unsigned before;
-    do {
-        before = count_connections(loop->daemon);
-        tls_hello_scan(&loop->hello);
-        MHD_run(loop->daemon);
-    } while (count_connections(loop->daemon) < before);
 }
 
 static void *run_loop(void *data)
@@ -117,7 +96,11 @@ static void *run_loop(void *data)
                             {.fd = loop->wake, .events = POLLIN}};
     for (;;) {
         eventfd_t orders;
-        (void)poll(wait, 2, poll_timeout(loop->daemon)); /* all is checked below anyway */
+        MHD_UNSIGNED_LONG_LONG ms; /* until something must be done without an event */
+        int timeout = MHD_get_timeout(loop->daemon, &ms) != MHD_YES ? -1
+                      : ms > INT32_MAX                              ? INT32_MAX
+                                                                    : (int)ms;
+        (void)poll(wait, 2, timeout); /* all is checked below anyway */
         if (wait[1].revents)
             (void)eventfd_read(loop->wake, &orders);
         int order = atomic_load(&loop->order);
@@ -131,7 +114,14 @@ static void *run_loop(void *data)
             sem_post(&loop->quiet);
         }
         resume_all(loop);
-        run_daemon_once(loop);
+        /* All work that is ready. After the connection limit was reached, MHD listens again only
+         * at the start of a run, so another run must follow one that closed connections. */
+        unsigned before;
+        do {
+            before = count_connections(loop->daemon);
+            tls_hello_scan(&loop->hello);
+            MHD_run(loop->daemon);
+        } while (count_connections(loop->daemon) < before);
         /* On EMFILE the listening socket stays readable; back off so the loop does not spin. */
         struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
         if (count_connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
@@ -190,35 +180,25 @@ static void track_connection(void *cls, struct MHD_Connection *connection, void 
         loop->notify(loop->notify_cls, connection, context, code);
 }
 
-/* On failure libmicrohttpd 1.0 has closed the socket, and 0.9 has not. It is left open: a program
- * that cannot serve ends. */
-static struct MHD_Daemon *new_daemon(int fd, struct httpd_loop *loop,
-                                     const struct httpd_calls *calls,
-                                     const struct httpd_limits *limits, unsigned share)
-{
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    struct MHD_Daemon *daemon =
-        own < 0
-            ? NULL
-            : MHD_start_daemon(
-                  MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-                  calls->handle, calls->cls, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
-                  MHD_OPTION_LISTEN_SOCKET, own, MHD_OPTION_NOTIFY_COMPLETED, calls->completed,
-                  calls->cls, MHD_OPTION_NOTIFY_CONNECTION, track_connection, loop,
-                  MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                  limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
-                  MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
-    return daemon;
-}
-
 static bool start_loop(struct httpd_loop *loop, int fd, const struct httpd_calls *calls,
                        const struct httpd_limits *limits, unsigned share)
 {
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     loop->notify = calls->notify;
     loop->notify_cls = calls->notify_cls;
-    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, loop, calls, limits, share);
+    /* On failure libmicrohttpd 1.0 has closed the socket, and 0.9 has not. It is left open: a
+     * program that cannot serve ends. */
+    int own = loop->wake < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return false;
+    loop->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, calls->handle,
+        calls->cls, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_LISTEN_SOCKET, own,
+        MHD_OPTION_NOTIFY_COMPLETED, calls->completed, calls->cls, MHD_OPTION_NOTIFY_CONNECTION,
+        track_connection, loop, MHD_OPTION_CONNECTION_LIMIT, share,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits->head, MHD_OPTION_CONNECTION_TIMEOUT,
+        limits->timeout_s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     if (!loop->daemon)
         return false;
     loop->epoll = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;

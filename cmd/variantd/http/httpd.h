@@ -139,6 +139,8 @@ struct listening {
     const char *address; /**< as requested */
     unsigned port;       /**< the actual one */
 };
+/** The port of an IPv4 or IPv6 address; 0: of another. */
+unsigned address_port(const struct sockaddr *address);
 
 /** Listen on "ADDRESS:PORT"; the text is kept. `kept`: a socket held earlier by listen_hold, or -1.
  *  It is used if it has that address, and then stays open whatever happens; else it is closed. */

@@ -34,10 +34,13 @@ static int fail_and_close(int fd, const char *what, struct ocv_error *err)
     return OCV_ERR_IO;
 }
 
-static unsigned port_of(const struct sockaddr_storage *address)
+unsigned address_port(const struct sockaddr *address)
 {
-    return address->ss_family == AF_INET ? ntohs(((const struct sockaddr_in *)address)->sin_port)
-                                         : ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    return address->sa_family == AF_INET    ? ntohs(four->sin_port)
+           : address->sa_family == AF_INET6 ? ntohs(six->sin6_port)
+                                            : 0;
 }
 
 /* True if the service manager stored a socket for this address: no other program could take the
@@ -117,7 +120,7 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
     setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
     if (again)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    *out = (struct listening){fd, address, port_of(&where)};
+    *out = (struct listening){fd, address, address_port((struct sockaddr *)&where)};
     return OCV_OK;
 }
 
