@@ -3,6 +3,7 @@
 
 #include "cmd/variantd/api/api.h"
 #include "cmd/variantd/http/httpd.h"
+#include "lib/base/cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,34 +175,31 @@ static int start_mirror(struct server *server, const struct listening *given, st
 static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
 {
     const struct settings *settings = server->current.instance->settings;
-    int fd = unix_fd, status = OCV_OK;
+    int fd = unix_fd;
     if (fd < 0) {
-        status = listen_unix(settings->socket_path, &fd, err);
-        server->own_socket = status == OCV_OK;
+        OCV_TRY(listen_unix(settings->socket_path, &fd, err));
+        server->own_socket = true;
     }
-    if (status == OCV_OK) {
-        /* A socket that was passed may have another path than the configuration. */
-        struct sockaddr_un address = {0};
-        socklen_t len = sizeof(address);
-        if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
-            address.sun_family == AF_UNIX)
-            memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
-        status = api_start(&server->current, fd, true, &server->api_peers, &server->api, err);
-    }
-    if (status == OCV_OK && settings->metrics_listen) {
-        struct listening own = {.fd = -1};
-        status = listen_tcp(settings->metrics_listen, -1, &own, err);
-        if (status == OCV_OK)
-            status = api_start(&server->current, own.fd, false, &server->metrics_peers,
-                               &server->tcp_metrics, err);
-    }
-    return status;
+    /* A socket that was passed may have another path than the configuration. */
+    struct sockaddr_un address = {0};
+    socklen_t len = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX)
+        memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
+    OCV_TRY(api_start(&server->current, fd, true, &server->api_peers, &server->api, err));
+    if (!settings->metrics_listen)
+        return OCV_OK;
+    struct listening own = {.fd = -1};
+    OCV_TRY(listen_tcp(settings->metrics_listen, -1, &own, err));
+    return api_start(&server->current, own.fd, false, &server->metrics_peers, &server->tcp_metrics,
+                     err);
 }
+
+OCV_DEFINE_CLEANUP(server)
 
 int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
                int unix_fd, struct server **out, struct ocv_error *err)
 {
-    struct server *server = calloc(1, sizeof(*server));
+    ocv_auto(server) server = calloc(1, sizeof(*server));
     if (!server) {
         if (mirror)
             close(mirror->fd);
@@ -213,14 +211,9 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
     connections_init(&server->api_peers, share_of_places(API_CONNECTIONS_MAX, 1));
     connections_init(&server->metrics_peers, share_of_places(API_CONNECTIONS_MAX, 1));
     server->held = -1;
-    int status = start_mirror(server, mirror, err);
-    if (status == OCV_OK)
-        status = start_api(server, unix_fd, err);
-    if (status < 0) {
-        server_free(server);
-        return status;
-    }
-    *out = server;
+    OCV_TRY(start_mirror(server, mirror, err));
+    OCV_TRY(start_api(server, unix_fd, err));
+    *out = ocv_steal(&server);
     return OCV_OK;
 }
 

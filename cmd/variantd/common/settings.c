@@ -292,10 +292,12 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
     return settings_check_files(s, err);
 }
 
+OCV_DEFINE_CLEANUP(settings)
+
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err)
 {
-    struct settings *s = calloc(1, sizeof(*s));
+    ocv_auto(settings) s = calloc(1, sizeof(*s));
     if (!s) {
         ocv_config_free(config);
         return ocv_error_nomem(err);
@@ -304,15 +306,11 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->once = flags->once;
     s->whole_node = flags->whole_node;
     s->datadir = flags->datadir;
-    int status = read_settings(s, flags, err);
-    if (status < 0) {
-        settings_free(s);
-        return status;
-    }
+    OCV_TRY(read_settings(s, flags, err));
     /* a path without a registry is valid only if there is a default registry */
     const struct upstream *hub = settings_upstream(s, "docker.io");
     s->default_upstream = s->n_upstreams == 1 ? s->upstreams : hub;
-    *out = s;
+    *out = ocv_steal(&s);
     return OCV_OK;
 }
 

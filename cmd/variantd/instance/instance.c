@@ -3,6 +3,7 @@
 #include "cmd/common/installed.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/common/settings.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +11,15 @@
 int instance_new(struct settings *settings, struct metrics *metrics, const struct instance *last,
                  struct instance **out, struct ocv_error *err)
 {
-    struct instance *instance = calloc(1, sizeof(*instance));
+    ocv_auto(instance) instance = calloc(1, sizeof(*instance));
     if (!instance) {
         settings_free(settings);
         return ocv_error_nomem(err);
     }
     instance->settings = settings;
-    int status = node_new(settings, metrics, last ? last->node : NULL, &instance->node, err);
-    if (status == OCV_OK)
-        status = mirror_new(settings, instance->node, metrics, &instance->mirror, err);
-    if (status < 0) {
-        instance_free(instance);
-        return status;
-    }
-    *out = instance;
+    OCV_TRY(node_new(settings, metrics, last ? last->node : NULL, &instance->node, err));
+    OCV_TRY(mirror_new(settings, instance->node, metrics, &instance->mirror, err));
+    *out = ocv_steal(&instance);
     return OCV_OK;
 }
 

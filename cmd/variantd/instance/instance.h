@@ -25,6 +25,7 @@ void instance_log_changes(const struct instance *old, const struct instance *fre
                           struct metrics *metrics);
 /** Call without running requests. */
 void instance_free(struct instance *instance);
+OCV_DEFINE_CLEANUP(instance)
 
 /* The serving instance, and replaced ones that requests still use. */
 

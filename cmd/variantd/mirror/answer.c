@@ -115,18 +115,12 @@ enum MHD_Result answer(struct mirror_request *r, struct MHD_Response *response, 
     return result;
 }
 
-static char *error_text(const char *code, const char *message)
+static struct MHD_Response *error_response(const struct mirror_request *r, const char *code,
+                                           const char *message)
 {
     json_t *root = json_pack("{s:[{s:s, s:s}]}", "errors", "code", code, "message", message);
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     json_decref(root);
-    return text;
-}
-
-static struct MHD_Response *error_response(const struct mirror_request *r, const char *code,
-                                           const char *message)
-{
-    char *text = error_text(code, message);
     size_t len = text ? strlen(text) : 0;
     struct MHD_Response *response =
         text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
@@ -253,28 +247,23 @@ static void put_document(void *cls)
     refcounted_unref(document);
 }
 
-static struct MHD_Response *child_body(const struct mirror_request *r,
-                                       const struct lookup_result *v, struct document *document)
-{
-    if (r->head)
-        return answer_head(v->child.size);
-    struct document *d = refcounted_ref(document);
-    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
-        d->body.len, d->body.data, put_document, d);
-    if (!response)
-        put_document(d);
-    return response;
-}
-
 enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_result *v,
                              struct document *document)
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
-    /* memory for a large document is reserved once for all its clients */
-    if (!r->head && !document->reserved && !budget_acquire(document->body.len))
-        return answer_busy(r);
-    struct MHD_Response *response = child_body(r, v, document);
+    struct MHD_Response *response;
+    if (r->head) {
+        response = answer_head(v->child.size);
+    } else {
+        /* memory for a large document is reserved once for all its clients */
+        if (!document->reserved && !budget_acquire(document->body.len))
+            return answer_busy(r);
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            document->body.len, document->body.data, put_document, refcounted_ref(document));
+        if (!response)
+            put_document(document);
+    }
     if (!response)
         return MHD_NO;
     snprintf(warning, sizeof(warning), "299 - \"variantd: chose %s of %s:%s\"",

@@ -2,6 +2,7 @@
 /* A child is announced only after upstream has shown that it exists, with the type and size in the
  * index: containerd does not fall back after a wrong announcement. */
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>
@@ -21,23 +22,6 @@ static void free_child(struct refcounted *item)
     free(child);
 }
 
-static struct seen_child *remember_child(struct lookup *l, const struct ocv_descriptor *descriptor,
-                                         struct document *document)
-{
-    struct key key;
-    struct seen_child *child = calloc(1, sizeof(*child));
-    if (!child)
-        return NULL;
-    refcounted_init(&child->item, free_child);
-    child->descriptor = *descriptor;
-    child->seen_ms = ocv_clock_ms();
-    child->document = refcounted_ref(document);
-    child_key(l, descriptor->digest, &key);
-    cache_keep(l->mirror->children, &key, child,
-               sizeof(*child) + (document ? document->body.len : 0));
-    return child;
-}
-
 static struct seen_child *known_child(struct lookup *l, const char *digest, bool body)
 {
     struct key key;
@@ -49,53 +33,50 @@ static struct seen_child *known_child(struct lookup *l, const char *digest, bool
     return NULL;
 }
 
-/* The reference with the child's digest in place of its tag; borrows. */
-static struct ocv_reference by_digest(const struct ocv_reference *reference, char *digest)
-{
-    struct ocv_reference out = *reference;
-    out.tag = NULL;
-    out.digest = digest;
-    return out;
-}
-
 static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body,
                      struct seen_child **out, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     struct head head = {0};
-    struct document *document = NULL;
+    ocv_auto(document) document = NULL;
+    struct ocv_reference reference = *l->q->reference;
     memcpy(digest, wanted->digest, sizeof(digest));
-    struct ocv_reference reference = by_digest(l->q->reference, digest);
-    int status = lookup_need_client(l, err);
-    if (status == OCV_OK && !body) {
+    reference.tag = NULL;
+    reference.digest = digest; /* borrowed for this call */
+    OCV_TRY(lookup_need_client(l, err));
+    if (!body) {
         metrics_upstream(l->mirror->metrics, "head");
-        status = upstream_head(&l->from, &reference, NULL, &head, err);
+        OCV_TRY(upstream_head(&l->from, &reference, NULL, &head, err));
         /* a HEAD that says something else, or nothing: the bytes tell */
         const struct ocv_descriptor *said = &head.descriptor;
-        body = status == OCV_OK &&
-               (strcmp(said->media_type, wanted->media_type) != 0 || said->size != wanted->size ||
-                (*said->digest && strcmp(said->digest, digest) != 0));
+        body = strcmp(said->media_type, wanted->media_type) != 0 || said->size != wanted->size ||
+               (*said->digest && strcmp(said->digest, digest) != 0);
     }
-    if (status == OCV_OK && body) {
+    if (body) {
         metrics_upstream(l->mirror->metrics, "get");
-        status = upstream_get(&l->from, &reference, digest, &document, err);
-        if (status == OCV_OK)
-            head.descriptor = document->descriptor;
-        if (status == OCV_OK) {
-            sizes_learn(l->mirror, &reference, head.descriptor.media_type, &document->body);
-            sizes_learn_own(l->mirror, &reference, head.descriptor.digest, document->body.len);
-        }
+        OCV_TRY(upstream_get(&l->from, &reference, digest, &document, err));
+        head.descriptor = document->descriptor;
+        sizes_learn(l->mirror, &reference, head.descriptor.media_type, &document->body);
+        sizes_learn_own(l->mirror, &reference, head.descriptor.digest, document->body.len);
     }
-    if (status == OCV_OK && *head.descriptor.digest && strcmp(head.descriptor.digest, digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: upstream answers with %s",
-                               reference.name, digest, head.descriptor.digest);
-    if (status == OCV_OK) {
-        memcpy(head.descriptor.digest, digest, sizeof(digest));
-        *out = remember_child(l, &head.descriptor, document);
-        status = *out ? OCV_OK : ocv_error_nomem(err);
-    }
-    refcounted_unref(document);
-    return status;
+    if (*head.descriptor.digest && strcmp(head.descriptor.digest, digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: upstream answers with %s",
+                             reference.name, digest, head.descriptor.digest);
+
+    struct key key;
+    struct seen_child *child = calloc(1, sizeof(*child));
+    if (!child)
+        return ocv_error_nomem(err);
+    refcounted_init(&child->item, free_child);
+    child->descriptor = head.descriptor;
+    memcpy(child->descriptor.digest, digest, sizeof(digest));
+    child->seen_ms = ocv_clock_ms();
+    child->document = refcounted_ref(document);
+    child_key(l, digest, &key);
+    cache_keep(l->mirror->children, &key, child,
+               sizeof(*child) + (document ? document->body.len : 0));
+    *out = child;
+    return OCV_OK;
 }
 
 static struct lookup_result *missing_child(struct lookup *l, const struct ocv_descriptor *wanted,

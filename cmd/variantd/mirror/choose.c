@@ -14,11 +14,6 @@
 
 #define NOTE_MAX 4096u
 
-bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
-{
-    return rules_name(mirror, reference);
-}
-
 struct nested_upstream {
     const struct source *from;
     const struct ocv_reference *reference;
@@ -28,16 +23,13 @@ static int get_nested(void *data, const struct ocv_descriptor *nested, struct oc
                       struct ocv_error *err)
 {
     const struct nested_upstream *n = data;
-    struct document *document = NULL;
+    ocv_auto(document) document = NULL;
     if (nested->size > (int64_t)BUDGET_READ_FREE)
         return OCV_ERR_NOT_FOUND; /* larger ones are parsed one at a time, and this asks others */
-    int status = upstream_get(n->from, n->reference, nested->digest, &document, err);
-    if (status == OCV_OK && document->body.len > BUDGET_READ_FREE)
-        status = OCV_ERR_NOT_FOUND;
-    if (status == OCV_OK)
-        status = ocv_buffer_append(body, document->body.data, document->body.len, err);
-    refcounted_unref(document);
-    return status;
+    OCV_TRY(upstream_get(n->from, n->reference, nested->digest, &document, err));
+    if (document->body.len > BUDGET_READ_FREE)
+        return OCV_ERR_NOT_FOUND;
+    return ocv_buffer_append(body, document->body.data, document->body.len, err);
 }
 
 static int get_config(void *data, const struct ocv_descriptor *image, struct ocv_buffer *config,
@@ -75,22 +67,6 @@ static int flatten_with(const struct nested_source *source, const struct ocv_ref
     return OCV_OK;
 }
 
-/* Indexes first: variants may stand in them. Platforms are read only where variants are chosen
- * from, or `all`: other indexes are the engine's. Where a nested index is not there, or too large
- * to be read beside others, it stays an entry. */
-static int flatten(const struct source *from, const struct ocv_reference *reference, bool all,
-                   struct ocv_index **index, struct ocv_error *err)
-{
-    struct nested_upstream data = {from, reference};
-    const struct nested_source indexes = {.data = &data, .get = get_nested};
-    bool nested = nested_index_is(*index, false);
-    OCV_TRY(flatten_with(&indexes, reference, index, err));
-    bool variants = ocv_index_has_variants(*index);
-    const struct nested_source platforms = {
-        .data = &data, .config = get_config, .lone = variants || nested};
-    return (variants || all) ? flatten_with(&platforms, reference, index, err) : OCV_OK;
-}
-
 int index_walk(const struct source *from, const struct ocv_reference *reference,
                const struct document *document, bool all, struct ocv_index **index,
                struct ocv_error *err)
@@ -102,8 +78,20 @@ int index_walk(const struct source *from, const struct ocv_reference *reference,
     if (kind != OCV_DOCUMENT_INDEX)
         return OCV_OK;
     OCV_TRY(ocv_index_parse(body->data, body->len, type, index, err));
-    /* it may ask the registry */
-    return body->len <= BUDGET_READ_FREE ? flatten(from, reference, all, index, err) : OCV_OK;
+    if (body->len > BUDGET_READ_FREE)
+        return OCV_OK; /* the rest may ask the registry */
+
+    /* Indexes first: variants may stand in them. Platforms are read only where variants are chosen
+     * from, or `all`: other indexes are the engine's. Where a nested index is not there, or too
+     * large to be read beside others, it stays an entry. */
+    struct nested_upstream data = {from, reference};
+    const struct nested_source indexes = {.data = &data, .get = get_nested};
+    bool nested = nested_index_is(*index, false);
+    OCV_TRY(flatten_with(&indexes, reference, index, err));
+    bool variants = ocv_index_has_variants(*index);
+    const struct nested_source platforms = {
+        .data = &data, .config = get_config, .lone = variants || nested};
+    return (variants || all) ? flatten_with(&platforms, reference, index, err) : OCV_OK;
 }
 
 /* The document if it is an index with annotations; with `host`, also if it has entries for several
@@ -141,19 +129,6 @@ bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *
     const struct ocv_config *config = settings_for(mirror->settings, reference);
     const char *levels = ocv_config_get(config, "cpu_levels");
     return levels && !strcmp(levels, "on");
-}
-
-/* Logged once per choice, not per pull. */
-static int log_note(const struct ocv_reference *reference, const struct ocv_decision *decision,
-                    const struct ocv_entry *entry, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, NOTE_MAX);
-    OCV_TRY(ocv_decision_note(decision, entry, &text, err));
-    if (text.len)
-        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name, reference->tag, entry->label,
-                 text.data);
-    return OCV_OK;
 }
 
 /* What the configuration never takes: for the log, and for a client that gets nothing. Once for
@@ -201,7 +176,15 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
         snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
     else
         ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
-    return log_note(reference, decision, entry, err);
+
+    /* logged once per choice, not per pull */
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, NOTE_MAX);
+    OCV_TRY(ocv_decision_note(decision, entry, &text, err));
+    if (text.len)
+        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name, reference->tag, entry->label,
+                 text.data);
+    return OCV_OK;
 }
 
 static void free_choice(struct refcounted *item)
@@ -265,19 +248,13 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
 
 #define AGAIN_MS (3600 * 1000)
 
-static struct denied *denied_of(struct mirror *m, const struct upstream *upstream,
-                                enum identity identity)
-{
-    return &m->denied[2 * (size_t)(upstream - m->settings->upstreams) +
-                      (identity == IDENTITY_DAEMON)];
-}
-
 void denied_remember(struct mirror *m, const struct upstream *upstream, enum identity identity,
                      const struct ocv_reference *reference, const struct ocv_error *err)
 {
     int64_t now = ocv_clock_ms();
+    size_t i = (size_t)(upstream - m->settings->upstreams);
+    struct denied *d = &m->denied[2 * i + (identity == IDENTITY_DAEMON)];
     pthread_mutex_lock(&m->lock);
-    struct denied *d = denied_of(m, upstream, identity);
     bool tell = !d->told_ms || now - d->told_ms > AGAIN_MS;
     d->n++;
     if (tell) {
@@ -285,7 +262,7 @@ void denied_remember(struct mirror *m, const struct upstream *upstream, enum ide
         snprintf(d->name, sizeof(d->name), "%.250s", reference->name);
     }
     pthread_mutex_unlock(&m->lock);
-    bool has_login = m->private[upstream - m->settings->upstreams];
+    bool has_login = m->private[i];
     if (!tell)
         log_line(LOG_LEVEL_DEBUG, "%s", err->message);
     else if (identity == IDENTITY_DAEMON)

@@ -20,38 +20,29 @@ int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *
                     const char *own, const char *digest, struct mirror_entry *out,
                     struct ocv_error *err)
 {
-    ocv_auto(ocv_decision) decision = NULL;
     /* `text` may be a repository alone, which has no tag that could be denied */
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
-    const struct snapshot *snapshot = node_get(m->node);
-    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
-    if (status == OCV_OK) {
-        const struct ocv_entry *selected = ocv_decision_selected(decision);
-        const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
-        out->variants = ocv_index_has_variants(index);
-        out->alone =
-            ocv_index_count(index) == 1 && strcmp(ocv_index_entry(index, 0)->digest, own) == 0;
-        out->is_index = digest && strcmp(own, digest) == 0;
-        const struct ocv_entry *plain = ocv_decision_default(decision);
-        if (selected) {
-            snprintf(out->fit, sizeof(out->fit), "%s",
-                     selected->label ? selected->label
-                     : out->variants ? "null"
-                                     : "");
-            snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
-        }
-        if (plain)
-            snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
-        if (entry && entry->code == OCV_REJECT_NONE) {
-            out->found = true;
-            status = ocv_entry_describe(index, entry, &out->said, err);
-        }
+    const ocv_auto(snapshot) snapshot = node_get(m->node);
+    ocv_auto(ocv_decision) decision = NULL;
+    OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
+    const struct ocv_entry *selected = ocv_decision_selected(decision);
+    const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
+    out->variants = ocv_index_has_variants(index);
+    out->alone = ocv_index_count(index) == 1 && strcmp(ocv_index_entry(index, 0)->digest, own) == 0;
+    out->is_index = digest && strcmp(own, digest) == 0;
+    const struct ocv_entry *plain = ocv_decision_default(decision);
+    if (selected) {
+        snprintf(out->fit, sizeof(out->fit), "%s",
+                 selected->label ? selected->label
+                 : out->variants ? "null"
+                                 : "");
+        snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
     }
-    ocv_decision_free(decision);
-    decision = NULL;
-    node_put(snapshot);
-    return status;
+    if (plain)
+        snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
+    out->found = entry && entry->code == OCV_REJECT_NONE;
+    return out->found ? ocv_entry_describe(index, entry, &out->said, err) : OCV_OK;
 }
 
 int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,

@@ -70,18 +70,6 @@ static bool is_wanted(struct flight *f)
     return any;
 }
 
-/* A node that pulls has a busy disk: clients wait a while for the record, and then no longer. */
-static void record(struct flight *f, struct lookup_result *result, struct ocv_record_note *note)
-{
-    pthread_mutex_lock(&f->mirror->lock);
-    f->known = result;
-    f->known_until_ms = ocv_clock_ms() + RECORD_ANSWER_MS;
-    for (struct mirror_request *r = f->waiters; r; r = r->next_waiter)
-        request_hurry(r, f->known_until_ms);
-    pthread_mutex_unlock(&f->mirror->lock);
-    choice_record(f->mirror, note);
-}
-
 static void run_lookup(struct job *job)
 {
     struct flight *f = (struct flight *)job;
@@ -92,10 +80,19 @@ static void run_lookup(struct job *job)
                                    : *f->question.child.digest
                                        ? lookup_child(m, &f->question)
                                        : lookup_tag(m, &f->question, &f->want_body, &note);
-    if (note && result)
-        record(f, result, note);
-    else
+    if (note && result) {
+        /* A node that pulls has a busy disk: clients wait a while for the record, and then no
+         * longer. */
+        pthread_mutex_lock(&m->lock);
+        f->known = result;
+        f->known_until_ms = ocv_clock_ms() + RECORD_ANSWER_MS;
+        for (struct mirror_request *r = f->waiters; r; r = r->next_waiter)
+            request_hurry(r, f->known_until_ms);
+        pthread_mutex_unlock(&m->lock);
+        choice_record(m, note);
+    } else {
         choice_drop_note(note);
+    }
     pthread_mutex_lock(&m->lock);
     if (ask)
         take_off(f);
@@ -128,16 +125,21 @@ bool flight_leave(struct mirror_request *r)
     return f->known;
 }
 
+enum identity request_identity(const struct mirror_request *r)
+{
+    const struct mirror *m = r->mirror;
+    bool private = m->private[r->route.upstream - m->settings->upstreams];
+    bool tag_head = r->head && r->route.kind == ROUTE_TAG;
+    return private && (tag_head || m->settings->serve_private) ? IDENTITY_DAEMON
+                                                               : IDENTITY_ANONYMOUS;
+}
+
 static void make_question(const struct mirror_request *r, const struct ocv_descriptor *child,
                           struct lookup_target *out)
 {
-    const struct mirror *m = r->mirror;
-    const struct route *route = &r->route;
-    bool private = m->private[route->upstream - m->settings->upstreams];
-    bool daemon = private && (r->head || m->settings->serve_private);
-    *out = (struct lookup_target){.identity = daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
-                                  .upstream = route->upstream,
-                                  .reference = route->reference};
+    *out = (struct lookup_target){.identity = request_identity(r),
+                                  .upstream = r->route.upstream,
+                                  .reference = r->route.reference};
     if (child)
         out->child = *child;
 }

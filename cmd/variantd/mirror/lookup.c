@@ -68,13 +68,6 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     return tag;
 }
 
-/* True if the cached tag is recent enough not to ask upstream. */
-static bool is_fresh(const struct mirror *mirror, struct tag *tag)
-{
-    return tag && mirror->settings->tag_ttl_ms > 0 &&
-           ocv_clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
-}
-
 /* If the HEAD answer has no digest, fetch the tag's document to compute it. */
 static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
 {
@@ -96,9 +89,10 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
     struct key key;
     tag_key(l, &key);
     struct tag *known = cache_find(l->mirror->tags, &key);
+    int64_t ttl_ms = l->mirror->settings->tag_ttl_ms;
     int status = OCV_OK;
-    if (is_fresh(l->mirror, known)) {
-        *out = refcounted_ref(known);
+    if (known && ttl_ms > 0 && ocv_clock_ms() - atomic_load(&known->validated_ms) < ttl_ms) {
+        *out = refcounted_ref(known); /* recent enough not to ask upstream */
         metrics_upstream(l->mirror->metrics, "remembered");
     } else {
         status = ask_head(l, known, out, err);
@@ -122,7 +116,7 @@ static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
 static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct mirror_choice **out,
                         struct ocv_error *err)
 {
-    struct document *document = NULL;
+    ocv_auto(document) document = NULL;
     struct key key;
     OCV_TRY(lookup_need_client(l, err));
     metrics_upstream(l->mirror->metrics, "get");
@@ -140,23 +134,7 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct m
         if (*out && !ruled)
             cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
     }
-    refcounted_unref(document);
     return *out && *tag ? OCV_OK : ocv_error_nomem(err);
-}
-
-/* The choice does not depend on what the tag holds, which other tags may hold, too: it is kept by
- * the tag. No digest is written like one. */
-static int deny_tag(struct lookup *l, struct mirror_choice **out, struct ocv_error *err)
-{
-    struct key key;
-    *out = known_choice(l, l->q->reference->tag);
-    if (*out)
-        return OCV_OK;
-    *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
-    choice_key(l, l->q->reference->tag, &key);
-    if (*out)
-        cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
-    return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
 static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice **out,
@@ -164,8 +142,19 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
 {
     const struct ocv_descriptor *top = *tag ? &(*tag)->head.descriptor : NULL;
     const char *glob, *origin;
-    if (choice_denied(l->mirror, l->q->reference, &glob, &origin))
-        return deny_tag(l, out, err);
+    if (choice_denied(l->mirror, l->q->reference, &glob, &origin)) {
+        /* The choice does not depend on what the tag holds, which other tags may hold, too: it is
+         * kept by the tag. No digest is written like one. */
+        struct key key;
+        *out = known_choice(l, l->q->reference->tag);
+        if (*out)
+            return OCV_OK;
+        *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
+        choice_key(l, l->q->reference->tag, &key);
+        if (*out)
+            cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
+        return *out ? OCV_OK : ocv_error_nomem(err);
+    }
     bool ruled = variants_by_rule(l->mirror, l->q->reference);
     *out = top && !ruled ? known_choice(l, top->digest) : NULL;
     if (*out)
@@ -175,9 +164,7 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
     if (ruled)
         OCV_TRY(lookup_need_client(l, err));
     *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
-    if (!(*out))
-        return ocv_error_nomem(err);
-    return OCV_OK;
+    return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
 static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,
@@ -209,33 +196,6 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
     return v;
 }
 
-/* Report the tag's own document; its size comes from the bytes where they were read, since a HEAD
- * may be wrong. */
-static void fill_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
-{
-    struct bounds size;
-    v->validated_ms = atomic_load(&tag->validated_ms);
-    v->top = tag->head.descriptor;
-    if (l->q->upstream->layout)
-        return;
-    bool known = sizes_find(l->mirror, l->q->reference, v->top.digest, &size);
-    v->top.size = known && size.checked ? size.most : -1;
-}
-
-/* Record a choice only after its child was seen upstream. Otherwise forget it, so that the next
- * request chooses again: the child may exist by then. */
-static void settle_choice(struct lookup *l, struct mirror_choice *choice, const struct tag *tag,
-                          const struct lookup_result *v)
-{
-    bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
-    struct key key;
-    l->note = choice_take_note(choice, seen);
-    if (seen || !tag)
-        return;
-    choice_key(l, tag->head.descriptor.digest, &key);
-    cache_forget(l->mirror->choices, &key);
-}
-
 static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_body)
 {
     struct ocv_error err = {0};
@@ -248,10 +208,29 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
     v = choice ? result_of_choice(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
-    if (choice)
-        settle_choice(l, choice, tag, v);
-    if (v && tag)
-        fill_top(l, tag, v);
+    if (choice) {
+        /* Record a choice only after its child was seen upstream. Otherwise forget it, so that the
+         * next request chooses again: the child may exist by then. */
+        bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
+        struct key key;
+        l->note = choice_take_note(choice, seen);
+        if (!seen && tag) {
+            choice_key(l, tag->head.descriptor.digest, &key);
+            cache_forget(l->mirror->choices, &key);
+        }
+    }
+    if (v && tag) {
+        /* the tag's own document; its size comes from the bytes where they were read, since a HEAD
+         * may be wrong */
+        struct bounds size;
+        v->validated_ms = atomic_load(&tag->validated_ms);
+        v->top = tag->head.descriptor;
+        if (!l->q->upstream->layout)
+            v->top.size =
+                sizes_find(l->mirror, l->q->reference, v->top.digest, &size) && size.checked
+                    ? size.most
+                    : -1;
+    }
     if (v)
         v->generation = l->snapshot->generation;
     refcounted_unref(choice);

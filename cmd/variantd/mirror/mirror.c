@@ -23,6 +23,8 @@
 #define CONFIGS_MAX 4096u
 #define CONFIGS_BYTES (4u * 1024 * 1024)
 
+OCV_DEFINE_CLEANUP(mirror)
+
 static int marker; /* its address marks a request that has no state yet */
 
 static void on_quiet(void *data)
@@ -30,42 +32,33 @@ static void on_quiet(void *data)
     clients_trim(data);
 }
 
-static int make_parts(struct mirror *m, struct ocv_error *err)
+int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
+               struct mirror **out, struct ocv_error *err)
 {
+    ocv_auto(mirror) m = calloc(1, sizeof(*m));
+    if (!m)
+        return ocv_error_nomem(err);
+    m->settings = settings;
+    m->node = node;
+    m->metrics = metrics;
     OCV_TRY(waiting_start(m, err));
-    OCV_TRY(clients_new(m->settings, m->metrics, &m->clients, err));
+    OCV_TRY(clients_new(settings, metrics, &m->clients, err));
     OCV_TRY(workers_new(on_quiet, m->clients, &m->workers, err));
     OCV_TRY(cache_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err));
     OCV_TRY(cache_new(TAGS_MAX, TAGS_BYTES, &m->tags, err));
     OCV_TRY(cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err));
     OCV_TRY(cache_new(RESPONSES_MAX, RESPONSES_BYTES, &m->responses, err));
     OCV_TRY(cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err));
-    return cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err);
-}
-
-int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
-               struct mirror **out, struct ocv_error *err)
-{
-    struct mirror *m = calloc(1, sizeof(*m));
-    if (!m)
-        return ocv_error_nomem(err);
-    m->settings = settings;
-    m->node = node;
-    m->metrics = metrics;
-    int status = make_parts(m, err);
+    OCV_TRY(cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err));
     m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
     m->denied = calloc(2 * settings->n_upstreams + 1, sizeof(*m->denied));
-    if (status == OCV_OK && (!m->private || !m->denied))
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK && settings->tag_rules)
-        status = rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err);
-    if (status < 0) {
-        mirror_free(m);
-        return status;
-    }
+    if (!m->private || !m->denied)
+        return ocv_error_nomem(err);
+    if (settings->tag_rules)
+        OCV_TRY(rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err));
     for (size_t i = 0; i < settings->n_upstreams; i++)
         m->private[i] = clients_private(m->clients, &settings->upstreams[i]);
-    *out = m;
+    *out = ocv_steal(&m);
     return OCV_OK;
 }
 
@@ -152,7 +145,6 @@ static enum MHD_Result begin_tag(struct mirror_request *r)
 /* Answer at once if the route suffices, else ask upstream. */
 static enum MHD_Result begin_request(struct mirror_request *r)
 {
-    bool resolver = r->route.view == VIEW_RESOLVER;
     switch (r->route.kind) {
     case ROUTE_BASE:
         return answer_base(r);
@@ -171,7 +163,7 @@ static enum MHD_Result begin_request(struct mirror_request *r)
             return pass_through(r);
         return begin_tag(r);
     default:
-        if (!resolver)
+        if (r->route.view != VIEW_RESOLVER)
             return pass_through(r);
         return answer_error(r, 404, OUTCOME_NOT_OURS,
                             r->route.kind == ROUTE_BLOB ? "BLOB_UNKNOWN" : "MANIFEST_UNKNOWN",
@@ -195,9 +187,19 @@ static enum MHD_Result pass_chosen(struct mirror_request *r, const struct lookup
     return chosen->digest ? pass_through(r) : answer_busy(r);
 }
 
-/* A tag's look-up is done. */
-static enum MHD_Result answer_lookup(struct mirror_request *r)
+static enum MHD_Result answer_or_wait(struct mirror_request *r)
 {
+    pthread_mutex_lock(&r->mirror->lock);
+    bool late = r->late;
+    pthread_mutex_unlock(&r->mirror->lock);
+    if (r->pass)
+        return passthrough_answer(r);
+    if (late)
+        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
+    if (!r->result)
+        return answer_busy(r); /* out of memory */
+
+    /* a tag's look-up is done */
     const struct lookup_result *v = r->result;
     bool resolver = r->route.view == VIEW_RESOLVER;
     if (v->outcome == OUTCOME_VARIANT && accepts(r->connection, v->child.media_type)) {
@@ -217,20 +219,6 @@ static enum MHD_Result answer_lookup(struct mirror_request *r)
     if (!resolver && (v->pass_through || v->outcome == OUTCOME_VARIANT))
         return pass_chosen(r, v);
     return answer_nothing(r, v);
-}
-
-static enum MHD_Result answer_or_wait(struct mirror_request *r)
-{
-    pthread_mutex_lock(&r->mirror->lock);
-    bool late = r->late;
-    pthread_mutex_unlock(&r->mirror->lock);
-    if (r->pass)
-        return passthrough_answer(r);
-    if (late)
-        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
-    if (!r->result)
-        return answer_busy(r); /* out of memory */
-    return answer_lookup(r);
 }
 
 enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, const char *url,
@@ -277,7 +265,6 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
         .bytes = r->bytes,
         .us = ocv_clock_us() - r->started_us};
     log_answer(cls, connection, r->method, r->url, &line);
-    passthrough_leave(r);
     refcounted_unref(r->result);
     refcounted_unref(r->first);
     route_clear(&r->route);

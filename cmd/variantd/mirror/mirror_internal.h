@@ -156,8 +156,8 @@ int index_walk(const struct source *from, const struct ocv_reference *reference,
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
                   struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
-/** True if a tag rule may give that name variants, even without an index or any document there. The
- *  choice for such a name is not cached by digest. */
+/** True if a tag rule may give that name variants, as it stands for a group of tags, even without
+ * an index or any document there. The choice for such a name is not cached by digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
 /** True if CPU levels are chosen among too, when an index has no variants. */
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference);
@@ -175,9 +175,8 @@ void source_close(struct mirror *mirror, struct source *from, bool trusted, int 
 int index_at(struct mirror *mirror, const char *text, bool trusted, struct ocv_index **index,
              size_t *reading, struct ocv_error *err) OCV_WARN_UNUSED;
 void index_done(struct ocv_index **index, size_t reading);
-/** With tag rules: true if the name stands for a group of tags; then the index of these tags (NULL:
- *  nothing to choose from). */
-bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference);
+/** With tag rules: the index of the tags for which the name stands (NULL: nothing to choose
+ *  from). */
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
                struct ocv_error *err) OCV_WARN_UNUSED;
@@ -245,6 +244,9 @@ struct mirror_request {
     int64_t bytes;
 };
 
+/** The identity that may ask for it: the daemon's for the HEAD of a tag, which shows no content, or
+ *  where all that it can read is served. */
+enum identity request_identity(const struct mirror_request *request);
 /** Suspend until `request_wake`, the deadline, or the stop. Call with the lock held. */
 void request_sleep(struct mirror_request *request, int64_t deadline_ms);
 /** Is the request suspended, and its client still waiting for the answer? Call with the lock

@@ -74,23 +74,6 @@ static bool read_headers(struct passthrough *p, const struct mirror_request *r)
     return p->kind != ROUTE_REFERRERS || add_query(p, connection, "artifactType");
 }
 
-static enum identity identity_of(const struct mirror_request *r)
-{
-    const struct mirror *m = r->mirror;
-    bool private = m->private[r->route.upstream - m->settings->upstreams];
-    bool tag_head = r->head && r->route.kind == ROUTE_TAG;
-    return private && (tag_head || m->settings->serve_private) ? IDENTITY_DAEMON
-                                                               : IDENTITY_ANONYMOUS;
-}
-
-/* True if upstream's head suffices for a HEAD. For a document of unknown size, whose digest is
- * given, the bytes are fetched. */
-static bool head_will_do(const struct passthrough *p)
-{
-    bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
-    return p->no_body && (!document || !p->reference->digest || p->known.checked);
-}
-
 static struct passthrough *make_passthrough(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
@@ -104,14 +87,17 @@ static struct passthrough *make_passthrough(struct mirror_request *r)
     p->mirror = m;
     p->request = r;
     p->kind = r->route.kind;
-    p->identity = identity_of(r);
+    p->identity = request_identity(r);
     p->upstream = r->route.upstream;
     p->reference = r->route.reference; /* the request no longer needs it */
     r->route.reference = NULL;
     p->no_body = r->head;
     if (p->reference->digest)
         sizes_find(m, p->reference, p->reference->digest, &p->known);
-    p->head_only = head_will_do(p);
+    /* Upstream's head suffices for a HEAD, but for a document of unknown size, whose digest is
+     * given, the bytes are fetched. */
+    bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
+    p->head_only = p->no_body && (!document || !p->reference->digest || p->known.checked);
     p->chunks = r->chunks;
     p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
@@ -272,15 +258,6 @@ static struct MHD_Response *make_response(struct mirror_request *r, struct passt
     return response;
 }
 
-/* The distribution specification's code for what is missing. */
-static const char *code_of(const struct passthrough *p)
-{
-    bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;
-    return missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
-           : missing && p->kind == ROUTE_TAGS ? "NAME_UNKNOWN"
-                                              : p->no->code;
-}
-
 enum MHD_Result passthrough_answer(struct mirror_request *r)
 {
     struct passthrough *p = r->pass;
@@ -289,8 +266,14 @@ enum MHD_Result passthrough_answer(struct mirror_request *r)
     pthread_mutex_unlock(&r->mirror->lock);
     if (!arrived)
         return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
-    if (p->no)
-        return answer_error(r, p->no->status, p->no->outcome, code_of(p), p->no->message);
+    if (p->no) {
+        /* the distribution specification's code for what is missing */
+        bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;
+        const char *code = missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
+                           : missing && p->kind == ROUTE_TAGS ? "NAME_UNKNOWN"
+                                                              : p->no->code;
+        return answer_error(r, p->no->status, p->no->outcome, code, p->no->message);
+    }
     if (!p->head.status)
         return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "out of memory");
     struct MHD_Response *response = make_response(r, p);

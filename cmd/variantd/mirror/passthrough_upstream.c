@@ -60,17 +60,6 @@ static bool fits_in_memory(const struct ocv_stream_head *head)
     return head->size >= 0 && head->size <= SMALL;
 }
 
-/* A client that takes the end of the connection for the end of the body cannot notice a truncated
- * one. */
-static bool is_endless(struct passthrough *p, const struct ocv_stream_head *head)
-{
-    if (head->size >= 0 || p->chunks)
-        return false;
-    p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                              "upstream gives no length, which HTTP/1.0 requires");
-    return true;
-}
-
 /* A head may be wrong, while known sizes are right. False: they contradict each other. */
 static bool check_document(struct passthrough *p)
 {
@@ -102,14 +91,6 @@ static long acquire_block(struct passthrough *p)
     return 0;
 }
 
-/* Less than that in one piece means that no more is at hand. */
-static size_t full_piece(const struct passthrough *p)
-{
-    if (!p->question)
-        return BUFFER;
-    return p->question->buffer ? (size_t)p->question->buffer : PIECE;
-}
-
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct passthrough *p = data;
@@ -125,12 +106,19 @@ static int on_head(void *data, const struct ocv_stream_head *head)
         p->held -= (size_t)p->question->buffer;
         p->question->buffer = 0;
     }
-    if (is_endless(p, head) ||
-        !acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
+    /* A client that takes the end of the connection for the end of the body cannot notice a
+     * truncated one. */
+    if (head->size < 0 && !p->chunks) {
+        p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
+                                  "upstream gives no length, which HTTP/1.0 requires");
+        return -1;
+    }
+    if (!acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
         return -1;
     if (fits_in_memory(head))
         return 0;
-    p->full = full_piece(p);
+    /* less than that in one piece means that no more is at hand */
+    p->full = !p->question ? BUFFER : p->question->buffer ? (size_t)p->question->buffer : PIECE;
     if (stream_new(head->status != 206, head->size, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !on_arrival(p);
@@ -144,13 +132,18 @@ static int on_body(void *data, const char *bytes, size_t len)
     return ocv_buffer_append(&p->body, bytes, len, NULL);
 }
 
-static int ask_upstream(struct passthrough *p, struct client *client, struct ocv_error *err)
+static int ask_registry(struct passthrough *p, struct ocv_error *err)
 {
     static const enum ocv_stream_kind kinds[] = {[ROUTE_TAG] = OCV_STREAM_MANIFEST,
                                                  [ROUTE_DIGEST] = OCV_STREAM_MANIFEST,
                                                  [ROUTE_BLOB] = OCV_STREAM_BLOB,
                                                  [ROUTE_TAGS] = OCV_STREAM_TAGS,
                                                  [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
+    struct client *client = NULL;
+    bool streams = passthrough_streams(p);
+    OCV_TRY(client_acquire(p->mirror->clients, p->upstream, p->identity,
+                           streams ? PATIENCE_BLOB : PATIENCE_DOCUMENT,
+                           p->until_ms - ocv_clock_ms(), &client, err));
     struct ocv_stream question = {
         .kind = kinds[p->kind],
         .reference = p->reference,
@@ -160,28 +153,16 @@ static int ask_upstream(struct passthrough *p, struct client *client, struct ocv
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
         .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
-        .buffer = passthrough_streams(p) ? acquire_block(p) : 0,
+        .buffer = streams ? acquire_block(p) : 0,
         .head = on_head,
         .body = on_body,
         .data = p,
     };
-    metrics_upstream(p->mirror->metrics, passthrough_streams(p) ? "blob"
-                                         : p->head_only         ? "head"
-                                                                : "get");
+    metrics_upstream(p->mirror->metrics, streams ? "blob" : p->head_only ? "head" : "get");
     p->question = &question;
     int status = ocv_registry_stream(client_registry(client), &question, err);
     p->question = NULL;
-    return status;
-}
-
-static int ask_registry(struct passthrough *p, struct ocv_error *err)
-{
-    struct client *client = NULL;
-    enum patience patience = passthrough_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
-    OCV_TRY(client_acquire(p->mirror->clients, p->upstream, p->identity, patience,
-                           p->until_ms - ocv_clock_ms(), &client, err));
-    int status = ask_upstream(p, client, err);
-    if (!passthrough_streams(p))
+    if (!streams)
         p->held = client_reserved(client, p->body.len);
     client_release(client, status);
     return status;
@@ -279,16 +260,6 @@ static int read_layout(struct passthrough *p, struct ocv_error *err)
     return status;
 }
 
-static void finish_stream(struct passthrough *p, int status, const struct ocv_error *err)
-{
-    stream_end(p->stream, status == OCV_OK);
-    if (status == OCV_OK || status == OCV_ERR_INTERRUPTED)
-        return;
-    metrics_upstream_error(p->mirror->metrics, p->upstream->name,
-                           status == OCV_ERR_MISMATCH ? "mismatch" : "blob");
-    log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
-}
-
 static int pass_answer(struct passthrough *p, struct ocv_error *err)
 {
     pthread_mutex_lock(&p->mirror->lock);
@@ -301,34 +272,34 @@ static int pass_answer(struct passthrough *p, struct ocv_error *err)
     return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
 }
 
-/* From a checked document; a HEAD needs nothing else from it. */
-static void learn_sizes(struct passthrough *p)
-{
-    if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
-        return;
-    sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
-    sizes_learn_own(p->mirror, p->reference, p->head.digest, p->body.len);
-    if (!p->no_body)
-        return;
-    ocv_buffer_free(&p->body);
-    budget_release(p->held);
-    p->held = 0;
-}
-
 void passthrough_run(struct job *job)
 {
     struct passthrough *p = (struct passthrough *)((char *)job - offsetof(struct passthrough, job));
     struct ocv_error err = {0};
     int status = pass_answer(p, &err);
     if (p->stream) {
-        finish_stream(p, status, &err);
+        stream_end(p->stream, status == OCV_OK);
+        if (status != OCV_OK && status != OCV_ERR_INTERRUPTED) {
+            metrics_upstream_error(p->mirror->metrics, p->upstream->name,
+                                   status == OCV_ERR_MISMATCH ? "mismatch" : "blob");
+            log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err.message);
+        }
     } else {
         if (status == OCV_OK && !acquire_budget(p, p->body.len)) {
             status = OCV_ERR_NOMEM;
             ocv_buffer_free(&p->body);
         }
-        if (status == OCV_OK && p->body.len)
-            learn_sizes(p);
+        bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
+        if (status == OCV_OK && p->body.len && document) {
+            /* it was checked; a HEAD needs nothing else from it */
+            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
+            sizes_learn_own(p->mirror, p->reference, p->head.digest, p->body.len);
+            if (p->no_body) {
+                ocv_buffer_free(&p->body);
+                budget_release(p->held);
+                p->held = 0;
+            }
+        }
         if (status < 0 && err.http_status == 416 && p->range[0]) /* else the range was ours */
             p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "range not satisfiable");
         else if (status < 0 && !p->no)

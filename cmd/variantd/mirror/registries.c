@@ -9,11 +9,6 @@
 /* Indexed by enum ocv_registry_access. */
 static const char *const anybody[] = {"yes", "by repository", "no"};
 
-static const char *login_of(const struct reach *reach)
-{
-    return !reach->login ? "none" : reach->status == OCV_ERR_DENIED ? "refused" : "accepted";
-}
-
 /* Names that clients asked for and that the registry refused; for trusted clients only. */
 static json_t *refused_json(struct mirror *m, size_t i, bool trusted)
 {
@@ -34,10 +29,13 @@ static json_t *refused_json(struct mirror *m, size_t i, bool trusted)
 static json_t *registry_json(struct mirror *m, size_t i, bool trusted, const struct reach *reach)
 {
     bool failed = reach->status < 0;
+    const char *login = !reach->login                     ? "none"
+                        : reach->status == OCV_ERR_DENIED ? "refused"
+                                                          : "accepted";
     json_t *out =
         json_pack("{s:s, s:b, s:s, s:s, s:s?, s:s?, s:s?}", "name", m->settings->upstreams[i].name,
                   "answers", !failed || reach->status == OCV_ERR_DENIED, "anybody",
-                  anybody[reach->access], "login", login_of(reach), "fault",
+                  anybody[reach->access], "login", login, "fault",
                   !failed        ? NULL
                   : reach->wrong ? "configuration"
                                  : "network",

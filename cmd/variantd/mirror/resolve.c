@@ -8,15 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An ordinary image is decided about too: by its index, or by an index made of it alone. */
-static int plain_index(const struct source *from, const struct ocv_reference *reference,
-                       const struct document *document, struct ocv_index **out,
-                       struct ocv_error *err)
-{
-    OCV_TRY(index_walk(from, reference, document, true, out, err));
-    return !*out ? ocv_index_of_manifest(&document->descriptor, out, err) : OCV_OK;
-}
-
 void index_done(struct ocv_index **index, size_t reading)
 {
     ocv_index_free(*index);
@@ -36,8 +27,11 @@ static int find_index(const struct mirror *m, const struct source *from,
     *reading = document ? document->body.len : 0;
     budget_read_begin(*reading);
     int status = variants_find(m, from, reference, document, out, err);
+    /* an ordinary image is decided about too: by its index, or by an index made of it alone */
     if (status == OCV_OK && !*out)
-        status = document ? plain_index(from, reference, document, out, err) : missing;
+        status = document ? index_walk(from, reference, document, true, out, err) : missing;
+    if (status == OCV_OK && !*out)
+        status = ocv_index_of_manifest(&document->descriptor, out, err);
     if (status < 0)
         index_done(out, *reading);
     refcounted_unref(document);
@@ -96,18 +90,13 @@ void source_close(struct mirror *m, struct source *from, bool trusted, int statu
 static int decide_index(const struct mirror *m, const char *text, const struct ocv_index *index,
                         struct ocv_buffer *json, struct ocv_error *err)
 {
-    const struct snapshot *snapshot = node_get(m->node);
+    const ocv_auto(snapshot) snapshot = node_get(m->node);
     ocv_auto(ocv_reference) reference = settings_reference(text);
     struct ocv_resolve_options options = {.preferences =
                                               settings_preferences(m->settings, reference)};
     ocv_auto(ocv_decision) decision = NULL;
-    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
-    if (status == OCV_OK)
-        status = ocv_decision_format_json(decision, json, err);
-    ocv_decision_free(decision);
-    decision = NULL;
-    node_put(snapshot);
-    return status;
+    OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
+    return ocv_decision_format_json(decision, json, err);
 }
 
 int name_parse(const struct mirror *m, const char *text, struct ocv_reference **reference,

@@ -43,12 +43,10 @@ static int get_manifest(void *data, const char *digest, struct ocv_buffer *body,
                         struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct tag_question *a = data;
-    struct document *document = NULL;
+    ocv_auto(document) document = NULL;
     OCV_TRY(upstream_get(a->from, a->reference, digest, &document, err));
     *out = document->descriptor;
-    int status = ocv_buffer_append(body, document->body.data, document->body.len, err);
-    refcounted_unref(document);
-    return status;
+    return ocv_buffer_append(body, document->body.data, document->body.len, err);
 }
 
 /* A registry without digests in its answers is asked for the bytes. */
@@ -57,34 +55,16 @@ static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, str
     const struct tag_question *a = data;
     struct ocv_reference tagged = *a->reference;
     struct head seen = {0};
-    struct document *document = NULL;
+    ocv_auto(document) document = NULL;
     tagged.tag = (char *)(uintptr_t)tag; /* borrowed for this call */
     tagged.digest = NULL;
     int status = upstream_head(a->from, &tagged, NULL, &seen, err);
     *out = seen.descriptor;
     if (status < 0 || *seen.descriptor.digest)
         return status;
-    status = upstream_get(a->from, &tagged, NULL, &document, err);
-    if (status == OCV_OK)
-        *out = document->descriptor;
-    refcounted_unref(document);
-    return status;
-}
-
-/* Configurations are parsed one at a time with other documents; only a small part is kept. */
-static int take_essence(const struct ocv_buffer *config, struct ocv_buffer *out,
-                        struct ocv_error *err)
-{
-    ocv_auto(ocv_image_config) parsed = NULL;
-    budget_read_begin(config->len);
-    int status =
-        ocv_image_config_parse(config->data ? config->data : "", config->len, &parsed, err);
-    if (status == OCV_OK)
-        status = ocv_image_config_essence(parsed, out, err);
-    ocv_image_config_free(parsed);
-    parsed = NULL;
-    budget_read_end(config->len);
-    return status;
+    OCV_TRY(upstream_get(a->from, &tagged, NULL, &document, err));
+    *out = document->descriptor;
+    return OCV_OK;
 }
 
 static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_buffer *body,
@@ -98,7 +78,19 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     int status =
         ocv_registry_get_blob(client_registry(a->from->client), a->reference, wanted, &config, err);
     body->max = ESSENCE_MAX;
-    return status < 0 ? status : take_essence(&config, body, err);
+    if (status < 0)
+        return status;
+
+    /* configurations are parsed one at a time with other documents; only a small part is kept */
+    ocv_auto(ocv_image_config) parsed = NULL;
+    budget_read_begin(config.len);
+    status = ocv_image_config_parse(config.data ? config.data : "", config.len, &parsed, err);
+    if (status == OCV_OK)
+        status = ocv_image_config_essence(parsed, body, err);
+    ocv_image_config_free(parsed);
+    parsed = NULL;
+    budget_read_end(config.len);
+    return status;
 }
 
 /* The key has the identity: details of a private image are only for clients that may read it. */
@@ -149,15 +141,11 @@ static int choose_winner(const struct mirror *mirror, const struct ocv_reference
                          struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                          struct ocv_error *err)
 {
-    const struct snapshot *snapshot = node_get(mirror->node);
+    const ocv_auto(snapshot) snapshot = node_get(mirror->node);
     struct ocv_resolve_options options = {.preferences =
                                               settings_preferences(mirror->settings, reference)};
-    struct ocv_decision *decision = NULL;
-    int status =
-        ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);
-    ocv_decision_free(decision);
-    node_put(snapshot);
-    return status;
+    ocv_auto(ocv_decision) decision = NULL;
+    return ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);
 }
 
 const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
@@ -165,7 +153,7 @@ const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
     return mirror->rules;
 }
 
-bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference)
+bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
     ocv_auto(ocv_tag) tag = NULL;
     return mirror->rules && settings_tag_rules(mirror->settings, reference) && reference->tag &&

@@ -55,25 +55,13 @@ static void log_outcome(struct announcer *a, const char *class, int status,
     }
 }
 
-/* Wait for a change to send, or until `until_ms`. */
-static void wait_for_work(struct announcer *a, int64_t until_ms)
+/* Wait until `until_ms`, or, `for_work`, for a change to send. */
+static void wait_until(struct announcer *a, int64_t until_ms, bool for_work)
 {
-    while (!a->ending && a->wanted == a->said && ocv_clock_ms() < until_ms) {
-        int64_t left = until_ms - ocv_clock_ms();
+    while (!a->ending && !(for_work && a->wanted != a->said) && ocv_clock_ms() < until_ms) {
         struct timespec at;
         clock_gettime(CLOCK_MONOTONIC, &at);
-        at.tv_sec += left / 1000 + 1;
-        pthread_cond_timedwait(&a->changed, &a->lock, &at);
-    }
-}
-
-static void pause_for(struct announcer *a, int64_t ms)
-{
-    int64_t until = ocv_clock_ms() + ms;
-    while (!a->ending && ocv_clock_ms() < until) {
-        struct timespec at;
-        clock_gettime(CLOCK_MONOTONIC, &at);
-        at.tv_sec += (until - ocv_clock_ms()) / 1000 + 1;
+        at.tv_sec += (until_ms - ocv_clock_ms()) / 1000 + 1;
         pthread_cond_timedwait(&a->changed, &a->lock, &at);
     }
 }
@@ -86,7 +74,7 @@ static void *announce_all(void *data)
     while (!a->ending) {
         struct ocv_error err = {0};
         char class[OCV_CLASS_MAX];
-        wait_for_work(a, ocv_clock_ms() + AGAIN_MS);
+        wait_until(a, ocv_clock_ms() + AGAIN_MS, true);
         char *patch = a->ending || !a->patch ? NULL : strdup(a->patch);
         if (!patch)
             continue;
@@ -111,7 +99,7 @@ static void *announce_all(void *data)
             retry_ms = RETRY_MS;
             continue;
         }
-        pause_for(a, retry_ms);
+        wait_until(a, ocv_clock_ms() + retry_ms, false);
         retry_ms = retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2 : RETRY_MAX_MS;
     }
     pthread_mutex_unlock(&a->lock);
@@ -158,7 +146,7 @@ static bool is_node_name(const char *name)
            name[0] != '.';
 }
 
-static int find_server(struct announcer *a, struct ocv_error *err)
+int announcer_new(const char *account, struct announcer **out, struct ocv_error *err)
 {
     const char *node = getenv("NODE_NAME");
     if (!kube_api_known())
@@ -169,23 +157,13 @@ static int find_server(struct announcer *a, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "--announce kubernetes: invalid node name '%.100s' in NODE_NAME",
                              node ? node : "");
-    snprintf(a->node, sizeof(a->node), "%s", node);
-    snprintf(a->path, sizeof(a->path), "/api/v1/nodes/%s?fieldManager=variantd", node);
-    return OCV_OK;
-}
-
-int announcer_new(const char *account, struct announcer **out, struct ocv_error *err)
-{
     struct announcer *a = calloc(1, sizeof(*a));
     pthread_condattr_t monotonic;
     if (!a)
         return ocv_error_nomem(err);
     snprintf(a->account, sizeof(a->account), "%.4000s", account);
-    int status = find_server(a, err);
-    if (status < 0) {
-        free(a);
-        return status;
-    }
+    snprintf(a->node, sizeof(a->node), "%s", node);
+    snprintf(a->path, sizeof(a->path), "/api/v1/nodes/%s?fieldManager=variantd", node);
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -4,6 +4,7 @@
 #include "cmd/variantd/node/node.h"
 
 #include "cmd/variantd/common/log.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "ocivariant-probe.h"
@@ -68,31 +69,26 @@ uint64_t node_generation(const struct node *node)
     return atomic_load_explicit(&node->generation, memory_order_acquire);
 }
 
-static int read_json(const struct node *node, struct node *last, struct ocv_buffer *out,
-                     struct ocv_error *err)
-{
-    const struct ocv_probe_options options = {.datadir = node->datadir,
-                                              .deep = true,
-                                              .no_environment = true,
-                                              .whole_node = node->whole_node};
-    if (node->profile_file)
-        return ocv_file_read(node->profile_file, OCV_FILE_ANY, out, err);
-    if (!last)
-        return ocv_probe(&options, out, err);
-    const struct snapshot *known = node_get(last);
-    int status = ocv_buffer_append(out, known->json.data, known->json.len, err);
-    node_put(known);
-    return status;
-}
-
 /* The current profile. The configuration's overrides are in `profile` but not in `json`, whose
  * readers have a configuration of their own. */
 static int read_profile(const struct node *node, struct node *last, struct snapshot *out,
                         struct ocv_error *err)
 {
     ocv_auto(ocv_profile) plain = NULL;
+    int status;
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
-    int status = read_json(node, last, &out->json, err);
+    if (node->profile_file) {
+        status = ocv_file_read(node->profile_file, OCV_FILE_ANY, &out->json, err);
+    } else if (last) {
+        const ocv_auto(snapshot) known = node_get(last);
+        status = ocv_buffer_append(&out->json, known->json.data, known->json.len, err);
+    } else {
+        const struct ocv_probe_options options = {.datadir = node->datadir,
+                                                  .deep = true,
+                                                  .no_environment = true,
+                                                  .whole_node = node->whole_node};
+        status = ocv_probe(&options, &out->json, err);
+    }
     if (status == OCV_OK)
         status =
             ocv_profile_parse(out->json.data ? out->json.data : "", out->json.len, &plain, err);
@@ -225,8 +221,33 @@ static void *watch_node(void *data)
     return NULL;
 }
 
-static int start_watching(struct node *node, struct ocv_error *err)
+OCV_DEFINE_CLEANUP(node)
+
+int node_new(const struct settings *settings, struct metrics *metrics, struct node *last,
+             struct node **out, struct ocv_error *err)
 {
+    ocv_auto(node) node = calloc(1, sizeof(*node));
+    if (!node)
+        return ocv_error_nomem(err);
+    node->profile_file = settings->profile_file;
+    node->datadir = settings->datadir;
+    node->config = settings->config;
+    node->once = settings->once;
+    node->whole_node = settings->whole_node;
+    node->interval_ms = settings->once ? 0 : settings->probe_interval_ms;
+    node->metrics = metrics;
+    node->stop = node->uevents = -1;
+    pthread_mutex_init(&node->lock, NULL);
+    node->due = last && !last->profile_file && !node->profile_file;
+    int64_t started = ocv_clock_ms();
+    OCV_TRY(take_snapshot(node, node->due ? last : NULL, &node->current, err));
+    node->current->snapshot.generation = 1;
+    atomic_init(&node->generation, 1);
+    if (!node->due) {
+        node_diff_failures(&node->current->snapshot.json, metrics);
+        metrics_probe(metrics, ocv_clock_ms(), ocv_clock_ms() - started, false);
+    }
+
     node->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (node->stop < 0)
         return ocv_error_set(err, OCV_ERR_IO, "eventfd: %s", strerror(errno));
@@ -241,41 +262,7 @@ static int start_watching(struct node *node, struct ocv_error *err)
     if (pthread_create(&node->thread, NULL, watch_node, node) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
     node->started = true;
-    return OCV_OK;
-}
-
-int node_new(const struct settings *settings, struct metrics *metrics, struct node *last,
-             struct node **out, struct ocv_error *err)
-{
-    struct node *node = calloc(1, sizeof(*node));
-    if (!node)
-        return ocv_error_nomem(err);
-    node->profile_file = settings->profile_file;
-    node->datadir = settings->datadir;
-    node->config = settings->config;
-    node->once = settings->once;
-    node->whole_node = settings->whole_node;
-    node->interval_ms = settings->once ? 0 : settings->probe_interval_ms;
-    node->metrics = metrics;
-    node->stop = node->uevents = -1;
-    pthread_mutex_init(&node->lock, NULL);
-    node->due = last && !last->profile_file && !node->profile_file;
-    int64_t started = ocv_clock_ms();
-    int status = take_snapshot(node, node->due ? last : NULL, &node->current, err);
-    if (status == OCV_OK) {
-        node->current->snapshot.generation = 1;
-        atomic_init(&node->generation, 1);
-        if (!node->due) {
-            node_diff_failures(&node->current->snapshot.json, metrics);
-            metrics_probe(metrics, ocv_clock_ms(), ocv_clock_ms() - started, false);
-        }
-        status = start_watching(node, err);
-    }
-    if (status < 0) {
-        node_free(node);
-        return status;
-    }
-    *out = node;
+    *out = ocv_steal(&node);
     return OCV_OK;
 }
 

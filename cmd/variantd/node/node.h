@@ -29,6 +29,11 @@ void node_free(struct node *node);
 /** The current snapshot with a reference taken. Never NULL. Any thread. */
 const struct snapshot *node_get(struct node *node);
 void node_put(const struct snapshot *snapshot);
+/** `const ocv_auto(snapshot) snapshot = node_get(node);` */
+static inline void snapshot_cleanup(const struct snapshot **snapshot)
+{
+    node_put(*snapshot);
+}
 /** The generation only, without a reference: one atomic read. */
 uint64_t node_generation(const struct node *node);
 /** Log and count the differences to the node before a reload. */

@@ -62,10 +62,12 @@ static void provider_ended(void *data, const char *provider, enum ocv_credential
         log_line(LOG_LEVEL_WARNING, "credential provider %s: %s", provider, why);
 }
 
+OCV_DEFINE_CLEANUP(clients)
+
 int clients_new(const struct settings *settings, struct metrics *metrics, struct clients **out,
                 struct ocv_error *err)
 {
-    struct clients *clients = calloc(1, sizeof(*clients));
+    ocv_auto(clients) clients = calloc(1, sizeof(*clients));
     if (!clients)
         return ocv_error_nomem(err);
     clients->settings = settings;
@@ -78,14 +80,10 @@ int clients_new(const struct settings *settings, struct metrics *metrics, struct
         .ended = provider_ended,
         .data = clients,
     };
-    int status = ocv_ca_store_new(&clients->ca_store, err);
-    if (status == OCV_OK && options.config)
-        status = ocv_credential_providers_new(&options, &clients->providers, err);
-    if (status < 0) {
-        clients_free(clients);
-        return status;
-    }
-    *out = clients;
+    OCV_TRY(ocv_ca_store_new(&clients->ca_store, err));
+    if (options.config)
+        OCV_TRY(ocv_credential_providers_new(&options, &clients->providers, err));
+    *out = ocv_steal(&clients);
     return OCV_OK;
 }
 

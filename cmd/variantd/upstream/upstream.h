@@ -58,6 +58,10 @@ struct document {
     struct ocv_buffer body;
     size_t reserved; /**< memory reserved for it until it is freed; 0: it is small */
 };
+static inline void document_cleanup(struct document **document)
+{
+    refcounted_unref(*document);
+}
 
 /** A tag or digest as upstream's head describes it. */
 struct head {
