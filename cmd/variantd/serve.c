@@ -61,7 +61,7 @@ static void reload_configuration(struct daemon *d)
     if (status < 0) {
         log_line(LOG_LEVEL_ERROR, "keeping the old configuration: %s", err.message);
     } else {
-        instance_log_changes(server_instance(d->server), instance, d->metrics);
+        node_compare(server_instance(d->server)->node, instance->node, "SIGHUP", d->metrics);
         log_read(old->config, settings->config);
         server_replace(d->server, instance);
         daemon_log_choose(settings->config);
@@ -80,7 +80,7 @@ static void verify_images(struct daemon *d)
     d->verified = instance;
     d->verified_generation = generation;
     fit_review_records(instance, d->metrics);
-    metrics_unknown_names(d->metrics, unknown_names_count(instance));
+    metrics_set(d->metrics, METRIC_CONFIG_UNKNOWN_NAMES, unknown_names_count(instance));
 }
 
 /* Announce to Kubernetes if the node's profile has changed. */
@@ -112,7 +112,7 @@ static void check_itself(struct daemon *d)
     else if (!foreign && d->foreign)
         log_line(LOG_LEVEL_INFO, "answering at %s again", server_address(d->server));
     d->foreign = foreign;
-    metrics_usurped(d->metrics, foreign);
+    metrics_set(d->metrics, METRIC_FOREIGN_LISTENER, foreign);
     if (found != SELFCHECK_DEAD)
         notify_send("WATCHDOG=1");
     else if (d->watchdog_ms)

@@ -91,13 +91,6 @@ const char *server_address(const struct server *server);
 unsigned server_port(const struct server *server);
 /** Path of the API's socket; empty for a passed one without a path. */
 const char *server_socket(const struct server *server);
-/** True if nearly all connections are in use and some opened or closed since the last call: the
- *  server is busy, not stuck. */
-bool server_mirror_stirs(struct server *server);
-bool server_api_stirs(struct server *server);
-/** Our own client connects to the mirror from this port; server_met: did our listener accept it? */
-void server_expect(struct server *server, unsigned port);
-bool server_met(struct server *server);
 /** Accept no new connections, and close those without a request. The mirror's address stays taken:
  *  returns the socket that holds it, which the server owns. */
 int server_drain(struct server *server);

@@ -285,7 +285,7 @@ static int format_health(const struct current *current, const struct instance *i
         OCV_TRY(ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
                                   settings->upstreams[i].name)); /* needs no escaping */
     return ocv_buffer_printf(out, NULL, "],\"denied\":%llu}\n",
-                             (unsigned long long)metrics_denied_count(current->metrics));
+                             (unsigned long long)metrics_get(current->metrics, METRIC_DENY_TOTAL));
 }
 
 static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection,
@@ -307,7 +307,7 @@ static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connec
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
-    metrics_lesser(current->metrics, local_images_lesser());
+    metrics_set(current->metrics, METRIC_LESSER_IMAGES, local_images_lesser());
     if (metrics_format(current->metrics, ocv_clock_ms(), &text, NULL) < 0)
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",

@@ -82,11 +82,6 @@ static void write_json(json_t *object)
     free(text);
 }
 
-void log_clean(char *text)
-{
-    ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
-}
-
 void log_line(enum log_level level, const char *format, ...)
 {
     static const char *const levels[] = {[LOG_LEVEL_ERROR] = "error",
@@ -100,7 +95,7 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    log_clean(text);
+    ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
     if (settings.timed)
         format_timestamp(now);
     if (settings.json)
@@ -127,7 +122,7 @@ static const char *clean_field(const char *text, char *out, size_t size)
     for (const char *p = text ? text : "-"; *p && n + 1 < size; p++)
         out[n++] = *p == '"' || *p == '\\' ? '?' : *p;
     out[n] = '\0';
-    log_clean(out);
+    ocv_text_clean(out);
     return out;
 }
 

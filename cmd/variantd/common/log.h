@@ -16,9 +16,6 @@ enum log_level {
 /** Call once before threads start. Earlier lines have no time: they go to the user at the
  *  terminal. */
 void log_setup(bool json, bool verbose, bool access);
-/** Replace control characters, which could start new lines or move a terminal's cursor, and bytes
- *  that are not UTF-8, by '?'. */
-void log_clean(char *text);
 void log_line(enum log_level level, const char *format, ...) OCV_PRINTF(2, 3);
 
 /** One request, for the access log. Strings from clients are escaped. */

@@ -49,6 +49,21 @@ const char *metrics_outcome_name(enum outcome outcome)
     return outcome_names[outcome];
 }
 
+void metrics_add(struct metrics *m, enum metric metric, uint64_t n)
+{
+    atomic_fetch_add_explicit(&m->numbers[metric], n, memory_order_relaxed);
+}
+
+void metrics_set(struct metrics *m, enum metric metric, uint64_t n)
+{
+    atomic_store_explicit(&m->numbers[metric], n, memory_order_relaxed);
+}
+
+uint64_t metrics_get(const struct metrics *m, enum metric metric)
+{
+    return atomic_load_explicit(&m->numbers[metric], memory_order_relaxed);
+}
+
 void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_t bytes)
 {
     size_t i = 0;
@@ -58,7 +73,7 @@ void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_
     atomic_fetch_add_explicit(&m->latency[i], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&m->latency_us, (uint64_t)(us > 0 ? us : 0), memory_order_relaxed);
     if (bytes > 0)
-        atomic_fetch_add_explicit(&m->bytes, (uint64_t)bytes, memory_order_relaxed);
+        metrics_add(m, METRIC_SENT_BYTES_TOTAL, (uint64_t)bytes);
 }
 
 static bool is_name(const char name[NAME_BYTES], const char *text)
@@ -134,70 +149,19 @@ void metrics_upstream(struct metrics *m, const char *what)
     raise_named(m, &m->upstream, what, "");
 }
 
-void metrics_slow_reader(struct metrics *m)
-{
-    atomic_fetch_add_explicit(&m->slow_readers, 1, memory_order_relaxed);
-}
-
 void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool changed)
 {
     atomic_store_explicit(&m->probed_at_ms, now_ms, memory_order_relaxed);
     atomic_store_explicit(&m->probe_ms, took_ms, memory_order_relaxed);
-    atomic_fetch_add_explicit(&m->probes, 1, memory_order_relaxed);
-    if (changed)
-        metrics_profile_changed(m);
-}
-
-void metrics_profile_changed(struct metrics *m)
-{
-    atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
-}
-
-void metrics_usurped(struct metrics *m, bool usurped)
-{
-    atomic_store_explicit(&m->usurped, usurped, memory_order_relaxed);
-}
-
-void metrics_not_configured(struct metrics *m, bool missing)
-{
-    atomic_store_explicit(&m->not_configured, missing, memory_order_relaxed);
-}
-
-void metrics_unknown_names(struct metrics *m, uint64_t n)
-{
-    atomic_store_explicit(&m->unknown_names, n, memory_order_relaxed);
-}
-
-void metrics_lost_devices(struct metrics *m, uint64_t n)
-{
-    atomic_store_explicit(&m->lost_devices, n, memory_order_relaxed);
-}
-
-void metrics_denied(struct metrics *m, uint64_t n)
-{
-    atomic_fetch_add_explicit(&m->denied, n, memory_order_relaxed);
-}
-
-uint64_t metrics_denied_count(const struct metrics *m)
-{
-    return atomic_load_explicit(&m->denied, memory_order_relaxed);
+    metrics_add(m, METRIC_PROBES_TOTAL, 1);
+    metrics_add(m, METRIC_PROFILE_CHANGES_TOTAL, changed);
 }
 
 void metrics_config_read(struct metrics *m, bool valid)
 {
-    atomic_store_explicit(&m->config_valid, valid, memory_order_relaxed);
+    metrics_set(m, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, valid);
     if (valid)
         atomic_store_explicit(&m->config_read_ms, unix_ms(), memory_order_relaxed);
-}
-
-void metrics_misfits(struct metrics *m, uint64_t n)
-{
-    atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
-}
-
-void metrics_lesser(struct metrics *m, uint64_t n)
-{
-    atomic_store_explicit(&m->lesser, n, memory_order_relaxed);
 }
 
 void metrics_provider_failed(struct metrics *m, const char *provider)

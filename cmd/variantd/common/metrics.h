@@ -14,6 +14,10 @@ struct metrics;
 int metrics_new(struct metrics **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void metrics_free(struct metrics *metrics);
 const char *metrics_outcome_name(enum outcome outcome);
+/** For the metrics that are a single number. */
+void metrics_add(struct metrics *metrics, enum metric metric, uint64_t n);
+void metrics_set(struct metrics *metrics, enum metric metric, uint64_t n);
+uint64_t metrics_get(const struct metrics *metrics, enum metric metric);
 /** A request has ended after `us` microseconds and `bytes` of body. */
 void metrics_request(struct metrics *metrics, enum outcome outcome, int64_t us, int64_t bytes);
 /** A variant was announced. The number of labels is bounded: after 256, new ones count as
@@ -26,29 +30,10 @@ void metrics_shadow(struct metrics *metrics, enum outcome outcome, const char *l
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
 /** An upstream request was sent ("head", "get", "blob"), or saved by a cache ("remembered"). */
 void metrics_upstream(struct metrics *metrics, const char *what);
-/** A very slow reader of a blob was disconnected because others waited for its worker. */
-void metrics_slow_reader(struct metrics *metrics);
 /** The node was probed at `now_ms` (monotonic) in `took_ms`. */
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
-/** A reload changed the profile; its probe has been counted already. */
-void metrics_profile_changed(struct metrics *metrics);
 /** A browser sent this request for a page of another site; `where`: "mirror" or "api". */
 void metrics_foreign(struct metrics *metrics, const char *where);
-/** Number of recorded images that do not fit the node in its present state. */
-void metrics_misfits(struct metrics *metrics, uint64_t n);
-/** Another program answers at the mirror's address, or no longer does. */
-void metrics_usurped(struct metrics *metrics, bool usurped);
-/** The set-up report says that no engine of this node asks the mirror. */
-void metrics_not_configured(struct metrics *metrics, bool missing);
-/** Number of local images that are not the best for this node. */
-void metrics_lesser(struct metrics *metrics, uint64_t n);
-/** Number of devices of this node that do not answer on the bus. */
-void metrics_lost_devices(struct metrics *metrics, uint64_t n);
-/** A choice found `n` builds that `deny` names. */
-void metrics_denied(struct metrics *metrics, uint64_t n);
-uint64_t metrics_denied_count(const struct metrics *metrics);
-/** Number of names in the configuration that are unknown on this node. */
-void metrics_unknown_names(struct metrics *metrics, uint64_t n);
 /** The configuration was read, at the start or on a reload. `valid`: it is in force now. */
 void metrics_config_read(struct metrics *metrics, bool valid);
 /** A credential provider was run; `how`: "ok", "failed", "timeout". */

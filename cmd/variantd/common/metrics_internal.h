@@ -32,15 +32,11 @@ struct family {
 };
 
 struct metrics {
+    atomic_uint_fast64_t numbers[METRIC_COUNT]; /* of those that are a single one */
     atomic_uint_fast64_t outcomes[OUTCOME_COUNT];
-    atomic_uint_fast64_t bytes, slow_readers;
     atomic_uint_fast64_t latency[LATENCY_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
-    atomic_uint_fast64_t lost_devices, denied;
-    atomic_uint_fast64_t not_configured;
-    atomic_uint_fast64_t config_valid;
     atomic_int_fast64_t config_read_ms; /* Unix time */
     int64_t started_ms;                 /* the same, never changed */
     pthread_mutex_t lock;               /* for adding names to the tables below */

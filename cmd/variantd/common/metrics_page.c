@@ -37,6 +37,11 @@ static void print_count(struct metrics_page *p, enum metric metric, uint64_t cou
     PRINT(p, "%s %llu\n", infos[metric].name, (unsigned long long)count);
 }
 
+static void print_number(struct metrics_page *p, const struct metrics *m, enum metric metric)
+{
+    print_count(p, metric, metrics_get(m, metric));
+}
+
 static void print_seconds(struct metrics_page *p, enum metric metric, double seconds)
 {
     print_head(p, metric);
@@ -97,26 +102,26 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     }
     PRINT(p, "%s_sum %.6f\n", name, (double)read_counter(&m->latency_us) / 1e6);
     PRINT(p, "%s_count %llu\n", name, total);
-    print_count(p, METRIC_SENT_BYTES_TOTAL, read_counter(&m->bytes));
-    print_count(p, METRIC_SLOW_READERS_TOTAL, read_counter(&m->slow_readers));
+    print_number(p, m, METRIC_SENT_BYTES_TOTAL);
+    print_number(p, m, METRIC_SLOW_READERS_TOTAL);
     int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
     int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
     int64_t read = atomic_load_explicit(&m->config_read_ms, memory_order_relaxed);
     print_seconds(p, METRIC_PROBE_AGE_SECONDS, at ? (double)(now_ms - at) / 1e3 : 0.0);
     print_seconds(p, METRIC_PROBE_DURATION_SECONDS, (double)took / 1e3);
-    print_count(p, METRIC_PROBES_TOTAL, read_counter(&m->probes));
-    print_count(p, METRIC_PROFILE_CHANGES_TOTAL, read_counter(&m->profile_changes));
-    print_count(p, METRIC_MISFIT_IMAGES, read_counter(&m->misfits));
-    print_count(p, METRIC_FOREIGN_LISTENER, read_counter(&m->usurped));
-    print_count(p, METRIC_LESSER_IMAGES, read_counter(&m->lesser));
-    print_count(p, METRIC_ENGINE_NOT_CONFIGURED, read_counter(&m->not_configured));
-    print_count(p, METRIC_CONFIG_UNKNOWN_NAMES, read_counter(&m->unknown_names));
-    print_count(p, METRIC_LOST_DEVICES, read_counter(&m->lost_devices));
-    print_count(p, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, read_counter(&m->config_valid));
+    print_number(p, m, METRIC_PROBES_TOTAL);
+    print_number(p, m, METRIC_PROFILE_CHANGES_TOTAL);
+    print_number(p, m, METRIC_MISFIT_IMAGES);
+    print_number(p, m, METRIC_FOREIGN_LISTENER);
+    print_number(p, m, METRIC_LESSER_IMAGES);
+    print_number(p, m, METRIC_ENGINE_NOT_CONFIGURED);
+    print_number(p, m, METRIC_CONFIG_UNKNOWN_NAMES);
+    print_number(p, m, METRIC_LOST_DEVICES);
+    print_number(p, m, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL);
     print_seconds(p, METRIC_CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP_SECONDS, (double)read / 1e3);
     print_family(p, METRIC_CHOSEN_TOTAL, &m->chosen);
     print_family(p, METRIC_SHADOW_TOTAL, &m->shadow);
-    print_count(p, METRIC_DENY_TOTAL, read_counter(&m->denied));
+    print_number(p, m, METRIC_DENY_TOTAL);
     print_family(p, METRIC_UPSTREAM_REQUESTS_TOTAL, &m->upstream);
     print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->errors);
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->failures);

@@ -36,12 +36,6 @@ const struct upstream *settings_segment(const struct settings *settings, const c
     return NULL;
 }
 
-const struct ocv_config *settings_for(const struct settings *settings,
-                                      const struct ocv_reference *reference)
-{
-    return ocv_config_for_reference(settings->config, reference);
-}
-
 struct ocv_reference *settings_reference(const char *text)
 {
     struct ocv_reference *reference = NULL;
@@ -51,13 +45,7 @@ struct ocv_reference *settings_reference(const char *text)
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text)
 {
     ocv_auto(ocv_reference) reference = settings_reference(text);
-    return settings_for(settings, reference);
-}
-
-struct ocv_preferences settings_preferences(const struct settings *settings,
-                                            const struct ocv_reference *reference)
-{
-    return ocv_config_preferences_for(settings->config, reference);
+    return ocv_config_for_reference(settings->config, reference);
 }
 
 static bool rules_on(const struct ocv_config *config)
@@ -68,13 +56,13 @@ static bool rules_on(const struct ocv_config *config)
 
 bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference)
 {
-    return rules_on(settings_for(settings, reference));
+    return rules_on(ocv_config_for_reference(settings->config, reference));
 }
 
 enum ocv_choose settings_choose(const struct settings *settings,
                                 const struct ocv_reference *reference)
 {
-    return ocv_config_choose(settings_for(settings, reference));
+    return ocv_config_choose(ocv_config_for_reference(settings->config, reference));
 }
 
 /* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */

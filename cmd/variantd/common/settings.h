@@ -48,16 +48,10 @@ struct settings {
     const struct upstream *default_upstream; /**< for a path that names no registry, or NULL */
 };
 
-/** The configuration for images of a repository (NULL: any). */
-const struct ocv_config *settings_for(const struct settings *settings,
-                                      const struct ocv_reference *reference);
-/** The same for a reference as text (NULL or malformed: any repository). */
+/** ocv_config_for_reference for a reference as text (NULL or malformed: any repository). */
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text);
 /** The reference of that name; NULL if it is none. The caller frees it. */
 struct ocv_reference *settings_reference(const char *text);
-/** What counts for a choice in its repository; `reference` may be NULL, and is borrowed. */
-struct ocv_preferences settings_preferences(const struct settings *settings,
-                                            const struct ocv_reference *reference);
 /** True if tag rules apply to the repository. */
 bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference);
 /** Whether variants are chosen in the repository (NULL: in repositories without a setting of their

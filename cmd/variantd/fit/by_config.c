@@ -4,6 +4,7 @@
  * least the driver they were made for, an unmet requirement is a misfit instead of a warning. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
+#include "lib/base/text.h"
 #include "lib/internal/content/image_config.h"
 #include "lib/internal/tags/tags.h"
 
@@ -57,7 +58,7 @@ json_t *fit_by_config(const struct instance *instance, const struct fit_question
     config = NULL;
     budget_read_end(len);
     node_put(snapshot);
-    log_clean(verdict.reason);
+    ocv_text_clean(verdict.reason);
     return verdict.fit == OCV_CONFIG_NO_WORD
                ? NULL
                : json_pack("{s:s, s:s}", "verdict", ocv_config_fit_name(verdict.fit), "reason",

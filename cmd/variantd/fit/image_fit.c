@@ -15,6 +15,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/node.h"
+#include "lib/base/text.h"
 #include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 
@@ -198,7 +199,7 @@ static void log_trouble(const struct fit_question *q, const struct fit_answer *a
                       : "does not fit this node: ",
              answer->reason, fit ? "; what would fit: " : "",
              fit ? ocv_verdict_fit_words(answer->fit) : "");
-    log_clean(line);
+    ocv_text_clean(line);
     log_line(LOG_LEVEL_WARNING, "%s", line);
 }
 
@@ -290,7 +291,8 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         /* Whatever is there: the configuration never takes that tag. What it says of the build
          * itself has been looked at with its properties. */
         const char *glob, *origin;
-        const struct ocv_preferences own = settings_preferences(instance->settings, reference);
+        const struct ocv_preferences own =
+            ocv_config_preferences_for(instance->settings->config, reference);
         if (ocv_preferences_deny(&own, NULL, NULL, &glob, &origin)) {
             answer.verdict = "misfit";
             snprintf(answer.reason, sizeof(answer.reason),
@@ -304,8 +306,8 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known about this image here");
     }
-    log_clean(answer.label); /* text from outside, which may be cut within a character */
-    log_clean(answer.reason);
+    ocv_text_clean(answer.label); /* text from outside, which may be cut within a character */
+    ocv_text_clean(answer.reason);
     log_trouble(q, &answer, report_once(q, reference, &answer));
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);

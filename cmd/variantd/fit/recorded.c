@@ -134,5 +134,5 @@ void fit_review_records(const struct instance *instance, struct metrics *metrics
     struct ocv_error err = {0};
     if (ocv_record_walk(instance->settings->records, NULL, NULL, review_record, &all, &err) < 0)
         log_line(LOG_LEVEL_WARNING, "records are not checked: %s", err.message);
-    metrics_misfits(metrics, all.misfits);
+    metrics_set(metrics, METRIC_MISFIT_IMAGES, all.misfits);
 }

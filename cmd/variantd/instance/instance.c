@@ -34,12 +34,6 @@ void instance_free(struct instance *instance)
     free(instance);
 }
 
-void instance_log_changes(const struct instance *old, const struct instance *fresh,
-                          struct metrics *metrics)
-{
-    node_compare(old->node, fresh->node, "SIGHUP", metrics);
-}
-
 /* Every request holds the instance it began with, so a reload never frees settings in use. */
 
 void current_init(struct current *current, struct instance *instance, struct metrics *metrics)

@@ -20,9 +20,6 @@ struct instance {
 /** Takes over `settings`, even on failure. `last`: the instance to be replaced, or NULL. */
 int instance_new(struct settings *settings, struct metrics *metrics, const struct instance *last,
                  struct instance **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Log the differences that the new instance's probe found. */
-void instance_log_changes(const struct instance *old, const struct instance *fresh,
-                          struct metrics *metrics);
 /** Call without running requests. */
 void instance_free(struct instance *instance);
 OCV_DEFINE_CLEANUP(instance)

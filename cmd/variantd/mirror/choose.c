@@ -5,6 +5,7 @@
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
 {
-    const struct ocv_config *config = settings_for(mirror->settings, reference);
+    const struct ocv_config *config = ocv_config_for_reference(mirror->settings->config, reference);
     const char *levels = ocv_config_get(config, "cpu_levels");
     return levels && !strcmp(levels, "on");
 }
@@ -138,7 +139,7 @@ static void tell_denied(struct mirror_choice *choice, const struct ocv_reference
 {
     snprintf(choice->message, sizeof(choice->message),
              "%.63s is never taken here: deny has '%s' (%s)", what, glob, origin);
-    log_clean(choice->message); /* it may have been cut within a character */
+    ocv_text_clean(choice->message); /* it may have been cut within a character */
     log_line(LOG_LEVEL_INFO, "%s:%s: %s", reference->name, reference->tag, choice->message);
 }
 
@@ -147,8 +148,8 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
                         const struct ocv_index *index, const struct snapshot *snapshot,
                         struct ocv_error *err)
 {
-    struct ocv_resolve_options options = {.preferences =
-                                              settings_preferences(mirror->settings, reference)};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(mirror->settings->config, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
     const struct ocv_entry *entry = ocv_decision_selected(decision);
@@ -159,7 +160,7 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
             tell_denied(choice, reference, r.entry->label ? r.entry->label : "the default",
                         r.required, r.origin);
     }
-    metrics_denied(mirror->metrics, n);
+    metrics_add(mirror->metrics, METRIC_DENY_TOTAL, n);
     /* only served choices are on the node, so only they are recorded */
     if (ocv_index_has_variants(index) &&
         settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
@@ -196,7 +197,8 @@ static void free_choice(struct refcounted *item)
 bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
                    const char **glob, const char **origin)
 {
-    const struct ocv_preferences own = settings_preferences(mirror->settings, reference);
+    const struct ocv_preferences own =
+        ocv_config_preferences_for(mirror->settings->config, reference);
     return ocv_preferences_deny(&own, NULL, NULL, glob, origin);
 }
 
@@ -215,7 +217,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     if (choice_denied(mirror, reference, &glob, &origin)) {
         choice->outcome = OUTCOME_NO_FIT;
         tell_denied(choice, reference, "the tag", glob, origin);
-        metrics_denied(mirror->metrics, 1);
+        metrics_add(mirror->metrics, METRIC_DENY_TOTAL, 1);
         return choice;
     }
     size_t len = document ? document->body.len : 0;
@@ -237,7 +239,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     if (status < 0) {
         choice->outcome = OUTCOME_UPSTREAM_ERROR;
         snprintf(choice->message, sizeof(choice->message), "%.250s", err.message);
-        log_clean(choice->message); /* it may have been cut within a character */
+        ocv_text_clean(choice->message); /* it may have been cut within a character */
         log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, err.message);
     }
     return choice;

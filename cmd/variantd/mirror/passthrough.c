@@ -162,7 +162,7 @@ static void make_way(struct passthrough *p, size_t *waiting)
         return;
     --*waiting;
     p->slow = false;
-    metrics_slow_reader(p->mirror->metrics);
+    metrics_add(p->mirror->metrics, METRIC_SLOW_READERS_TOTAL, 1);
     stream_cut(p->stream);
 }
 

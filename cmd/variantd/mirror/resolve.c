@@ -92,8 +92,8 @@ static int decide_index(const struct mirror *m, const char *text, const struct o
 {
     const ocv_auto(snapshot) snapshot = node_get(m->node);
     ocv_auto(ocv_reference) reference = settings_reference(text);
-    struct ocv_resolve_options options = {.preferences =
-                                              settings_preferences(m->settings, reference)};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(m->settings->config, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
     return ocv_decision_format_json(decision, json, err);

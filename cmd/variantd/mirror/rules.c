@@ -6,6 +6,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>
@@ -142,8 +143,8 @@ static int choose_winner(const struct mirror *mirror, const struct ocv_reference
                          struct ocv_error *err)
 {
     const ocv_auto(snapshot) snapshot = node_get(mirror->node);
-    struct ocv_resolve_options options = {.preferences =
-                                              settings_preferences(mirror->settings, reference)};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(mirror->settings->config, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     return ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);
 }
@@ -210,7 +211,7 @@ int rules_find(const struct mirror *mirror, const struct source *from,
                 char line[1024];
                 snprintf(line, sizeof(line), "%s:%s: %s; the configuration counts",
                          asked.reference->name, note.tag, note.contradiction);
-                log_clean(line);
+                ocv_text_clean(line);
                 log_line(LOG_LEVEL_WARNING, "%s", line);
             }
         *index = ocv_tag_choice_take(choice);

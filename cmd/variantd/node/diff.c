@@ -190,6 +190,6 @@ void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metric
             lost += strstr(why, OCV_PCI_LOST) != NULL;
         }
     }
-    metrics_lost_devices(metrics, lost);
+    metrics_set(metrics, METRIC_LOST_DEVICES, lost);
     json_decref(root);
 }

@@ -133,7 +133,7 @@ void node_compare(struct node *old, struct node *fresh, const char *why, struct 
     ocv_buffer_init(&changes, 64u * 1024);
     const struct snapshot *a = node_get(old), *b = node_get(fresh);
     if (node_diff(&a->json, &b->json, &changes)) {
-        metrics_profile_changed(metrics);
+        metrics_add(metrics, METRIC_PROFILE_CHANGES_TOTAL, 1);
         report_change(why, &changes);
     }
     node_put(a);

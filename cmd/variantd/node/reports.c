@@ -3,6 +3,7 @@
 #include "cmd/variantd/node/node.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -118,11 +119,11 @@ void setup_report_read(const char *path, struct metrics *metrics)
         text.data[strcspn(text.data, "\n")] = '\0';
     bool configured = status == OCV_OK && text.data && strcmp(text.data, "configured") == 0;
     if (!configured && status == OCV_OK && text.data)
-        log_clean(text.data);
+        ocv_text_clean(text.data);
     if (!configured)
         log_line(LOG_LEVEL_WARNING, "no engine of this node asks the mirror: %s",
                  status < 0  ? err.message
                  : text.data ? text.data
                              : "the report is empty");
-    metrics_not_configured(metrics, !configured);
+    metrics_set(metrics, METRIC_ENGINE_NOT_CONFIGURED, !configured);
 }

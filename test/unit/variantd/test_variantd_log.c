@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/variantd/common/log.c: what texts from outside may do to a line. */
 #include "cmd/variantd/common/log.h"
+#include "lib/base/text.h"
 #include "test/unit/suite.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ START_TEST(cleaned)
 {
     char text[64];
     snprintf(text, sizeof(text), "%s", texts[_i].text);
-    log_clean(text);
+    ocv_text_clean(text);
     ck_assert_str_eq(text, texts[_i].clean);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/server.c, peers.c, selfcheck.c: what a stop leaves behind while registries do not
+/* cmd/variantd/server.c, http/connections.c: what a stop leaves behind while registries do not
  * answer, what clients that read nothing can make the daemon keep, and what they cannot make the
  * watchdog believe. */
 #include "cmd/variantd/api/api.h"
