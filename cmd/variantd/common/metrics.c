@@ -110,8 +110,8 @@ static struct named_counter *add_named(struct family *f, const char *first, cons
     return &f->items[n];
 }
 
-static void raise_named_by(struct metrics *m, struct family *f, const char *first,
-                           const char *second, uint64_t n)
+static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second,
+                        uint64_t n)
 {
     struct named_counter *item = find_named(f, first, second);
     if (!item) {
@@ -124,29 +124,24 @@ static void raise_named_by(struct metrics *m, struct family *f, const char *firs
     atomic_fetch_add_explicit(&item->count, n, memory_order_relaxed);
 }
 
-static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second)
-{
-    raise_named_by(m, f, first, second, 1);
-}
-
 void metrics_chosen(struct metrics *m, const char *label)
 {
-    raise_named(m, &m->chosen, label ? label : "", "");
+    raise_named(m, &m->chosen, label ? label : "", "", 1);
 }
 
 void metrics_shadow(struct metrics *m, enum outcome outcome, const char *label, uint64_t n)
 {
-    raise_named_by(m, &m->shadow, outcome_names[outcome], label, n);
+    raise_named(m, &m->shadow, outcome_names[outcome], label, n);
 }
 
 void metrics_upstream_error(struct metrics *m, const char *registry, const char *kind)
 {
-    raise_named(m, &m->errors, registry, kind);
+    raise_named(m, &m->errors, registry, kind, 1);
 }
 
 void metrics_upstream(struct metrics *m, const char *what)
 {
-    raise_named(m, &m->upstream, what, "");
+    raise_named(m, &m->upstream, what, "", 1);
 }
 
 void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool changed)
@@ -166,15 +161,15 @@ void metrics_config_read(struct metrics *m, bool valid)
 
 void metrics_provider_failed(struct metrics *m, const char *provider)
 {
-    raise_named(m, &m->failures, provider, "");
+    raise_named(m, &m->failures, provider, "", 1);
 }
 
 void metrics_credential_provider(struct metrics *m, const char *provider, const char *how)
 {
-    raise_named(m, &m->credentials, provider, how);
+    raise_named(m, &m->credentials, provider, how, 1);
 }
 
 void metrics_foreign(struct metrics *m, const char *where)
 {
-    raise_named(m, &m->foreign, where, "");
+    raise_named(m, &m->foreign, where, "", 1);
 }

@@ -205,20 +205,6 @@ static int add_layout(struct settings *s, const char *dir, const char *const *re
     return status < 0 ? ocv_error_prefix(err, "--layout %s", dir) : OCV_OK;
 }
 
-static int add_upstreams(struct settings *s, const struct settings_flags *flags,
-                         struct ocv_error *err)
-{
-    for (size_t i = 0; i < flags->n_registries; i++)
-        OCV_TRY(add_registry(s, flags->registries[i], err));
-    for (size_t i = 0; i < flags->n_layouts; i++)
-        OCV_TRY(add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err));
-    const struct ocv_registry_config *list;
-    size_t n = ocv_config_registries(s->config, &list);
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(add_upstream(s, list[i].host, NULL, err));
-    return OCV_OK;
-}
-
 /* Name the line of a fault in a file. */
 static int config_fault(const struct settings *s, const char *key, struct ocv_error *err,
                         const char *what, const char *more)
@@ -239,7 +225,16 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
         OCV_TRY(copy_text(&s->records, ocv_record_directory(state, path, sizeof(path)), err));
     else
         OCV_TRY(copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err));
-    OCV_TRY(add_upstreams(s, flags, err));
+
+    for (size_t i = 0; i < flags->n_registries; i++)
+        OCV_TRY(add_registry(s, flags->registries[i], err));
+    for (size_t i = 0; i < flags->n_layouts; i++)
+        OCV_TRY(add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err));
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(s->config, &list);
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(add_upstream(s, list[i].host, NULL, err));
+
     const char *listen = text_setting(s, "listen", NULL);
     s->listen_default = !listen;
     OCV_TRY(copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err));
@@ -329,23 +324,6 @@ void settings_free(struct settings *s)
 
 #define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
 
-/* Only a check: the files are read again when they are used. */
-static int check_providers(const struct settings *s, struct ocv_error *err)
-{
-    ocv_auto(ocv_credential_providers) providers = NULL;
-    const struct ocv_credential_providers_options options = {.config = s->provider_config,
-                                                             .bin_dir = s->provider_bin_dir};
-    int status =
-        s->provider_config ? ocv_credential_providers_new(&options, &providers, err) : OCV_OK;
-    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
-        ocv_error_prefix(err, "image_credential_provider_config");
-        status = OCV_ERR_CONFIG;
-        if (err)
-            err->status = OCV_ERR_CONFIG;
-    }
-    return status;
-}
-
 static int check_pem(const char *path, const char *word, struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -368,7 +346,22 @@ int settings_check_files(const struct settings *s, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "credentials: others may read %s; make it mode 0600 or 0640",
                              s->authfile);
-    OCV_TRY(check_providers(s, err));
+
+    /* only a check: the files are read again when they are used */
+    ocv_auto(ocv_credential_providers) providers = NULL;
+    const struct ocv_credential_providers_options options = {.config = s->provider_config,
+                                                             .bin_dir = s->provider_bin_dir};
+    int status =
+        s->provider_config ? ocv_credential_providers_new(&options, &providers, err) : OCV_OK;
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        ocv_error_prefix(err, "image_credential_provider_config");
+        status = OCV_ERR_CONFIG;
+        if (err)
+            err->status = OCV_ERR_CONFIG;
+    }
+    if (status < 0)
+        return status;
+
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
     for (size_t i = 0; i < n; i++) {

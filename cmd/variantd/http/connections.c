@@ -40,17 +40,6 @@ bool connections_met(struct connections *p)
     return atomic_exchange(&p->expected, 0) == 0;
 }
 
-static void watch_connection(struct connections *p, struct MHD_Connection *connection)
-{
-    unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
-    const union MHD_ConnectionInfo *info =
-        expected ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS) : NULL;
-    if (!info)
-        return;
-    if (address_port(info->client_addr) == expected)
-        atomic_compare_exchange_strong(&p->expected, &expected, 0);
-}
-
 static struct watched_connection *add_connection(struct connections *p,
                                                  struct MHD_Connection *connection)
 {
@@ -80,7 +69,12 @@ void connections_notify(void *cls, struct MHD_Connection *connection, void **con
     struct connections *p = cls;
     struct watched_connection *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        watch_connection(p, connection);
+        unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
+        const union MHD_ConnectionInfo *info =
+            expected ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+                     : NULL;
+        if (info && address_port(info->client_addr) == expected)
+            atomic_compare_exchange_strong(&p->expected, &expected, 0);
         *context = add_connection(p, connection);
     } else if (peer) {
         pthread_mutex_lock(&p->lock);

@@ -53,22 +53,6 @@ static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t le
            memcmp(&address, where, len) == 0;
 }
 
-/* All configured engines ask whatever program listens there. */
-static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *where,
-                    struct ocv_error *err)
-{
-    struct listener who;
-    int saved = errno;
-    (void)fail_and_close(fd, address, err);
-    if (saved == EADDRINUSE && listener_find(where, &who))
-        ocv_error_hint(err,
-                       "a program of user %u listens there; unless it is variantd, it answers what "
-                       "engines ask this node's mirror: `ss -ltnp` names it",
-                       (unsigned)who.uid);
-    errno = saved;
-    return OCV_ERR_IO;
-}
-
 /* A kept socket listens again. Connections that ended on our side stand in its way for a minute,
  * in TIME_WAIT. They let it pass if they and it have SO_REUSEPORT, as does nobody of another user.
  * Any that do not (another version's, or half closed) let it pass with SO_REUSEADDR; so would a
@@ -114,8 +98,19 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (again ? listen_again(fd) < 0
               : bind(fd, (struct sockaddr *)&where, len) < 0 || listen(fd, BACKLOG) < 0 ||
-                    getsockname(fd, (struct sockaddr *)&where, &len) < 0)
-        return fail_tcp(again ? -1 : fd, address, &where, err);
+                    getsockname(fd, (struct sockaddr *)&where, &len) < 0) {
+        /* all configured engines ask whatever program listens there */
+        struct listener who;
+        int saved = errno;
+        (void)fail_and_close(again ? -1 : fd, address, err);
+        if (saved == EADDRINUSE && listener_find(&where, &who))
+            ocv_error_hint(err,
+                           "a program of user %u listens there; unless it is variantd, it answers "
+                           "what engines ask this node's mirror: `ss -ltnp` names it",
+                           (unsigned)who.uid);
+        errno = saved;
+        return OCV_ERR_IO;
+    }
     /* accepted sockets inherit both; see listen_again() */
     setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
     if (again)

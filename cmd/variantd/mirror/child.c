@@ -22,17 +22,6 @@ static void free_child(struct refcounted *item)
     free(child);
 }
 
-static struct seen_child *known_child(struct lookup *l, const char *digest, bool body)
-{
-    struct key key;
-    child_key(l, digest, &key);
-    struct seen_child *child = cache_find(l->mirror->children, &key);
-    if (child && ocv_clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
-        return child;
-    refcounted_unref(child);
-    return NULL;
-}
-
 static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body,
                      struct seen_child **out, struct ocv_error *err)
 {
@@ -98,7 +87,14 @@ struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_desc
                                          bool body)
 {
     struct ocv_error err = {0};
-    struct seen_child *child = known_child(l, wanted->digest, body);
+    struct key key;
+    child_key(l, wanted->digest, &key);
+    struct seen_child *child = cache_find(l->mirror->children, &key);
+    if (child &&
+        (ocv_clock_ms() - child->seen_ms >= CHILD_KNOWN_MS || (body && !child->document))) {
+        refcounted_unref(child);
+        child = NULL;
+    }
     int status = child ? OCV_OK : ask_child(l, wanted, body, &child, &err);
     if (status == OCV_ERR_NOT_FOUND)
         return missing_child(l, wanted, "is not there");

@@ -78,10 +78,12 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
     return status;
 }
 
-/* Leaves `out` empty if it is not an image. */
-static int find_config(const struct document *document, struct ocv_descriptor *out,
-                       struct ocv_error *err)
+static int read_labels(const struct source *from, const struct ocv_reference *reference,
+                       struct mirror_entry *out, struct ocv_error *err)
 {
+    struct document *document = NULL;
+    struct ocv_descriptor which = {0}; /* stays empty if it is not an image */
+    OCV_TRY(upstream_get(from, reference, NULL, &document, err));
     const struct ocv_buffer *body = &document->body;
     const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
     enum ocv_document_kind kind;
@@ -91,27 +93,18 @@ static int find_config(const struct document *document, struct ocv_descriptor *o
     if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
         status = ocv_manifest_parse(body->data, body->len, type, &manifest, err);
     if (status == OCV_OK && manifest)
-        *out = *ocv_manifest_config(manifest);
+        which = *ocv_manifest_config(manifest);
     ocv_manifest_free(manifest);
     manifest = NULL;
     budget_read_end(body->len);
-    return status;
-}
-
-static int read_labels(const struct source *from, const struct ocv_reference *reference,
-                       struct mirror_entry *out, struct ocv_error *err)
-{
-    struct document *document = NULL;
-    struct ocv_descriptor which = {0};
-    ocv_auto_buffer config;
-    ocv_buffer_init(&config, CONFIG_BYTES);
-    OCV_TRY(upstream_get(from, reference, NULL, &document, err));
-    int status = find_config(document, &which, err);
     refcounted_unref(document);
     if (status < 0 || !*which.digest)
         return status;
-    status = ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err);
-    return status < 0 ? status : take_labels(&config, out, err);
+
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, CONFIG_BYTES);
+    OCV_TRY(ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err));
+    return take_labels(&config, out, err);
 }
 
 int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirror_entry *out,

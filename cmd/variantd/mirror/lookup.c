@@ -196,8 +196,14 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
     return v;
 }
 
-static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_body)
+struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
+                                 const atomic_bool *want_body, struct ocv_record_note **note)
 {
+    struct lookup look = {.mirror = mirror,
+                          .q = question,
+                          .from = {.upstream = question->upstream},
+                          .snapshot = node_get(mirror->node)},
+                  *l = &look;
     struct ocv_error err = {0};
     struct tag *tag = NULL;
     struct mirror_choice *choice = NULL;
@@ -235,19 +241,8 @@ static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_b
         v->generation = l->snapshot->generation;
     refcounted_unref(choice);
     refcounted_unref(tag);
-    return v;
-}
-
-struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
-                                 const atomic_bool *want_body, struct ocv_record_note **note)
-{
-    struct lookup l = {.mirror = mirror,
-                       .q = question,
-                       .from = {.upstream = question->upstream},
-                       .snapshot = node_get(mirror->node)};
-    struct lookup_result *v = look_up(&l, want_body);
-    *note = l.note;
-    client_release(l.from.client, l.status);
-    node_put(l.snapshot);
+    *note = l->note;
+    client_release(l->from.client, l->status);
+    node_put(l->snapshot);
     return v;
 }

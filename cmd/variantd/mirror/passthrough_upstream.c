@@ -260,23 +260,18 @@ static int read_layout(struct passthrough *p, struct ocv_error *err)
     return status;
 }
 
-static int pass_answer(struct passthrough *p, struct ocv_error *err)
-{
-    pthread_mutex_lock(&p->mirror->lock);
-    bool wanted = p->request && request_wanted(p->request);
-    pthread_mutex_unlock(&p->mirror->lock);
-    if (!wanted) { /* the job was queued for too long */
-        p->no = lookup_result_busy();
-        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "the client has gone");
-    }
-    return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
-}
-
 void passthrough_run(struct job *job)
 {
     struct passthrough *p = (struct passthrough *)((char *)job - offsetof(struct passthrough, job));
     struct ocv_error err = {0};
-    int status = pass_answer(p, &err);
+    pthread_mutex_lock(&p->mirror->lock);
+    bool wanted = p->request && request_wanted(p->request);
+    pthread_mutex_unlock(&p->mirror->lock);
+    int status = !wanted ? ocv_error_set(&err, OCV_ERR_INTERRUPTED, "the client has gone")
+                 : p->upstream->layout ? read_layout(p, &err)
+                                       : ask_registry(p, &err);
+    if (!wanted) /* the job was queued for too long */
+        p->no = lookup_result_busy();
     if (p->stream) {
         stream_end(p->stream, status == OCV_OK);
         if (status != OCV_OK && status != OCV_ERR_INTERRUPTED) {

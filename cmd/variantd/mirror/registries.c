@@ -26,27 +26,6 @@ static json_t *refused_json(struct mirror *m, size_t i, bool trusted)
                  : NULL;
 }
 
-static json_t *registry_json(struct mirror *m, size_t i, bool trusted, const struct reach *reach)
-{
-    bool failed = reach->status < 0;
-    const char *login = !reach->login                     ? "none"
-                        : reach->status == OCV_ERR_DENIED ? "refused"
-                                                          : "accepted";
-    json_t *out =
-        json_pack("{s:s, s:b, s:s, s:s, s:s?, s:s?, s:s?}", "name", m->settings->upstreams[i].name,
-                  "answers", !failed || reach->status == OCV_ERR_DENIED, "anybody",
-                  anybody[reach->access], "login", login, "fault",
-                  !failed        ? NULL
-                  : reach->wrong ? "configuration"
-                                 : "network",
-                  "message", failed ? reach->err.message : NULL, "hint",
-                  failed && *reach->err.hint ? reach->err.hint : NULL);
-    json_t *refused = out ? refused_json(m, i, trusted) : NULL;
-    if (refused)
-        json_object_set_new(out, "refused", refused);
-    return out;
-}
-
 int mirror_registries(struct mirror *m, bool trusted, struct ocv_buffer *json,
                       struct ocv_error *err)
 {
@@ -55,8 +34,26 @@ int mirror_registries(struct mirror *m, bool trusted, struct ocv_buffer *json,
     json_t *registries = json_array();
     if (list && registries)
         reach_all(m->clients, m->settings, trusted, list);
-    for (size_t i = 0; list && registries && i < n; i++)
-        json_array_append_new(registries, registry_json(m, i, trusted, &list[i]));
+    for (size_t i = 0; list && registries && i < n; i++) {
+        const struct reach *reach = &list[i];
+        bool failed = reach->status < 0;
+        const char *login = !reach->login                     ? "none"
+                            : reach->status == OCV_ERR_DENIED ? "refused"
+                                                              : "accepted";
+        json_t *out = json_pack("{s:s, s:b, s:s, s:s, s:s?, s:s?, s:s?}", "name",
+                                m->settings->upstreams[i].name, "answers",
+                                !failed || reach->status == OCV_ERR_DENIED, "anybody",
+                                anybody[reach->access], "login", login, "fault",
+                                !failed        ? NULL
+                                : reach->wrong ? "configuration"
+                                               : "network",
+                                "message", failed ? reach->err.message : NULL, "hint",
+                                failed && *reach->err.hint ? reach->err.hint : NULL);
+        json_t *refused = out ? refused_json(m, i, trusted) : NULL;
+        if (refused)
+            json_object_set_new(out, "refused", refused);
+        json_array_append_new(registries, out);
+    }
     free(list);
     json_t *root = json_pack("{s:b, s:b, s:o}", "trusted", trusted, "servePrivate",
                              m->settings->serve_private, "registries", registries);

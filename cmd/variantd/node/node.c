@@ -71,42 +71,35 @@ uint64_t node_generation(const struct node *node)
 
 /* The current profile. The configuration's overrides are in `profile` but not in `json`, whose
  * readers have a configuration of their own. */
-static int read_profile(const struct node *node, struct node *last, struct snapshot *out,
-                        struct ocv_error *err)
-{
-    ocv_auto(ocv_profile) plain = NULL;
-    int status;
-    ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
-    if (node->profile_file) {
-        status = ocv_file_read(node->profile_file, OCV_FILE_ANY, &out->json, err);
-    } else if (last) {
-        const ocv_auto(snapshot) known = node_get(last);
-        status = ocv_buffer_append(&out->json, known->json.data, known->json.len, err);
-    } else {
-        const struct ocv_probe_options options = {.datadir = node->datadir,
-                                                  .deep = true,
-                                                  .no_environment = true,
-                                                  .whole_node = node->whole_node};
-        status = ocv_probe(&options, &out->json, err);
-    }
-    if (status == OCV_OK)
-        status =
-            ocv_profile_parse(out->json.data ? out->json.data : "", out->json.len, &plain, err);
-    if (status < 0 && node->profile_file)
-        ocv_error_prefix(err, "profile %s", node->profile_file);
-    if (status == OCV_OK)
-        status = ocv_config_override_profile(node->config, plain, &out->profile, err);
-    return status;
-}
-
 static int take_snapshot(const struct node *node, struct node *last, struct shared_snapshot **out,
                          struct ocv_error *err)
 {
     struct shared_snapshot *held = calloc(1, sizeof(*held));
     if (!held)
         return ocv_error_nomem(err);
+    ocv_auto(ocv_profile) plain = NULL;
+    struct ocv_buffer *json = &held->snapshot.json;
+    int status;
     atomic_init(&held->references, 1);
-    int status = read_profile(node, last, &held->snapshot, err);
+    ocv_buffer_init(json, OCV_PROFILE_MAX);
+    if (node->profile_file) {
+        status = ocv_file_read(node->profile_file, OCV_FILE_ANY, json, err);
+    } else if (last) {
+        const ocv_auto(snapshot) known = node_get(last);
+        status = ocv_buffer_append(json, known->json.data, known->json.len, err);
+    } else {
+        const struct ocv_probe_options options = {.datadir = node->datadir,
+                                                  .deep = true,
+                                                  .no_environment = true,
+                                                  .whole_node = node->whole_node};
+        status = ocv_probe(&options, json, err);
+    }
+    if (status == OCV_OK)
+        status = ocv_profile_parse(json->data ? json->data : "", json->len, &plain, err);
+    if (status < 0 && node->profile_file)
+        ocv_error_prefix(err, "profile %s", node->profile_file);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(node->config, plain, &held->snapshot.profile, err);
     held->snapshot.probed_at = ocv_clock_ms();
     if (status < 0) {
         node_put(&held->snapshot);

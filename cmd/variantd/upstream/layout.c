@@ -22,20 +22,14 @@ struct layout_search {
     bool listing;
 };
 
-/* An entry's full name: its own annotation, or a tag that is one (as some tools write it). */
-static int parse_name(const char *tag, const char *image_name, struct ocv_reference **out)
-{
-    if (image_name)
-        return ocv_reference_parse(image_name, out, NULL);
-    return tag && strchr(tag, '/') ? ocv_reference_parse(tag, out, NULL) : OCV_ERR_NOT_FOUND;
-}
-
 static int visit_tag(void *data, const char *tag, const char *image_name,
                      const struct ocv_descriptor *descriptor)
 {
     struct layout_search *s = data;
     ocv_auto(ocv_reference) name = NULL;
-    bool full = parse_name(tag, image_name, &name) == OCV_OK && name->tag;
+    /* an entry's full name: its own annotation, or a tag that is one (as some tools write it) */
+    const char *text = image_name ? image_name : tag && strchr(tag, '/') ? tag : NULL;
+    bool full = text && ocv_reference_parse(text, &name, NULL) == OCV_OK && name->tag;
     /* the directory belongs to this registry: the host in the name only tells its origin */
     if (full && strcmp(name->repository, s->reference->repository) != 0)
         return OCV_OK;
