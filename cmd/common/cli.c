@@ -15,23 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A closed standard descriptor would be reused by the next file or socket, and progress lines would
- * be written into it. /dev/null takes its place, opened for the wrong direction so that using it is
- * still an error. */
-static void occupy_standard_streams(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 void cli_init(struct cli *cli, const char *program)
 {
     *cli = (struct cli){.program = program,
                         .wait = cli_report_retry,
                         .callback_data = cli,
                         .names_told = &cli->told};
-    occupy_standard_streams();
+    /* A closed standard descriptor would be reused by the next file or socket, and progress lines
+     * would be written into it. /dev/null takes its place, opened for the wrong direction so that
+     * using it is still an error. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 bool cli_interrupted(const struct cli *cli)

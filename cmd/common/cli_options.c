@@ -256,39 +256,12 @@ static void add_rows(struct ocv_options *options, const struct cli_command *comm
     ocv_options_add(options, common_options, cli);
 }
 
-/* Says where the rest of a command's help is. */
-static void print_more(const struct cli *cli, bool own, bool machine, bool registry)
-{
-    bool topics = machine || registry;
-    if (!own && !topics)
-        return;
-    printf("\nMore: ");
-    if (own)
-        printf("%s%s%s --help-all%s", cli->program, *cli->verb ? " " : "", cli->verb,
-               topics && *cli->verb ? ", " : "");
-    if (topics && *cli->verb)
-        printf("variantctl help %s", !registry ? "machine"
-                                     : machine ? "machine|registry"
-                                               : "registry");
-    putchar('\n');
-}
-
 void cli_print_machine_help(void)
 {
     struct ocv_options options = {.shown = OCV_OPTIONS_REST};
     ocv_options_add(&options, host_options, NULL);
     ocv_options_add(&options, choice_options, NULL);
     ocv_options_print(&options, stdout);
-}
-
-static void print_topics(void)
-{
-    struct ocv_options registry = {.shown = OCV_OPTIONS_ALL};
-    printf("\nMachine options:\n");
-    cli_print_machine_help();
-    printf("\nRegistry options:\n");
-    ocv_options_add(&registry, cli_registry_options, NULL);
-    ocv_options_print(&registry, stdout);
 }
 
 void cli_print_help(const struct cli *cli, const struct cli_command *command, bool all)
@@ -303,13 +276,29 @@ void cli_print_help(const struct cli *cli, const struct cli_command *command, bo
         printf("\n%s", command->details);
     printf("\nOptions:\n");
     bool whole = ocv_options_print(&options, stdout) && !command->details;
-    if (!all)
-        print_more(cli, !whole, chooses, asks);
-    else if (!*cli->verb && chooses && asks)
-        print_topics(); /* variantctl, which has them, need not be there */
-    else if (chooses || asks)
+    bool topics = chooses || asks;
+    if (!all && (!whole || topics)) {
+        printf("\nMore: ");
+        if (!whole)
+            printf("%s%s%s --help-all%s", cli->program, *cli->verb ? " " : "", cli->verb,
+                   topics && *cli->verb ? ", " : "");
+        if (topics && *cli->verb)
+            printf("variantctl help %s", !asks     ? "machine"
+                                         : chooses ? "machine|registry"
+                                                   : "registry");
+        putchar('\n');
+    } else if (all && !*cli->verb && chooses && asks) {
+        /* variantctl, which has them, need not be there */
+        struct ocv_options registry = {.shown = OCV_OPTIONS_ALL};
+        printf("\nMachine options:\n");
+        cli_print_machine_help();
+        printf("\nRegistry options:\n");
+        ocv_options_add(&registry, cli_registry_options, NULL);
+        ocv_options_print(&registry, stdout);
+    } else if (all && topics) {
         printf("\n%s%s", chooses ? "Machine options: variantctl help machine\n" : "",
                asks ? "Registry options: variantctl help registry\n" : "");
+    }
     if (command->print_values)
         command->print_values();
     fputs(command->end, stdout);

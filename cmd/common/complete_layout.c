@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/cli.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -40,38 +41,26 @@ static bool offer_tags(struct ocv_completion *c, const char *head, const char *d
     return true;
 }
 
-static bool is_layout(const char *dir)
-{
-    char file[PATH_MAX + 16];
-    snprintf(file, sizeof(file), "%s/oci-layout", dir);
-    return access(file, R_OK) == 0;
-}
-
-/* A directory: the layout if it is one, else a part of the path. */
-static void offer_directory(struct ocv_completion *c, const char *head, const char *path)
-{
-    char text[2 * PATH_MAX];
-    snprintf(text, sizeof(text), "%s" OCI "%s%s", head, path, is_layout(path) ? "" : "/");
-    ocv_complete_offer(c, text, NULL);
-    c->how |= OCV_COMPLETE_NO_SPACE;
-}
-
 static void offer_directories(struct ocv_completion *c, const char *head, const char *typed)
 {
     const char *slash = strrchr(typed, '/'), *name = slash ? slash + 1 : typed;
-    char path[PATH_MAX], parent[PATH_MAX];
+    char path[PATH_MAX], parent[PATH_MAX], file[PATH_MAX + 16], text[2 * PATH_MAX];
     snprintf(parent, sizeof(parent), "%.*s", (int)(name - typed), typed);
-    DIR *dir = opendir(*parent ? parent : ".");
+    ocv_auto_dir DIR *dir = opendir(*parent ? parent : ".");
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         bool hidden = e->d_name[0] == '.' &&
                       (name[0] != '.' || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
-        if ((e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN) && !hidden &&
-            snprintf(path, sizeof(path), "%s%s", parent, e->d_name) < (int)sizeof(path) &&
-            access(path, X_OK) == 0)
-            offer_directory(c, head, path);
+        if ((e->d_type != DT_DIR && e->d_type != DT_LNK && e->d_type != DT_UNKNOWN) || hidden ||
+            snprintf(path, sizeof(path), "%s%s", parent, e->d_name) >= (int)sizeof(path) ||
+            access(path, X_OK) != 0)
+            continue;
+        /* the layout if it is one, else a part of the path */
+        snprintf(file, sizeof(file), "%s/oci-layout", path);
+        snprintf(text, sizeof(text), "%s" OCI "%s%s", head, path,
+                 access(file, R_OK) == 0 ? "" : "/");
+        ocv_complete_offer(c, text, NULL);
+        c->how |= OCV_COMPLETE_NO_SPACE;
     }
-    if (dir)
-        closedir(dir);
 }
 
 void complete_layout(struct ocv_completion *c, const char *head)

@@ -24,16 +24,6 @@ static void offer_part(struct ocv_completion *c, const struct property_part *p, 
     c->how |= OCV_COMPLETE_NO_SPACE;
 }
 
-static void offer_values(struct ocv_completion *c, const struct property_part *p,
-                         const char *values)
-{
-    char text[TEXT_MAX + 256];
-    for (; values && *values; values += strcspn(values, ","), values += *values == ',') {
-        snprintf(text, sizeof(text), "%s%.*s", p->head, (int)strcspn(values, ","), values);
-        ocv_complete_offer(c, text, NULL);
-    }
-}
-
 void complete_property(struct ocv_completion *c, const char *head, bool whole)
 {
     struct property_part p = {.typed = c->word + strlen(head), .whole = whole};
@@ -58,5 +48,10 @@ void complete_property(struct ocv_completion *c, const char *head, bool whole)
         return;
     snprintf(name, sizeof(name), "%.*s", (int)(value - p.typed), p.typed);
     const struct vocabulary_feature *feature = vocabulary_feature_find(ns, name);
-    offer_values(c, &p, feature ? feature->values : NULL);
+    const char *values = feature ? feature->values : NULL;
+    for (; values && *values; values += strcspn(values, ","), values += *values == ',') {
+        char text[TEXT_MAX + 256];
+        snprintf(text, sizeof(text), "%s%.*s", p.head, (int)strcspn(values, ","), values);
+        ocv_complete_offer(c, text, NULL);
+    }
 }

@@ -51,8 +51,7 @@ static int add_device(struct ocv_given_devices *out, const char *owner, const ch
 static int add_list(struct ocv_given_devices *out, const char *owner, const char *text,
                     struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (const char *part = text; *part && status == OCV_OK;) {
+    for (const char *part = text; *part;) {
         size_t n = strcspn(part, ",");
         char *end = NULL, number[16];
         unsigned long from = strtoul(part, &end, 10), to = from;
@@ -60,14 +59,14 @@ static int add_list(struct ocv_given_devices *out, const char *owner, const char
         if (range)
             to = strtoul(end + 1, &end, 10);
         if (!range || end != part + n || to < from || to - from >= OCV_GIVEN_MAX)
-            status = add_device(out, owner, part, n, err);
-        for (unsigned long i = from; range && end == part + n && i <= to && status == OCV_OK; i++) {
+            OCV_TRY(add_device(out, owner, part, n, err));
+        for (unsigned long i = from; range && end == part + n && i <= to; i++) {
             snprintf(number, sizeof(number), "%lu", i);
-            status = add_device(out, owner, number, strlen(number), err);
+            OCV_TRY(add_device(out, owner, number, strlen(number), err));
         }
         part += n + (part[n] == ',');
     }
-    return status;
+    return OCV_OK;
 }
 
 /* The machine's only kind of devices; an error if there are several. */
@@ -132,19 +131,34 @@ static int add_job(const struct cli *cli, struct ocv_given_devices *out, bool *a
     return add_list(out, ns->name, text, err);
 }
 
-/* Selects the devices found, and none of any other kind. */
-static int set_devices(const struct cli *cli, const struct ocv_given_devices *given,
-                       struct ocv_error *err)
+int cli_set_devices(struct cli *cli, struct ocv_error *err)
 {
-    char found[OCV_GIVEN_FOUND_MAX], none[128];
     const struct ocv_profile *profile = cli->profile;
+    bool all_gpus = false, all = false;
+    if (!cli_devices_given(cli))
+        return OCV_OK;
+    ocv_auto_free struct ocv_given_devices *given = calloc(1, sizeof(*given));
+    if (!given)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < cli->n_devices; i++)
+        OCV_TRY(add_device(given, "", cli->devices[i], strlen(cli->devices[i]), err));
+    if (cli->gpus)
+        OCV_TRY(add_gpus(cli, given, &all_gpus, err));
+    if (cli->devices_auto)
+        OCV_TRY(add_job(cli, given, &all, err));
+    if (all_gpus || all)
+        return OCV_OK;
+
+    /* the devices found, and none of any other kind */
+    char found[OCV_GIVEN_FOUND_MAX], none[128];
     int status = ocv_given_find(given, profile, found, sizeof(found), err);
     if (status == OCV_ERR_NOT_FOUND)
         return ocv_error_set(err, OCV_ERR_INVALID, "no such device on this machine: %s",
                              given->list[0].id);
-    if (status == OCV_OK)
-        status = ocv_config_set(cli->config, "the devices given", "devices", found, false, err);
-    for (size_t i = 0; i < profile->n_namespaces && status == OCV_OK; i++) {
+    if (status < 0)
+        return status;
+    OCV_TRY(ocv_config_set(cli->config, "the devices given", "devices", found, false, err));
+    for (size_t i = 0; i < profile->n_namespaces; i++) {
         const struct ocv_namespace *ns = &profile->namespaces[i];
         size_t n = strlen(ns->name);
         const char *at = found;
@@ -153,28 +167,7 @@ static int set_devices(const struct cli *cli, const struct ocv_given_devices *gi
         if (!ns->n_devices || at)
             continue;
         snprintf(none, sizeof(none), "%.100s=", ns->name);
-        status = ocv_config_set(cli->config, "the devices given", "devices", none, true, err);
+        OCV_TRY(ocv_config_set(cli->config, "the devices given", "devices", none, true, err));
     }
-    return status;
-}
-
-int cli_set_devices(struct cli *cli, struct ocv_error *err)
-{
-    bool all_gpus = false, all = false;
-    int status = OCV_OK;
-    if (!cli_devices_given(cli))
-        return OCV_OK;
-    struct ocv_given_devices *given = calloc(1, sizeof(*given));
-    if (!given)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < cli->n_devices && status == OCV_OK; i++)
-        status = add_device(given, "", cli->devices[i], strlen(cli->devices[i]), err);
-    if (status == OCV_OK && cli->gpus)
-        status = add_gpus(cli, given, &all_gpus, err);
-    if (status == OCV_OK && cli->devices_auto)
-        status = add_job(cli, given, &all, err);
-    if (status == OCV_OK && !all_gpus && !all)
-        status = set_devices(cli, given, err);
-    free(given);
-    return status;
+    return OCV_OK;
 }

@@ -61,15 +61,6 @@ static void append_name(void *data, const char *name)
     (void)!ocv_buffer_printf(list, NULL, "%s%s", list->len ? ", " : "", name);
 }
 
-static int no_profile(const char *name, struct ocv_error *err)
-{
-    ocv_auto_buffer list;
-    ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX / 2);
-    each_name(append_name, &list);
-    return ocv_error_set(err, OCV_ERR_INVALID, "--profile: no file '%.100s'%s%s", name,
-                         list.len ? "; known: " : "", list.len ? list.data : "");
-}
-
 bool cli_profile_installed(const char *name, char out[PATH_MAX])
 {
     char dir[PATH_MAX];
@@ -85,7 +76,13 @@ int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err
     snprintf(out, PATH_MAX, "%s", text);
     if (strchr(text, '/') || !strcmp(text, "-") || (stat(text, &st) == 0 && !S_ISDIR(st.st_mode)))
         return OCV_OK;
-    return cli_profile_installed(text, out) ? OCV_OK : no_profile(text, err);
+    if (cli_profile_installed(text, out))
+        return OCV_OK;
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX / 2);
+    each_name(append_name, &list);
+    return ocv_error_set(err, OCV_ERR_INVALID, "--profile: no file '%.100s'%s%s", text,
+                         list.len ? "; known: " : "", list.len ? list.data : "");
 }
 
 int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error *err)

@@ -23,26 +23,18 @@ bool kube_api_known(void)
            strspn(port, "0123456789") == strlen(port);
 }
 
-/* "Authorization: Bearer TOKEN" */
-static int read_token(const char *account, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char path[4200];
-    snprintf(path, sizeof(path), "%.4000s/token", account);
-    OCV_TRY(ocv_buffer_printf(out, err, "Authorization: Bearer "));
-    OCV_TRY(ocv_file_read(path, OCV_FILE_REGULAR, out, err));
-    out->data[strcspn(out->data, "\r\n")] = '\0';
-    return OCV_OK;
-}
-
 int kube_api_send(const struct kube_request *r, struct ocv_error *err)
 {
     const char *host = get_variable("KUBERNETES_SERVICE_HOST");
     bool v6 = strchr(host, ':') != NULL;
-    char url[2048], ca[4200], type[128];
+    char url[2048], path[4200], ca[4200], type[128];
     long http = 0;
     ocv_auto_buffer token;
     ocv_buffer_init(&token, TOKEN_MAX);
-    OCV_TRY(read_token(r->account, &token, err));
+    snprintf(path, sizeof(path), "%.4000s/token", r->account);
+    OCV_TRY(ocv_buffer_printf(&token, err, "Authorization: Bearer "));
+    OCV_TRY(ocv_file_read(path, OCV_FILE_REGULAR, &token, err));
+    token.data[strcspn(token.data, "\r\n")] = '\0';
     ocv_auto_fd int fd = memfd_create("request", MFD_CLOEXEC);
     if (fd < 0 || !ocv_fd_write(fd, r->body, strlen(r->body)) || lseek(fd, 0, SEEK_SET) < 0)
         return ocv_file_fail(err, "request", NULL, "write");

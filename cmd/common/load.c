@@ -55,10 +55,9 @@ static int merge_environment(struct cli *cli, struct ocv_error *err)
         for (char *p = name; *p; p++)
             *p = (char)toupper((unsigned char)*p);
         const char *text = getenv(name);
-        int status = text ? ocv_config_set(cli->config, name, keys[i], text, false, err) : OCV_OK;
         cli->own_settings = cli->own_settings || (text && bears_on_choice(keys[i]));
-        if (status < 0)
-            return status;
+        if (text)
+            OCV_TRY(ocv_config_set(cli->config, name, keys[i], text, false, err));
     }
     return OCV_OK;
 }
@@ -124,19 +123,6 @@ static int add_own_registry(struct cli *cli, const char *argument, struct ocv_er
     return OCV_OK;
 }
 
-/* --tls-verify=false */
-static int add_own_registries(struct cli *cli, struct ocv_error *err)
-{
-    for (char **argument = cli->arguments; argument && *argument; argument++)
-        OCV_TRY(add_own_registry(cli, *argument, err));
-    if (cli->n_insecure)
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_INVALID,
-                  "--tls-verify=false: no argument names an image in a registry");
-    ocv_error_hint(err, "--insecure HOST[:PORT]");
-    return OCV_ERR_INVALID;
-}
-
 /* "--tls-verify false": the value needs "=", so "false" would be taken for an image. */
 static int check_bare_verify(const struct cli *cli, struct ocv_error *err)
 {
@@ -151,44 +137,41 @@ static int check_bare_verify(const struct cli *cli, struct ocv_error *err)
 
 int cli_load(struct cli *cli, struct ocv_error *err)
 {
-    int status = check_bare_verify(cli, err);
-    if (status == OCV_OK)
-        status = ocv_config_new(&cli->config, err);
-    if (status == OCV_OK)
-        status = merge_files(cli, err);
-    if (status == OCV_OK && !cli->no_environment)
-        status = merge_environment(cli, err);
-    if (status == OCV_OK)
-        status = merge_flags(cli, err);
-    if (status == OCV_OK && cli->platform_text) {
-        status = ocv_platform_parse(cli->platform_text, &cli->platform, err);
-        if (status < 0)
-            ocv_error_prefix(err, "--platform");
-    }
-    if (status == OCV_OK && cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
-        status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
-                               cli->platform_text);
+    OCV_TRY(check_bare_verify(cli, err));
+    OCV_TRY(ocv_config_new(&cli->config, err));
+    OCV_TRY(merge_files(cli, err));
+    if (!cli->no_environment)
+        OCV_TRY(merge_environment(cli, err));
+    OCV_TRY(merge_flags(cli, err));
+    if (cli->platform_text && ocv_platform_parse(cli->platform_text, &cli->platform, err) < 0)
+        return ocv_error_prefix(err, "--platform");
+    if (cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
+        ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant", cli->platform_text);
         char label[64]; /* a platform writes "-" for the label's "."; labels have no "-" */
         snprintf(label, sizeof(label), "%s", cli->platform->variant + 2);
         for (char *at = label; (at = strchr(at, '-')) != NULL;)
             *at = '.';
         ocv_error_hint(err, "use --label %s", label);
+        return OCV_ERR_INVALID;
     }
-    if (status == OCV_OK && cli->label && !ocv_label_readable(cli->label, strlen(cli->label)))
-        status =
-            ocv_error_set(err, OCV_ERR_INVALID,
-                          "--label: '%.64s' is not a label (a-z 0-9 . _, at most 63)", cli->label);
-    if (status == OCV_OK && cli->unchecked && !cli->label)
-        status = ocv_error_set(err, OCV_ERR_INVALID, "--unchecked needs --label");
-    if (status == OCV_OK && cli->creds_stdin && cli->profile_file &&
-        !strcmp(cli->profile_file, "-"))
-        status = ocv_error_set(err, OCV_ERR_INVALID,
-                               "--creds-stdin and --profile - both read standard input");
-    if (status == OCV_OK && cli->tls_unverified)
-        status = add_own_registries(cli, err);
-    if (status == OCV_OK && cli->creds_stdin)
-        status = read_credentials(cli, err);
-    return status;
+    if (cli->label && !ocv_label_readable(cli->label, strlen(cli->label)))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--label: '%.64s' is not a label (a-z 0-9 . _, at most 63)",
+                             cli->label);
+    if (cli->unchecked && !cli->label)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--unchecked needs --label");
+    if (cli->creds_stdin && cli->profile_file && !strcmp(cli->profile_file, "-"))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--creds-stdin and --profile - both read standard input");
+    for (char **argument = cli->arguments; cli->tls_unverified && argument && *argument; argument++)
+        OCV_TRY(add_own_registry(cli, *argument, err));
+    if (cli->tls_unverified && !cli->n_insecure) {
+        ocv_error_set(err, OCV_ERR_INVALID,
+                      "--tls-verify=false: no argument names an image in a registry");
+        ocv_error_hint(err, "--insecure HOST[:PORT]");
+        return OCV_ERR_INVALID;
+    }
+    return cli->creds_stdin ? read_credentials(cli, err) : OCV_OK;
 }
 
 bool cli_is_plain(const struct cli *cli)

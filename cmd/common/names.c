@@ -21,16 +21,12 @@ struct names_check {
     size_t unknown;
 };
 
-/* "FILE:LINE", not a flag or variable. */
-static bool is_file(const char *origin)
-{
-    return strncmp(origin, "--", 2) != 0 && strncmp(origin, "OCV_", 4) != 0;
-}
-
 static int unknown_name(void *data, const struct ocv_unknown_name *name)
 {
     struct names_check *c = data;
-    bool elsewhere = (name->kind == OCV_UNKNOWN_HOST || c->blind) && is_file(name->origin);
+    /* "FILE:LINE", not a flag or variable */
+    bool file = strncmp(name->origin, "--", 2) != 0 && strncmp(name->origin, "OCV_", 4) != 0;
+    bool elsewhere = (name->kind == OCV_UNKNOWN_HOST || c->blind) && file;
     if (c->quiet) {
         c->unknown += name->kind == OCV_UNKNOWN_NAME;
         return OCV_OK;
@@ -316,27 +312,6 @@ static int nothing_fits(const struct cli *cli, const struct named_index *image,
     return OCV_ERR_NO_MATCH;
 }
 
-/* The first entry that only `deny` keeps away: then nothing else fits. Their number: none. */
-static size_t find_denied(const struct ocv_decision *decision)
-{
-    size_t i = 0, n = ocv_decision_rejected_count(decision);
-    while (i < n && ocv_decision_rejected(decision, i).code != OCV_REJECT_DENIED)
-        i++;
-    return i;
-}
-
-static int denied(const struct named_index *image, const char *label,
-                  const struct ocv_rejection *why, struct ocv_error *err)
-{
-    bool one = label && *label;
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s%.63s is denied: deny has '%s' (%s)", image->text,
-                  one ? "variant " : "every build of it for this machine", one ? label : "",
-                  why->required, why->origin ? why->origin : "");
-    ocv_error_hint(err, "name another %s, or take it out of deny there",
-                   one ? "label" : "tag of the repository");
-    return OCV_ERR_NO_MATCH;
-}
-
 /* The first malformed entry of an index that has no other image; NULL: it has one. */
 static const struct ocv_entry *only_malformed(const struct ocv_decision *decision)
 {
@@ -373,10 +348,18 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
         return ocv_error_set(err, OCV_ERR_DATA, "%s: no entry can be used: manifests[%zu]: %s",
                              text, malformed->position,
                              malformed->detail ? malformed->detail : "malformed");
-    size_t out = find_denied(decision);
-    if (out < ocv_decision_rejected_count(decision)) {
-        const struct ocv_rejection why = ocv_decision_rejected(decision, out);
-        return denied(image, label, &why, err);
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        /* only `deny` keeps it away: then nothing else fits */
+        const struct ocv_rejection why = ocv_decision_rejected(decision, i);
+        bool one = label && *label;
+        if (why.code != OCV_REJECT_DENIED)
+            continue;
+        ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s%.63s is denied: deny has '%s' (%s)", text,
+                      one ? "variant " : "every build of it for this machine", one ? label : "",
+                      why.required, why.origin ? why.origin : "");
+        ocv_error_hint(err, "name another %s, or take it out of deny there",
+                       one ? "label" : "tag of the repository");
+        return OCV_ERR_NO_MATCH;
     }
     if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))
         return no_such_label(image, label, origin, err);

@@ -75,22 +75,6 @@ static void find_profile(const struct cli *cli, struct probe_report *found, stru
         found->status = ocv_probe(&options, json, &found->err);
 }
 
-static void write_finding(int fd, const struct probe_report *found, const struct ocv_buffer *json)
-{
-    if (ocv_fd_write(fd, found, sizeof(*found)))
-        (void)!ocv_fd_write(fd, json->data, json->len);
-}
-
-/* The parent allows the probe all processors but its own, and then lets it begin; from then on the
- * probe may run wherever its parent may. */
-static void give_start(pid_t pid, int fd)
-{
-    cpu_set_t others;
-    if (ocv_processors_others(&others))
-        (void)sched_setaffinity(pid, sizeof(others), &others);
-    (void)!send(fd, "", 1, MSG_NOSIGNAL); /* without it the probe sees the end, and begins, too */
-}
-
 static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processors)
 {
     struct probe_report found;
@@ -103,7 +87,8 @@ static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processo
     if (CPU_COUNT(processors) > 0)
         (void)sched_setaffinity(0, sizeof(*processors), processors);
     find_profile(cli, &found, &json);
-    write_finding(fd, &found, &json);
+    if (ocv_fd_write(fd, &found, sizeof(found)))
+        (void)!ocv_fd_write(fd, json.data, json.len);
     _exit(0);
 }
 
@@ -127,10 +112,17 @@ void cli_profile_begin(struct cli *cli)
     }
     close(fds[1]);
     cli->probe = probe;
-    if (probe->pid < 0)
+    if (probe->pid < 0) {
         cli_profile_drop(cli);
-    else
-        give_start(probe->pid, probe->fd);
+        return;
+    }
+    /* It may have all processors but this process's own, and then begins; from then on it may run
+     * wherever this process may. */
+    cpu_set_t others;
+    if (ocv_processors_others(&others))
+        (void)sched_setaffinity(probe->pid, sizeof(others), &others);
+    (void)!send(probe->fd, "", 1, MSG_NOSIGNAL); /* without it the probe sees the end, and begins,
+                                                  * too */
 }
 
 void cli_profile_drop(struct cli *cli)
@@ -145,14 +137,6 @@ void cli_profile_drop(struct cli *cli)
     while (probe->pid > 0 && waitpid(probe->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(probe);
-}
-
-/* Wait for the report, or until the user interrupts. */
-static void await_finding(const struct cli *cli)
-{
-    struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
-    while (!cli_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
-        ;
 }
 
 /* False: the probe ended early, or its output is incomplete. */
@@ -174,10 +158,12 @@ static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_er
 {
     struct probe_report found;
     bool known = false;
-    if (cli->probe)
-        await_finding(cli);
-    if (cli->probe && !cli_interrupted(cli))
-        known = read_finding(cli->probe->fd, &found, json);
+    if (cli->probe) {
+        struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
+        while (!cli_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
+            ;
+        known = !cli_interrupted(cli) && read_finding(cli->probe->fd, &found, json);
+    }
     cli_profile_drop(cli);
     if (!known && cli_interrupted(cli))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");

@@ -3,6 +3,7 @@
  * rename, without fsync: a lost file is harmless, and the digest is checked. Each writer removes
  * temporary files that killed writers left, and the oldest tags when there are too many. */
 #include "cmd/common/image/document_cache.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "ocivariant/digest.h"
 
@@ -112,19 +113,6 @@ static size_t scan_cache(DIR *dir, char oldest[NAME_LENGTH + 1])
     return tags;
 }
 
-static void clean_up(const char *path)
-{
-    char oldest[NAME_LENGTH + 1];
-    DIR *dir = opendir(path);
-    /* one is removed for each one added; a few more in case the limit was lowered */
-    for (int i = 0; dir && i < 8 && scan_cache(dir, oldest) > TAGS_MAX; i++) {
-        (void)unlinkat(dirfd(dir), oldest, 0);
-        rewinddir(dir);
-    }
-    if (dir)
-        closedir(dir);
-}
-
 void cache_write(const struct ocv_reference *reference, const struct ocv_descriptor *descriptor,
                  const struct ocv_buffer *body)
 {
@@ -143,22 +131,17 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
     ok = close(fd) == 0 && ok;
     if (!ok || rename(temporary, file) != 0)
         (void)unlink(temporary);
-    clean_up(dir);
+
+    /* one is removed for each one added; a few more in case the limit was lowered */
+    char oldest[NAME_LENGTH + 1];
+    ocv_auto_dir DIR *tags = opendir(dir);
+    for (int i = 0; tags && i < 8 && scan_cache(tags, oldest) > TAGS_MAX; i++) {
+        (void)unlinkat(dirfd(tags), oldest, 0);
+        rewinddir(tags);
+    }
 }
 
 #define KEPT_MAX 2000u /* entries of one kind */
-
-/* $XDG_CACHE_HOME/ocivariant/KIND/VERSION */
-static bool directory_name(const char *kind, char *out, size_t size)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    bool has_xdg = xdg && xdg[0] == '/';
-    if (!has_xdg && (!home || home[0] != '/'))
-        return false;
-    int n = snprintf(out, size, "%s%s/ocivariant/%s/" OCV_VERSION, has_xdg ? xdg : home,
-                     has_xdg ? "" : "/.cache", kind);
-    return n > 0 && (size_t)n < size;
-}
 
 static void file_name(const char *digest, char out[OCV_DIGEST_MAX])
 {
@@ -166,11 +149,17 @@ static void file_name(const char *digest, char out[OCV_DIGEST_MAX])
     out[strcspn(out, ":")] = '-';
 }
 
+/* $XDG_CACHE_HOME/ocivariant/KIND/VERSION */
 static int open_directory(const char *kind, bool make)
 {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool has_xdg = xdg && xdg[0] == '/';
     char path[4096];
-    if (!directory_name(kind, path, sizeof(path)) ||
-        (make && ocv_directory_make(path, 0700, NULL) < 0))
+    if (!has_xdg && (!home || home[0] != '/'))
+        return -1;
+    int n = snprintf(path, sizeof(path), "%s%s/ocivariant/%s/" OCV_VERSION, has_xdg ? xdg : home,
+                     has_xdg ? "" : "/.cache", kind);
+    if (n <= 0 || (size_t)n >= sizeof(path) || (make && ocv_directory_make(path, 0700, NULL) < 0))
         return -1;
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

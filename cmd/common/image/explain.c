@@ -111,27 +111,6 @@ int explain_brief(const struct image *image, const struct ocv_decision *decision
     return told > max ? ocv_buffer_printf(out, err, " and %zu more", told - max) : OCV_OK;
 }
 
-/* Notes of configurations that were read where tags leave something open. */
-static int format_notes(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
-{
-    struct ocv_tag_note note;
-    for (size_t i = 0; image->choice && ocv_tag_choice_note(image->choice, i, &note); i++) {
-        char clean[128];
-        if (i == 0)
-            OCV_TRY(ocv_buffer_printf(out, err, "\nRead of their configurations\n"));
-        OCV_TRY(ocv_buffer_printf(out, err, "      %s  %s%s%s\n", note.tag,
-                                  note.contradiction ? note.contradiction
-                                  : note.heard       ? cli_text(note.heard, clean, sizeof(clean))
-                                  : note.refused     ? note.refused
-                                  : *note.digest
-                                      ? "nothing"
-                                      : "not asked: another one fits better, or none, in any case",
-                                  note.refused && !note.contradiction ? ", nor does it say so" : "",
-                                  note.contradiction ? "; the configuration counts" : ""));
-    }
-    return OCV_OK;
-}
-
 static int format_head(const struct cli *cli, const struct image *image,
                        const struct ocv_decision *decision, struct ocv_buffer *out,
                        struct ocv_error *err)
@@ -178,29 +157,6 @@ static const char *platform_text(const struct ocv_entry *entry, char *out, size_
     return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
 }
 
-/* End the line, and add another one if there is a note. */
-static int format_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
-                       int width, struct ocv_buffer *out, struct ocv_error *err)
-{
-    size_t before = out->len;
-    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, ""));
-    size_t mark = out->len;
-    OCV_TRY(ocv_decision_note(decision, entry, out, err));
-    /* nothing to say */
-    if (out->len == mark)
-        out->data[out->len = before] = '\0';
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
-/* What an entry without properties needs. */
-static const char *plain_text(const struct ocv_index *index, const struct ocv_entry *entry)
-{
-    if (entry->kind == OCV_ENTRY_NULL || ocv_index_shows_default(index, entry))
-        return "needs nothing special";
-    return ocv_index_has_variants(index) ? "no annotations, after all variants"
-                                         : "an image without variants";
-}
-
 static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
                           struct columns width, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -212,8 +168,20 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
     if (entry->kind == OCV_ENTRY_VARIANT)
         OCV_TRY(explain_matched(image, decision, entry, MATCHED_SHOWN, out, err));
     else
-        OCV_TRY(ocv_buffer_printf(out, err, "%s", plain_text(image->index, entry)));
-    return format_note(decision, entry, width.name, out, err);
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "%s",
+            entry->kind == OCV_ENTRY_NULL || ocv_index_shows_default(image->index, entry)
+                ? "needs nothing special"
+            : ocv_index_has_variants(image->index) ? "no annotations, after all variants"
+                                                   : "an image without variants"));
+    size_t before = out->len;
+    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  note: ", width.name, ""));
+    size_t mark = out->len;
+    OCV_TRY(ocv_decision_note(decision, entry, out, err));
+    /* nothing to say */
+    if (out->len == mark)
+        out->data[out->len = before] = '\0';
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int format_rejected(const struct image *image, const struct ocv_decision *decision, size_t i,
@@ -293,5 +261,22 @@ int explain_format(const struct cli *cli, const struct image *image,
         OCV_TRY(ocv_buffer_printf(out, err, "\nDoes not fit\n"));
     for (size_t i = 0; i < rejected; i++)
         OCV_TRY(format_rejected(image, decision, i, width.name, out, err));
-    return format_notes(image, out, err);
+
+    /* notes of configurations that were read where tags leave something open */
+    struct ocv_tag_note note;
+    for (size_t i = 0; image->choice && ocv_tag_choice_note(image->choice, i, &note); i++) {
+        char clean[128];
+        if (i == 0)
+            OCV_TRY(ocv_buffer_printf(out, err, "\nRead of their configurations\n"));
+        OCV_TRY(ocv_buffer_printf(out, err, "      %s  %s%s%s\n", note.tag,
+                                  note.contradiction ? note.contradiction
+                                  : note.heard       ? cli_text(note.heard, clean, sizeof(clean))
+                                  : note.refused     ? note.refused
+                                  : *note.digest
+                                      ? "nothing"
+                                      : "not asked: another one fits better, or none, in any case",
+                                  note.refused && !note.contradiction ? ", nor does it say so" : "",
+                                  note.contradiction ? "; the configuration counts" : ""));
+    }
+    return OCV_OK;
 }

@@ -61,16 +61,6 @@ static int parse_body(struct image *image, struct ocv_error *err)
     return status;
 }
 
-static int open_layout(struct image *image, const char *dir, struct ocv_error *err)
-{
-    int status = ocv_layout_open(dir, OCV_LAYOUT_READ, &image->layout, err);
-    if (status == OCV_OK)
-        status = ocv_layout_resolve(image->layout, image->layout_tag, &image->top, err);
-    if (status == OCV_OK)
-        status = ocv_layout_read_blob(image->layout, image->top.digest, &image->body, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
-}
-
 /* True if the error of a HEAD would only repeat with GET, after as many retries. */
 static bool is_final(const struct ocv_error *err)
 {
@@ -162,17 +152,21 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
 
 int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
 {
-    char *dir;
+    ocv_auto_free char *dir = NULL;
     *out = (struct image){.text = text};
     ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
-    bool layout = image_split_layout(text, &dir, &out->layout_tag);
-    int status;
-    if (layout)
-        status = dir ? open_layout(out, dir, err) : ocv_error_nomem(err);
-    else
-        status = open_registry(cli, out, err);
-    free(dir);
-    return status == OCV_OK ? parse_body(out, err) : status;
+    if (!image_split_layout(text, &dir, &out->layout_tag)) {
+        OCV_TRY(open_registry(cli, out, err));
+        return parse_body(out, err);
+    }
+    if (!dir)
+        return ocv_error_nomem(err);
+    int status = ocv_layout_open(dir, OCV_LAYOUT_READ, &out->layout, err);
+    if (status == OCV_OK)
+        status = ocv_layout_resolve(out->layout, out->layout_tag, &out->top, err);
+    if (status == OCV_OK)
+        status = ocv_layout_read_blob(out->layout, out->top.digest, &out->body, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", text) : parse_body(out, err);
 }
 
 int image_flatten(struct cli *cli, struct image *image, struct ocv_error *err)
@@ -300,15 +294,10 @@ int image_open_locked(struct cli *cli, const char *text, const struct lock_image
     struct locked_source data = {.locked = locked};
     *out = (struct image){.text = text};
     ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
-    int status = ocv_reference_parse(text, &out->reference, err);
-    if (status == OCV_OK)
-        status = image_bind_credentials(cli, out->reference, err);
-    if (status == OCV_OK)
-        status = cli_registry(cli, err);
-    if (status == OCV_OK)
-        status = rules_load(cli, out->reference, &out->rules, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(text, &out->reference, err));
+    OCV_TRY(image_bind_credentials(cli, out->reference, err));
+    OCV_TRY(cli_registry(cli, err));
+    OCV_TRY(rules_load(cli, out->reference, &out->rules, err));
     data.by = rules_source(cli, out->reference, &data.registry);
     struct ocv_tag_source source = {.data = &data,
                                     .tags = locked_tags,
@@ -317,16 +306,15 @@ int image_open_locked(struct cli *cli, const char *text, const struct lock_image
                                     .blob = locked_blob,
                                     .recall = data.by.recall,
                                     .keep = data.by.keep};
-    status = ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err);
-    if (status == OCV_OK && !out->choice) {
+    OCV_TRY(ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err));
+    if (!out->choice) {
         ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here form no set of the locked tags",
                       text);
         ocv_error_hint(err, "--lock-profile NAME selects what is locked for a machine");
         return OCV_ERR_DATA;
     }
-    if (status == OCV_OK)
-        take_choice(out);
-    return status;
+    take_choice(out);
+    return OCV_OK;
 }
 
 const char *image_tag(const struct image *image, const struct ocv_entry *entry)
@@ -392,15 +380,6 @@ void image_close(struct image *image)
     ocv_tag_rules_free(image->rules);
 }
 
-/* The image's own configuration overrides its name; warn a user who asked by that name. */
-static void warn_contradictions(struct cli *cli, const struct image *image)
-{
-    struct ocv_tag_note note;
-    for (size_t i = 0; ocv_tag_choice_note(image->choice, i, &note); i++)
-        if (note.contradiction)
-            cli_warn(cli, "%s:%s: %s", image->reference->familiar, note.tag, note.contradiction);
-}
-
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err)
 {
@@ -415,25 +394,12 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
     struct ocv_tag_source source = rules_source(cli, image->reference, &data);
     int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, out, err);
     take_choice(image);
-    if (status == OCV_OK)
-        warn_contradictions(cli, image);
+    /* the image's own configuration overrides its name; warn a user who asked by that name */
+    struct ocv_tag_note note;
+    for (size_t i = 0; status == OCV_OK && ocv_tag_choice_note(image->choice, i, &note); i++)
+        if (note.contradiction)
+            cli_warn(cli, "%s:%s: %s", image->reference->familiar, note.tag, note.contradiction);
     return status;
-}
-
-/* Resolve unchecked, only to load the entry's configuration. */
-static int finish_entry(struct cli *cli, struct image *image, const char *name, bool in_doubt,
-                        const struct ocv_profile *profile, struct ocv_error *err)
-{
-    struct rules_source data;
-    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
-    ocv_auto(ocv_decision) decision = NULL;
-    char label[128]; /* the index, which has the name, goes */
-    if (snprintf(label, sizeof(label), "%s", name) >= (int)sizeof(label))
-        return OCV_OK;
-    const struct ocv_resolve_options options = {.label = label, .unchecked = true};
-    int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, &decision, err);
-    take_choice(image);
-    return status == OCV_ERR_DATA && in_doubt ? OCV_OK : status; /* whoever gets it is told */
 }
 
 int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
@@ -441,18 +407,31 @@ int image_finish(struct cli *cli, struct image *image, struct ocv_error *err)
     static const char any[] = "{\"schema\": \"dev.ocivariant.profile/v1\", \"namespaces\": [], "
                               "\"platform\": {\"os\": \"linux\", \"architecture\": \"amd64\"}}";
     ocv_auto(ocv_profile) profile = NULL;
-    int status = image->choice ? ocv_profile_parse(any, strlen(any), &profile, err) : OCV_OK;
-    for (size_t i = 0; image->choice && i < ocv_index_count(image->index) && status == OCV_OK;
-         i++) {
+    if (!image->choice)
+        return OCV_OK;
+    OCV_TRY(ocv_profile_parse(any, strlen(any), &profile, err));
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(image->index, i);
         const char *wanted = names_label(image->index, cli->label);
-        const char *label = entry->label ? entry->label : "null";
-        if (entry->code == OCV_REJECT_NONE && !entry->has_platform &&
-            (!wanted || !strcmp(wanted, label)))
-            status =
-                finish_entry(cli, image, label, ocv_index_doubt(image->index, entry), profile, err);
+        const char *name = entry->label ? entry->label : "null";
+        char label[128]; /* the index, which has the name, goes */
+        if (entry->code != OCV_REJECT_NONE || entry->has_platform ||
+            (wanted && strcmp(wanted, name) != 0) ||
+            snprintf(label, sizeof(label), "%s", name) >= (int)sizeof(label))
+            continue;
+        /* resolve unchecked, only to load the entry's configuration */
+        bool in_doubt = ocv_index_doubt(image->index, entry);
+        struct rules_source data;
+        struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+        const struct ocv_resolve_options options = {.label = label, .unchecked = true};
+        ocv_auto(ocv_decision) decision = NULL;
+        int status =
+            ocv_tag_choice_resolve(image->choice, &source, profile, &options, &decision, err);
+        take_choice(image);
+        if (status < 0 && !(status == OCV_ERR_DATA && in_doubt)) /* whoever gets it is told */
+            return status;
     }
-    return status;
+    return OCV_OK;
 }
 
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,

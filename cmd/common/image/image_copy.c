@@ -23,14 +23,6 @@ int child_descriptor(const struct ocv_entry *entry, struct ocv_descriptor *out,
     return OCV_OK;
 }
 
-static int check_size(const struct ocv_descriptor *wanted, size_t len, struct ocv_error *err)
-{
-    if (wanted->size >= 0 && (uint64_t)wanted->size != len)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "manifest %s has %zu bytes, expected %lld",
-                             wanted->digest, len, (long long)wanted->size);
-    return OCV_OK;
-}
-
 int child_read(struct cli *cli, const struct image *image, const struct ocv_descriptor *descriptor,
                struct manifest_doc *out, struct ocv_error *err)
 {
@@ -48,8 +40,9 @@ int child_read(struct cli *cli, const struct image *image, const struct ocv_desc
                                   &seen, err);
     if (status < 0 && !top && !image->layout)
         return status; /* the registry library names the image itself */
-    if (status == OCV_OK)
-        status = check_size(descriptor, out->body.len, err);
+    if (status == OCV_OK && descriptor->size >= 0 && (uint64_t)descriptor->size != out->body.len)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "manifest %s has %zu bytes, expected %lld",
+                               descriptor->digest, out->body.len, (long long)descriptor->size);
     if (status == OCV_OK)
         status = ocv_manifest_parse(out->body.data, out->body.len, descriptor->media_type,
                                     &out->manifest, err);
@@ -143,40 +136,25 @@ static int copy_blob(const struct cli *cli, const struct ocv_layout *from, struc
     return status;
 }
 
-static int copy_layout(const struct cli *cli, const struct ocv_layout *from, struct ocv_layout *to,
-                       const struct manifest_doc *child, ocv_fetch_progress progress, void *data,
-                       struct ocv_error *err)
-{
-    for (size_t i = 0; i <= ocv_manifest_layer_count(child->manifest); i++)
-        OCV_TRY(copy_blob(cli, from, to, blob_at(child, i), i, progress, data, err));
-    return OCV_OK;
-}
-
-static int fetch_all(struct cli *cli, const struct image *image, const struct manifest_doc *child,
-                     struct ocv_layout *to, unsigned jobs, ocv_fetch_progress progress, void *data,
-                     struct ocv_error *err)
-{
-    size_t n = ocv_manifest_layer_count(child->manifest) + 1;
-    struct ocv_fetch *list = calloc(n, sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        list[i].descriptor = *blob_at(child, i);
-    int status =
-        ocv_registry_fetch(cli->registry, image->reference, to, list, n, jobs, progress, data, err);
-    free(list);
-    return status;
-}
-
 int child_transfer(struct cli *cli, const struct image *image, const struct manifest_doc *child,
                    struct ocv_layout *to, unsigned jobs, ocv_fetch_progress progress, void *data,
                    struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
-    int status = image->layout ? copy_layout(cli, image->layout, to, child, progress, data, err)
-                               : fetch_all(cli, image, child, to, jobs, progress, data, err);
-    if (status < 0)
-        return image->layout ? ocv_error_prefix(err, "%s", image->text) : status;
+    size_t n = ocv_manifest_layer_count(child->manifest) + 1;
+    if (image->layout) {
+        for (size_t i = 0; i < n; i++)
+            if (copy_blob(cli, image->layout, to, blob_at(child, i), i, progress, data, err) < 0)
+                return ocv_error_prefix(err, "%s", image->text);
+    } else {
+        ocv_auto_free struct ocv_fetch *list = calloc(n, sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        for (size_t i = 0; i < n; i++)
+            list[i].descriptor = *blob_at(child, i);
+        OCV_TRY(ocv_registry_fetch(cli->registry, image->reference, to, list, n, jobs, progress,
+                                   data, err));
+    }
     memcpy(digest, child->descriptor.digest, sizeof(digest));
     return ocv_layout_write_blob(to, child->body.data, child->body.len, digest, err);
 }

@@ -68,9 +68,7 @@ static int read_tags(const char *path, const json_t *entry, struct lock_image *o
         return ocv_error_nomem(err);
     json_object_foreach(tags, key, value)
     {
-        int status = read_tag(path, key, value, out, &out->tags[out->n_tags++], err);
-        if (status < 0)
-            return status;
+        OCV_TRY(read_tag(path, key, value, out, &out->tags[out->n_tags++], err));
     }
     return OCV_OK;
 }
@@ -88,10 +86,10 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
         return set_error(err, path, out->reference, "'reference' is not an image reference");
     if (!out->top || !ocv_digest_known(out->top))
         return set_error(err, path, out->reference, "'index' must be a digest");
-    int status = read_tags(path, entry, out, err);
-    if (status == OCV_OK && out->n_tags && (!parsed || !parsed->tag))
+    OCV_TRY(read_tags(path, entry, out, err));
+    if (out->n_tags && (!parsed || !parsed->tag))
         return set_error(err, path, out->reference, "'tags' without a tag reference");
-    return status < 0 ? status : read_choices(path, entry, out, err);
+    return read_choices(path, entry, out, err);
 }
 
 static int read_images(const char *path, struct lock *lock, struct ocv_error *err)
@@ -108,9 +106,7 @@ static int read_images(const char *path, struct lock *lock, struct ocv_error *er
         return ocv_error_nomem(err);
     json_array_foreach(images, i, entry)
     {
-        int status = read_image(path, entry, &lock->images[lock->n_images++], err);
-        if (status < 0)
-            return status;
+        OCV_TRY(read_image(path, entry, &lock->images[lock->n_images++], err));
     }
     return OCV_OK;
 }

@@ -134,33 +134,26 @@ static int complete(const json_t *entry, json_t **platform, struct ocv_error *er
     return OCV_OK;
 }
 
-/* Several indexes may have one image. An entry that says anything else of it, say as a variant
- * beside the default, is another one. */
-static int seen_image(struct flattening *f, const json_t *entry, const json_t *platform, bool *seen,
-                      struct ocv_error *err)
-{
-    const json_t *annotations = json_object_get(entry, "annotations");
-    ocv_auto_json *key = json_pack("[O?, O?, O?, O?]", json_object_get(entry, "digest"),
-                                   platform ? platform : json_object_get(entry, "platform"),
-                                   json_object_get(annotations, OCV_ANNOTATION_LABEL),
-                                   json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
-    ocv_auto_free char *text = key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    if (!text)
-        return ocv_error_nomem(err);
-    *seen = json_object_get(f->images, text) != NULL;
-    return *seen || json_object_set_new(f->images, text, json_true()) == 0 ? OCV_OK
-                                                                           : ocv_error_nomem(err);
-}
-
 /* An entry as it is, with `platform` where it has none. */
 static int add_entry(struct flattening *f, const struct ocv_entry *read, json_t *entry,
                      json_t *platform, struct ocv_error *err)
 {
-    bool seen = false;
-    if (read->code == OCV_REJECT_NONE)
-        OCV_TRY(seen_image(f, entry, platform, &seen, err));
-    if (seen)
-        return OCV_OK;
+    if (read->code == OCV_REJECT_NONE) {
+        /* Several indexes may have one image. An entry that says anything else of it, say as a
+         * variant beside the default, is another one. */
+        const json_t *annotations = json_object_get(entry, "annotations");
+        ocv_auto_json *key = json_pack("[O?, O?, O?, O?]", json_object_get(entry, "digest"),
+                                       platform ? platform : json_object_get(entry, "platform"),
+                                       json_object_get(annotations, OCV_ANNOTATION_LABEL),
+                                       json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
+        ocv_auto_free char *text = key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+        if (!text)
+            return ocv_error_nomem(err);
+        if (json_object_get(f->images, text))
+            return OCV_OK;
+        if (json_object_set_new(f->images, text, json_true()) < 0)
+            return ocv_error_nomem(err);
+    }
     if (json_array_size(f->list) >= OCV_INDEX_ENTRIES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "the indexes have more than %u entries together",
                              OCV_INDEX_ENTRIES_MAX);
@@ -215,45 +208,27 @@ static int walk(struct flattening *f, const struct ocv_index *index, json_t *pla
     json_t *entries = json_object_get(index->root, "manifests");
     json_t *annotations = json_object_get(index->root, "annotations");
     bool several = depth || f->source->lone || count_usable(index) > 1;
-    int status = OCV_OK;
     if (json_object_update_missing(f->annotations, annotations ? annotations : f->annotations) < 0)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++) {
+    for (size_t i = 0; i < index->n_entries; i++) {
         const struct ocv_entry *entry = &index->entries[i];
-        json_t *object = json_array_get(entries, i), *own = NULL;
+        json_t *object = json_array_get(entries, i);
+        ocv_auto_json *own = NULL;
         bool read = false;
         if (entry->code == OCV_REJECT_NESTED)
-            status = walk_nested(
+            OCV_TRY(walk_nested(
                 f, entry, entry->has_platform ? json_object_get(object, "platform") : platform,
-                depth, &read, err);
+                depth, &read, err));
         else if (wants_platform(entry) && !platform && (several || is_partial(entry)))
-            status = read_platform(f, entry, &own, err);
-        if (status == OCV_OK && is_partial(entry) && (own || platform || f->source->config)) {
+            OCV_TRY(read_platform(f, entry, &own, err));
+        if (is_partial(entry) && (own || platform || f->source->config)) {
             own = own ? own : json_deep_copy(platform);
-            status = complete(object, &own, err);
+            OCV_TRY(complete(object, &own, err));
         }
         json_t *given = own ? own : wants_platform(entry) ? platform : NULL;
-        if (status == OCV_OK && !read)
-            status = add_entry(f, entry, object, given, err);
-        json_decref(own);
+        if (!read)
+            OCV_TRY(add_entry(f, entry, object, given, err));
     }
-    return status;
-}
-
-/* What is left out may have been the choice. */
-static int warn_left(const struct flattening *f, struct ocv_index *index, struct ocv_error *err)
-{
-    if (f->left_indexes)
-        OCV_TRY(ocv_index_warn(index, err, "indexes in the index: %u are read, %zu left out",
-                               NESTED_INDEXES_MAX, f->left_indexes));
-    if (f->deep)
-        OCV_TRY(ocv_index_warn(index, err, "indexes in the index: more than %u levels, left out",
-                               NESTED_DEPTH_MAX));
-    if (f->left_images)
-        OCV_TRY(ocv_index_warn(index, err,
-                               "images without a platform: the configurations of %u are read, "
-                               "%zu left out",
-                               NESTED_CONFIGS_MAX, f->left_images));
     return OCV_OK;
 }
 
@@ -275,7 +250,20 @@ int nested_index_flatten(const struct ocv_index *index, const struct nested_sour
     OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
     OCV_TRY(ocv_index_parse(text.data, text.len, NULL, out, err));
     memcpy((*out)->digest, index->digest, sizeof((*out)->digest));
-    return warn_left(&f, *out, err);
+
+    /* what is left out may have been the choice */
+    if (f.left_indexes)
+        OCV_TRY(ocv_index_warn(*out, err, "indexes in the index: %u are read, %zu left out",
+                               NESTED_INDEXES_MAX, f.left_indexes));
+    if (f.deep)
+        OCV_TRY(ocv_index_warn(*out, err, "indexes in the index: more than %u levels, left out",
+                               NESTED_DEPTH_MAX));
+    if (f.left_images)
+        OCV_TRY(ocv_index_warn(*out, err,
+                               "images without a platform: the configurations of %u are read, "
+                               "%zu left out",
+                               NESTED_CONFIGS_MAX, f.left_images));
+    return OCV_OK;
 }
 
 static int get_nested(void *data, const struct ocv_descriptor *nested, struct ocv_buffer *body,

@@ -56,14 +56,13 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
                     struct ocv_tag_rules **out, struct ocv_error *err)
 {
     struct stat st;
-    int status = rules_load(cli, only, out, err);
+    OCV_TRY(rules_load(cli, only, out, err));
     char dir[DIR_MAX];
     shipped_dir(cli_datadir(cli), dir);
-    if (status == OCV_OK && !extra && access(dir, F_OK) != 0 &&
-        access(OCV_PATH_TAG_RULES, F_OK) != 0)
+    if (!extra && access(dir, F_OK) != 0 && access(OCV_PATH_TAG_RULES, F_OK) != 0)
         cli_warn(cli, "no tag rules: neither %s nor %s exists", dir, OCV_PATH_TAG_RULES);
-    if (status < 0 || !extra)
-        return status;
+    if (!extra)
+        return OCV_OK;
     if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))
         return ocv_tag_rules_load(*out, extra, only, err);
     ocv_auto_buffer text;
@@ -95,14 +94,13 @@ int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference
     char dir[DIR_MAX];
     bool known;
     *added = false;
-    int status = is_known(rules, reference, &known, err);
-    if (status < 0 || known)
-        return status;
+    OCV_TRY(is_known(rules, reference, &known, err));
+    if (known)
+        return OCV_OK;
     shipped_dir(getenv("OCV_DATADIR"), dir);
-    status = load_authoring(rules, dir, reference, err);
-    if (status == OCV_OK)
-        status = load_authoring(rules, OCV_PATH_TAG_RULES, reference, err);
-    return status == OCV_OK ? is_known(rules, reference, added, err) : status;
+    OCV_TRY(load_authoring(rules, dir, reference, err));
+    OCV_TRY(load_authoring(rules, OCV_PATH_TAG_RULES, reference, err));
+    return is_known(rules, reference, added, err);
 }
 
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)

@@ -10,19 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-static void terminal_size(const struct progress_display *display, unsigned *rows, unsigned *columns)
-{
-    struct winsize size;
-
-    *rows = 24;
-    *columns = 80;
-    if (ioctl(fileno(display->stream), TIOCGWINSZ, &size) == 0) {
-        *rows = size.ws_row > 0 ? size.ws_row : *rows;
-        *columns = size.ws_col > 0 ? size.ws_col : *columns;
-    }
-    *columns = *columns < 20 ? 20 : *columns;
-}
-
 /* Erased line by line: tmux moves text that is cleared at once from the top of the screen into its
  * history. */
 void bars_erase(struct progress_display *display)
@@ -111,7 +98,7 @@ static void draw_layers(struct screen *screen, const struct progress *progress)
             for (size_t i = 0; i < progress->n && screen->room > 0; i++) {
                 const struct layer *layer = &progress->layers[i];
 
-                if (progress_is_active(layer) != (pass == 0) || progress_is_finished(layer))
+                if (progress_is_active(layer->state) != (pass == 0) || progress_is_finished(layer))
                     continue;
                 draw_layer(screen, layer);
             }
@@ -155,7 +142,7 @@ static void draw_several(struct screen *screen)
         else if (at->n > 0)
             draw_image(screen, at);
         for (size_t i = 0; i < at->n && spare > 0; i++) {
-            if (!progress_is_active(&at->layers[i]))
+            if (!progress_is_active(at->layers[i].state))
                 continue;
             draw_layer(screen, &at->layers[i]);
             spare--;
@@ -168,15 +155,20 @@ static void draw_several(struct screen *screen)
 /* The cursor rests in the block's first line, or below what is drawn for the last time. */
 static void draw_block(struct progress_display *display, const struct progress *last)
 {
-    struct screen screen = {.display = display, .now = display->clock()};
-    unsigned rows;
+    struct screen screen = {.display = display, .columns = 80, .now = display->clock()};
+    struct winsize size;
+    unsigned rows = 24;
     char *text = NULL;
     size_t len = 0;
 
     screen.stream = open_memstream(&text, &len);
     if (screen.stream == NULL)
         return;
-    terminal_size(display, &rows, &screen.columns);
+    if (ioctl(fileno(display->stream), TIOCGWINSZ, &size) == 0) {
+        rows = size.ws_row > 0 ? size.ws_row : rows;
+        screen.columns = size.ws_col > 0 ? size.ws_col : screen.columns;
+    }
+    screen.columns = screen.columns < 20 ? 20 : screen.columns;
     display->drawn = 0;
     fputs("\r\033[?7l", screen.stream); /* turns wrapping off */
     bool status = !last && !display->several && display->first->status[0];

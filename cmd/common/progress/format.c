@@ -67,28 +67,18 @@ const char *format_short_digest(const char *digest, char out[16])
 
 const char *layer_state_name(enum layer_state state)
 {
-    switch (state) {
-    case LAYER_WAITING:
-        return "waiting";
-    case LAYER_DOWNLOADING:
-        return "downloading";
-    case LAYER_DOWNLOADED:
-        return "downloaded";
-    case LAYER_EXTRACTING:
-        return "extracting";
-    case LAYER_LOADING:
-        return "loading";
-    case LAYER_UPLOADING:
-        return "uploading";
-    case LAYER_DONE:
-        return "done";
-    case LAYER_CACHED:
-        return "already here";
-    }
-    return "?";
+    static const char *const names[] = {[LAYER_WAITING] = "waiting",
+                                        [LAYER_DOWNLOADING] = "downloading",
+                                        [LAYER_DOWNLOADED] = "downloaded",
+                                        [LAYER_EXTRACTING] = "extracting",
+                                        [LAYER_LOADING] = "loading",
+                                        [LAYER_UPLOADING] = "uploading",
+                                        [LAYER_DONE] = "done",
+                                        [LAYER_CACHED] = "already here"};
+    return (size_t)state < sizeof(names) / sizeof(*names) ? names[state] : "?";
 }
 
-static bool is_active(enum layer_state state)
+bool progress_is_active(enum layer_state state)
 {
     return state == LAYER_DOWNLOADING || state == LAYER_EXTRACTING || state == LAYER_LOADING ||
            state == LAYER_UPLOADING;
@@ -104,7 +94,7 @@ static void format_amount(const struct layer_line *line, size_t width, char *out
 
     format_bytes(line->done, done);
     format_bytes(line->size, total);
-    if (!is_active(line->state)) {
+    if (!progress_is_active(line->state)) {
         snprintf(out, size, "%s", sized ? total : "");
     } else if (line->done < 0) {
         snprintf(out, size, "%s", format_duration(line->seconds, time));
@@ -126,7 +116,7 @@ static void format_amount(const struct layer_line *line, size_t width, char *out
         if (strlen(out) > width)
             snprintf(out, size, "%s left", time);
     }
-    if (strlen(out) > width && is_active(line->state) && line->size > 0)
+    if (strlen(out) > width && progress_is_active(line->state) && line->size > 0)
         snprintf(out, size, "%d%%", (int)(100.0 * (double)line->done / (double)line->size));
     if (strlen(out) > width)
         *out = '\0';
@@ -161,7 +151,8 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
     /* "[", "]", " 45%" and two spaces take 10 columns; a bar of fewer than 8 cells shows too
      * little */
     used = strlen(head) + strlen(amount) + 10;
-    if (is_active(line->state) && line->size >= 0 && line->done >= 0 && width >= used + 8) {
+    if (progress_is_active(line->state) && line->size >= 0 && line->done >= 0 &&
+        width >= used + 8) {
         unsigned cells = width - (unsigned)used;
 
         format_bar(line, cells > 40 ? 40 : cells, bar, sizeof(bar));

@@ -111,35 +111,28 @@ void lines_sum(const struct progress *progress, bool all, int64_t now, unsigned 
         *strrchr(out, ' ') = '\0';
 }
 
-/* Layers at work whose progress the total does not show. */
-static void working_lines(const struct progress *progress, int64_t now, unsigned *shown)
-{
-    char text[PROGRESS_LINE_MAX], whose[PROGRESS_LINE_MAX];
-
-    for (size_t i = 0; i < progress->n && *shown < WORKING_SHOWN; i++) {
-        const struct layer *layer = &progress->layers[i];
-        struct layer_line line = progress_line(layer, now);
-
-        if (!progress_is_active(layer) || (is_moving(layer) && layer->size >= 0))
-            continue;
-        format_layer_line(&line, NO_BAR, text, sizeof(text));
-        fprintf(progress->display->stream, "%s%s\n", progress_prefix(progress, whose), text);
-        ++*shown;
-    }
-}
-
 void lines_total(struct progress_display *display, int64_t now)
 {
     struct layer_totals total = add_all(display, now);
-    char text[PROGRESS_LINE_MAX];
+    char text[PROGRESS_LINE_MAX], whose[PROGRESS_LINE_MAX];
     unsigned shown = 0;
 
     if (total.open) {
         format_total(&total, "", 3, text, sizeof(text));
         fprintf(display->stream, "%s\n", text);
     }
+    /* layers at work whose progress the total does not show */
     for (const struct progress *at = display->first; at != NULL; at = at->next)
-        working_lines(at, now, &shown);
+        for (size_t i = 0; i < at->n && shown < WORKING_SHOWN; i++) {
+            const struct layer *layer = &at->layers[i];
+            struct layer_line line = progress_line(layer, now);
+
+            if (!progress_is_active(layer->state) || (is_moving(layer) && layer->size >= 0))
+                continue;
+            format_layer_line(&line, NO_BAR, text, sizeof(text));
+            fprintf(display->stream, "%s%s\n", progress_prefix(at, whose), text);
+            shown++;
+        }
     for (const struct progress *at = display->first; at != NULL; at = at->next) {
         if (!at->status[0])
             continue;

@@ -9,16 +9,11 @@
 
 #define TIME_FIRST_NS (2 * SECOND_NS) /* elapsed time is shown from here on */
 
-static bool is_text(const struct progress *progress)
-{
-    return progress->display->mode == PROGRESS_BARS || progress->display->mode == PROGRESS_PLAIN;
-}
-
 void progress_message(struct progress *progress, const char *format, ...)
 {
     va_list args;
 
-    if (!is_text(progress))
+    if (progress->display->mode != PROGRESS_BARS && progress->display->mode != PROGRESS_PLAIN)
         return;
     PROGRESS_LOCK(progress);
     bars_erase(held);
@@ -147,46 +142,35 @@ void progress_status_text(const struct progress *progress, int64_t now, char *ou
         snprintf(out, size, "%s", progress->status);
 }
 
-static void report_retry(struct progress *progress, const struct ocv_registry_wait *wait)
-{
-    char when[CLI_RETRY_MAX];
-
-    progress_message(progress, "%s %s, trying again%s", wait->host, wait->trouble,
-                     cli_retry_when(wait, when));
-    progress_event(progress, "retry",
-                   json_pack("{s:s, s:s, s:s, s:i, s:i}", "host", wait->host, "what", wait->what,
-                             "reason", wait->trouble, "attempt", (int)wait->attempt, "attempts",
-                             (int)wait->attempts));
-}
-
-/* Rate-limited: nobody reads a stream of these. */
-static void report_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
-                           int64_t now)
-{
-    if (progress->display->mode != PROGRESS_JSON || wait->ms * (SECOND_NS / 1000) < PLAIN_NS ||
-        now - progress->waiting_told < PLAIN_NS)
-        return;
-    progress->waiting_told = now;
-    progress_event(progress, "waiting",
-                   json_pack("{s:s, s:s, s:I, s:i, s:i}", "host", wait->host, "what", wait->what,
-                             "seconds", (json_int_t)(wait->ms / 1000), "attempt",
-                             (int)wait->attempt, "attempts", (int)wait->attempts));
-}
-
 void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait)
 {
     PROGRESS_LOCK(progress);
     int64_t now = held->clock();
+    char when[CLI_RETRY_MAX];
 
     progress->waiting[0] = '\0';
     if (wait->trouble) {
-        report_retry(progress, wait);
+        progress_message(progress, "%s %s, trying again%s", wait->host, wait->trouble,
+                         cli_retry_when(wait, when));
+        progress_event(progress, "retry",
+                       json_pack("{s:s, s:s, s:s, s:i, s:i}", "host", wait->host, "what",
+                                 wait->what, "reason", wait->trouble, "attempt", (int)wait->attempt,
+                                 "attempts", (int)wait->attempts));
     } else if (wait->host) {
         snprintf(progress->waiting, sizeof(progress->waiting), "%s", wait->host);
         snprintf(progress->try, sizeof(progress->try), " (try %u of %u)", wait->attempt,
                  wait->attempts);
         progress->waiting_since = now - wait->ms * (SECOND_NS / 1000);
-        report_waiting(progress, wait, now);
+        /* rate-limited: nobody reads a stream of these */
+        if (held->mode == PROGRESS_JSON && wait->ms * (SECOND_NS / 1000) >= PLAIN_NS &&
+            now - progress->waiting_told >= PLAIN_NS) {
+            progress->waiting_told = now;
+            progress_event(progress, "waiting",
+                           json_pack("{s:s, s:s, s:I, s:i, s:i}", "host", wait->host, "what",
+                                     wait->what, "seconds", (json_int_t)(wait->ms / 1000),
+                                     "attempt", (int)wait->attempt, "attempts",
+                                     (int)wait->attempts));
+        }
     }
     progress_tick(progress);
 }

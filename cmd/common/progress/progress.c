@@ -20,39 +20,33 @@ struct progress_display *progress_locked(const struct progress *progress)
     return progress->display;
 }
 
-static struct progress_display *display_new(void)
-{
-    pthread_mutexattr_t attributes;
-    struct progress_display *display = calloc(1, sizeof(*display));
-
-    if (display == NULL)
-        return NULL;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&display->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-    return display;
-}
-
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err)
 {
     struct progress *progress = calloc(1, sizeof(*progress));
+    struct progress_display *display = calloc(1, sizeof(*display));
     const char *term = getenv("TERM");
+    pthread_mutexattr_t attributes;
 
-    if (progress == NULL || (progress->display = display_new()) == NULL) {
+    if (progress == NULL || display == NULL) {
         free(progress);
+        free(display);
         return ocv_error_nomem(err);
     }
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&display->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
     if (mode == PROGRESS_AUTO) {
         bool dumb = term == NULL || strcmp(term, "dumb") == 0;
 
         mode = isatty(fileno(stream)) && !dumb ? PROGRESS_BARS : PROGRESS_PLAIN;
     }
-    progress->display->mode = mode;
-    progress->display->stream = stream;
-    progress->display->clock = clock ? clock : ocv_clock_ns;
-    progress->display->first = progress;
+    display->mode = mode;
+    display->stream = stream;
+    display->clock = clock ? clock : ocv_clock_ns;
+    display->first = progress;
+    progress->display = display;
     *out = progress;
     return OCV_OK;
 }
@@ -127,12 +121,6 @@ bool progress_is_json(const struct progress *progress)
 void progress_color(struct progress *progress, bool on)
 {
     progress->display->color = on;
-}
-
-bool progress_is_active(const struct layer *layer)
-{
-    return layer->state == LAYER_DOWNLOADING || layer->state == LAYER_EXTRACTING ||
-           layer->state == LAYER_LOADING || layer->state == LAYER_UPLOADING;
 }
 
 bool progress_is_finished(const struct layer *layer)
@@ -227,41 +215,31 @@ static void measure_speed(struct layer *layer, int64_t now)
     layer->rate_done = layer->done;
 }
 
-static void report_changes(struct progress *progress)
-{
-    for (size_t i = 0; i < progress->n; i++) {
-        if (progress->layers[i].dirty)
-            layer_event(progress, &progress->layers[i]);
-        progress->layers[i].dirty = false;
-    }
-}
-
-static void print_late(struct progress *progress, int64_t now)
-{
-    if (!progress->late[0] || now < progress->late_at)
-        return;
-    if (progress->display->mode == PROGRESS_QUIET)
-        fprintf(progress->display->stream, "%s\n", progress->late);
-    progress_message(progress, "%s", progress->late);
-    progress_event(progress, "log", json_pack("{s:s}", "message", progress->late));
-    progress_late_end(progress);
-}
-
 void progress_tick(struct progress *progress)
 {
     PROGRESS_LOCK(progress);
     int64_t now = held->clock(), passed = now - held->last;
 
-    print_late(progress, now);
+    if (progress->late[0] && now >= progress->late_at) {
+        if (held->mode == PROGRESS_QUIET)
+            fprintf(held->stream, "%s\n", progress->late);
+        progress_message(progress, "%s", progress->late);
+        progress_event(progress, "log", json_pack("{s:s}", "message", progress->late));
+        progress_late_end(progress);
+    }
     if (passed < (held->mode == PROGRESS_PLAIN ? PLAIN_NS : REDRAW_NS))
         return;
     held->last = now;
     for (struct progress *at = held->first; at != NULL; at = at->next) {
-        for (size_t i = 0; i < at->n; i++)
-            if (progress_is_active(&at->layers[i]))
-                measure_speed(&at->layers[i], now);
-        if (held->mode == PROGRESS_JSON)
-            report_changes(at);
+        for (size_t i = 0; i < at->n; i++) {
+            struct layer *layer = &at->layers[i];
+            if (progress_is_active(layer->state))
+                measure_speed(layer, now);
+            if (held->mode == PROGRESS_JSON && layer->dirty) {
+                layer_event(at, layer);
+                layer->dirty = false;
+            }
+        }
     }
     if (held->mode == PROGRESS_BARS)
         bars_draw(held);
@@ -287,24 +265,6 @@ static void change_state(struct layer *layer, enum layer_state state, int64_t do
     measure_speed(layer, now);
 }
 
-/* Every change is an event; an end is also a line. */
-static void report_state(struct progress *progress, struct layer *layer, enum layer_state before)
-{
-    bool ended = progress_is_finished(layer) || layer->state == LAYER_DOWNLOADED;
-
-    if (layer->state == before)
-        return;
-    if (progress->display->mode == PROGRESS_PLAIN && ended &&
-        !(before == LAYER_DOWNLOADED && layer->state == LAYER_DONE)) {
-        lines_finished(progress, layer);
-        progress->display->last = progress->display->clock();
-    }
-    if (progress->display->mode == PROGRESS_JSON) {
-        layer_event(progress, layer);
-        layer->dirty = false;
-    }
-}
-
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size)
 {
@@ -317,7 +277,17 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
     layer->size = size >= 0 ? size : layer->size;
     change_state(layer, state, done, held->clock());
     layer->dirty = true;
-    report_state(progress, layer, before);
+    /* every change is an event; an end is also a line */
+    bool ended = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
+    if (state != before && held->mode == PROGRESS_PLAIN && ended &&
+        !(before == LAYER_DOWNLOADED && state == LAYER_DONE)) {
+        lines_finished(progress, layer);
+        held->last = held->clock();
+    }
+    if (state != before && held->mode == PROGRESS_JSON) {
+        layer_event(progress, layer);
+        layer->dirty = false;
+    }
     progress_tick(progress);
 }
 

@@ -66,7 +66,7 @@ struct progress_display *progress_locked(const struct progress *progress);
 /** "IMAGE: " where several are pulled, else "". */
 const char *progress_prefix(const struct progress *progress, char out[PROGRESS_LINE_MAX]);
 
-bool progress_is_active(const struct layer *layer);
+bool progress_is_active(enum layer_state state);
 bool progress_is_finished(const struct layer *layer);
 /** The layer as shown now. */
 struct layer_line progress_line(const struct layer *layer, int64_t now);
