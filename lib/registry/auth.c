@@ -20,9 +20,7 @@
 
 static void free_token(struct ocv_token *token)
 {
-    if (token->header)
-        explicit_bzero(token->header, strlen(token->header));
-    free(token->header);
+    ocv_secret_free(token->header);
     free(token->repository);
     free(token);
 }
@@ -56,16 +54,6 @@ static void drop_token(struct ocv_registry_host *host, const char *repository)
     }
 }
 
-/* Make room for one more: clients of a daemon choose which repositories it asks for. */
-static void drop_oldest(struct ocv_registry_host *host)
-{
-    struct ocv_token **p = &host->tokens;
-    for (unsigned n = 1; *p && n < OCV_TOKENS_MAX; n++)
-        p = &(*p)->next;
-    ocv_auth_free(*p);
-    *p = NULL;
-}
-
 static int keep_token(struct ocv_exchange *x, const char *scheme, const char *secret,
                       int64_t life_ms, uint64_t issue, struct ocv_error *err)
 {
@@ -82,7 +70,13 @@ static int keep_token(struct ocv_exchange *x, const char *scheme, const char *se
         return ocv_error_nomem(err);
     }
     drop_token(host, repository);
-    drop_oldest(host);
+
+    /* make room for one more: clients of a daemon choose which repositories it asks for */
+    struct ocv_token **oldest = &host->tokens;
+    for (unsigned n = 1; *oldest && n < OCV_TOKENS_MAX; n++)
+        oldest = &(*oldest)->next;
+    ocv_auth_free(*oldest);
+    *oldest = NULL;
     token->expires = ocv_clock_ms() + life_ms;
     token->serial = ++x->registry->serial;
     token->issue = issue;
@@ -148,13 +142,6 @@ static int take_token(void *data, const struct ocv_json_at *at)
     return 0;
 }
 
-static void forget(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
                    struct ocv_error *err)
 {
@@ -177,21 +164,9 @@ int ocv_token_read(const char *text, size_t len, struct ocv_token_answer *out,
 
 void ocv_token_forget(struct ocv_token_answer *answer)
 {
-    forget(answer->token);
-    forget(answer->access_token);
+    ocv_secret_free(answer->token);
+    ocv_secret_free(answer->access_token);
     *answer = (struct ocv_token_answer){0};
-}
-
-static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struct ocv_error *err)
-{
-    const struct ocv_buffer *body = &answer->transfer.body;
-    struct ocv_token_answer found;
-    int status = ocv_token_read(body->data ? body->data : "", body->len, &found, err);
-    if (status == OCV_OK)
-        status = keep_token(x, "Bearer", found.token ? found.token : found.access_token,
-                            found.life_s * 1000 - 5000, 0, err);
-    ocv_token_forget(&found);
-    return status;
 }
 
 static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struct ocv_error *err)
@@ -207,8 +182,15 @@ static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struc
     request->begun = ocv_exchange_is_document(x) ? x->begun : 0; /* its time is the document's */
     request->body_max = OCV_TOKEN_BODY_MAX;
     int status = ocv_exchange_run(request, err);
-    if (status == OCV_OK)
-        status = read_token(request, x, err);
+    if (status == OCV_OK) {
+        const struct ocv_buffer *body = &request->transfer.body;
+        struct ocv_token_answer found;
+        status = ocv_token_read(body->data ? body->data : "", body->len, &found, err);
+        if (status == OCV_OK)
+            status = keep_token(x, "Bearer", found.token ? found.token : found.access_token,
+                                found.life_s * 1000 - 5000, 0, err);
+        ocv_token_forget(&found);
+    }
     request->what = "token server";
     return status;
 }
@@ -245,12 +227,8 @@ static int token_by_get(struct ocv_exchange *x, const struct ocv_challenge *chal
         status = ask_token(x, &request, err);
     if (request.registry)
         ocv_exchange_free(&request);
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    if (header)
-        explicit_bzero(header, strlen(header));
-    free(secret);
-    free(header);
+    ocv_secret_free(secret);
+    ocv_secret_free(header);
     ocv_buffer_free(&query);
     ocv_buffer_free(&url);
     return status;
@@ -262,24 +240,22 @@ static int token_by_post(struct ocv_exchange *x, const struct ocv_challenge *cha
     struct ocv_buffer form;
     struct ocv_exchange request = {.method = "POST", .guard = guard, .accept = "application/json"};
     ocv_buffer_init(&form, 3 * OCV_DOCKER_CONFIG_MAX); /* every byte may need escaping */
-    const char *grant = credentials->identity_token ? "refresh_token" : "password";
-    int status = add_pair(&form, "grant_type", grant, err);
-    if (status == OCV_OK)
-        status = add_pair(&form, "service", challenge->service, err);
-    if (status == OCV_OK)
-        status = add_pair(&form, "client_id", "ocivariant", err);
-    if (status == OCV_OK)
-        status = add_pair(&form, "scope", challenge->scope, err);
-    if (credentials->identity_token) {
-        if (status == OCV_OK)
-            status = add_pair(&form, "refresh_token", credentials->identity_token, err);
-    } else {
-        if (status == OCV_OK)
-            status = add_pair(&form, "username", credentials->username, err);
-        if (status == OCV_OK)
-            status = add_pair(&form, "password", credentials->password ? credentials->password : "",
-                              err);
-    }
+    const char *identity = credentials->identity_token, *password = credentials->password;
+    const struct {
+        const char *name, *value;
+    } pairs[] = {{"grant_type", identity ? "refresh_token" : "password"},
+                 {"service", challenge->service},
+                 {"client_id", "ocivariant"},
+                 {"scope", challenge->scope},
+                 {"refresh_token", identity},
+                 {"username", identity ? NULL : credentials->username},
+                 {"password", identity   ? NULL
+                              : password ? password
+                                         : ""}};
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < sizeof(pairs) / sizeof(*pairs); i++)
+        if (pairs[i].value)
+            status = add_pair(&form, pairs[i].name, pairs[i].value, err);
     request.url = challenge->realm;
     request.form = form.data;
     if (status == OCV_OK)
@@ -376,8 +352,7 @@ static int answer_challenge(struct ocv_exchange *x, const char *origin, struct o
         if (credentials->issue && credentials->until_ms - ocv_clock_ms() < life_ms)
             life_ms = credentials->until_ms - ocv_clock_ms();
         int status = keep_token(x, "Basic", secret, life_ms, credentials->issue, err);
-        explicit_bzero(secret, strlen(secret));
-        free(secret);
+        ocv_secret_free(secret);
         return status;
     }
     if (x->login == OCV_LOGIN_USED)

@@ -66,13 +66,6 @@ int ocv_registry_left(const struct ocv_registry *registry, int wait_ms)
     return left <= 0 ? 0 : left < wait_ms ? (int)left : wait_ms;
 }
 
-static void wipe_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 static bool copy_text(char **out, const char *text)
 {
     *out = text ? strdup(text) : NULL;
@@ -155,10 +148,10 @@ void ocv_registry_free(struct ocv_registry *registry)
     free(registry->ca_file);
     free(registry->cert_file);
     free(registry->key_file);
-    wipe_secret(registry->username);
-    wipe_secret(registry->password);
-    wipe_secret(registry->identity_token);
-    wipe_secret(registry->registry_token);
+    ocv_secret_free(registry->username);
+    ocv_secret_free(registry->password);
+    ocv_secret_free(registry->identity_token);
+    ocv_secret_free(registry->registry_token);
     free(registry->auth_file);
     free(registry->certs_dir);
     free(registry);

@@ -25,14 +25,6 @@ static void skip_set(struct cursor *c, const char *set)
         c->p++;
 }
 
-static size_t read_token(struct cursor *c, const char **start)
-{
-    *start = c->p;
-    while (c->p < c->end && is_token(*c->p))
-        c->p++;
-    return (size_t)(c->p - *start);
-}
-
 /* Copy a token or a quoted string; false if it does not fit or is not closed. */
 static bool read_value(struct cursor *c, char *out, size_t size)
 {
@@ -83,16 +75,6 @@ static bool read_parameter(struct cursor *c, struct ocv_challenge *challenge, co
     return true;
 }
 
-static void begin_challenge(struct ocv_challenge *challenge, const char *name, size_t len)
-{
-    memset(challenge, 0, sizeof(*challenge));
-    if (len >= sizeof(challenge->scheme))
-        return;
-    for (size_t i = 0; i < len; i++)
-        challenge->scheme[i] =
-            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
-}
-
 size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *out, size_t max)
 {
     struct cursor c = {text, text + len};
@@ -101,8 +83,10 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
     size_t n = 0;
     while (n < max) {
         skip_set(&c, " \t,\r\n");
-        const char *name = NULL;
-        size_t name_len = read_token(&c, &name);
+        const char *name = c.p;
+        while (c.p < c.end && is_token(*c.p))
+            c.p++;
+        size_t name_len = (size_t)(c.p - name);
         if (!name_len)
             break;
         skip_set(&c, " \t");
@@ -114,7 +98,10 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
         }
         if (open && good && current.scheme[0])
             out[n++] = current;
-        begin_challenge(&current, name, name_len);
+        memset(&current, 0, sizeof(current));
+        for (size_t i = 0; name_len < sizeof(current.scheme) && i < name_len; i++)
+            current.scheme[i] =
+                (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
         open = good = true;
     }
     if (n < max && open && good && current.scheme[0])

@@ -25,6 +25,8 @@ struct ocv_credentials {
     int64_t until_ms;     /* and when it ends, monotonic */
 };
 void ocv_credentials_free(struct ocv_credentials *credentials);
+/** Overwrite it first. NULL is none. */
+void ocv_secret_free(char *secret);
 bool ocv_credentials_empty(const struct ocv_credentials *credentials);
 
 /** Look a host up in the text of a config.json. `repository` may be NULL; podman's keys may name

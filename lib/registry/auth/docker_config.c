@@ -18,21 +18,22 @@
 
 #define KEY_MAX 1024 /* longest key that is compared */
 #define HUB_KEY "https://index.docker.io/v1/"
+#define HELPER_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-static void wipe_secret(char **secret)
+void ocv_secret_free(char *secret)
 {
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    free(*secret);
-    *secret = NULL;
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
 }
 
-void ocv_credentials_free(struct ocv_credentials *credentials)
+void ocv_credentials_free(struct ocv_credentials *c)
 {
-    wipe_secret(&credentials->username);
-    wipe_secret(&credentials->password);
-    wipe_secret(&credentials->identity_token);
-    wipe_secret(&credentials->registry_token);
+    ocv_secret_free(c->username);
+    ocv_secret_free(c->password);
+    ocv_secret_free(c->identity_token);
+    ocv_secret_free(c->registry_token);
+    c->username = c->password = c->identity_token = c->registry_token = NULL;
 }
 
 bool ocv_credentials_empty(const struct ocv_credentials *credentials)
@@ -57,12 +58,6 @@ static bool is_hub(const char *host, size_t len)
 /* For the same part of a repository, what is written last here wins. */
 enum spelling { SPELT_HTTP = 1, SPELT_HTTPS, SPELT_OTHERWISE, SPELT_SAME, SPELLINGS };
 #define RANK_NAMED (KEY_MAX + 2u) /* a host by its name is better than any glob */
-
-static bool is_host(const char *key, size_t len, const char *host)
-{
-    return (len == strlen(host) && !strncasecmp(key, host, len)) ||
-           (is_hub(key, len) && is_hub(host, strlen(host)));
-}
 
 /* As kubelet reads it, with or without a scheme: /v1/ and /v2/ at the head of the path mean
  * nothing, and so does a path that is empty then
@@ -92,7 +87,8 @@ static size_t rank_of_key(const char *key, const char *host, const char *reposit
     size_t len = strcspn(name, "/");
     if (memchr(name, '*', len))
         return match_glob(name, host, repository);
-    if (!is_host(name, len, host))
+    bool same = len == strlen(host) && !strncasecmp(name, host, len);
+    if (!same && (!is_hub(name, len) || !is_hub(host, strlen(host))))
         return 0;
     if (url) /* docker ignores the path of a URL: /v1/, /v2/ */
         return RANK_NAMED + (tls ? SPELT_HTTPS : SPELT_HTTP);
@@ -196,37 +192,6 @@ static int find_entry(const json_t *auths, const char *host, const char *reposit
     return status;
 }
 
-/* A helper's name becomes part of a program's name: nothing that could leave the search path. */
-static bool helper_name(const char *name)
-{
-    if (!name || !*name || strlen(name) >= OCV_HELPER_NAME_MAX)
-        return false;
-    for (; *name; name++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *name))
-            return false;
-    return true;
-}
-
-static void find_helper(const json_t *root, const char *host, const char *repository,
-                        char helper[OCV_HELPER_NAME_MAX])
-{
-    const char *name = NULL, *key;
-    json_t *value;
-    size_t best = 0;
-    json_object_foreach(json_object_get(root, "credHelpers"), key, value)
-    {
-        size_t rank = rank_of_key(key, host, repository);
-        if (rank > best && json_is_string(value)) {
-            best = rank;
-            name = json_string_value(value); /* an empty one: the file itself */
-        }
-    }
-    if (!name)
-        name = ocv_json_text(root, "credsStore");
-    if (helper_name(name))
-        snprintf(helper, OCV_HELPER_NAME_MAX, "%s", name);
-}
-
 int ocv_docker_config_find(const char *text, size_t len, const char *host, const char *repository,
                            char helper[OCV_HELPER_NAME_MAX], struct ocv_credentials *out,
                            struct ocv_error *err)
@@ -245,7 +210,23 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
     /* .dockercfg, and secrets of type kubernetes.io/dockercfg, have the entries at the top */
     const json_t *auths = json_object_get(root, "auths");
     OCV_TRY(find_entry(auths ? auths : root, host, repository, out, err));
-    find_helper(root, host, repository, helper);
+
+    const char *name = NULL, *key;
+    json_t *value;
+    size_t best = 0;
+    json_object_foreach(json_object_get(root, "credHelpers"), key, value)
+    {
+        size_t rank = rank_of_key(key, host, repository);
+        if (rank > best && json_is_string(value)) {
+            best = rank;
+            name = json_string_value(value); /* an empty one: the file itself */
+        }
+    }
+    if (!name)
+        name = ocv_json_text(root, "credsStore");
+    /* it becomes part of a program's name: nothing that could leave the search path */
+    if (name && strlen(name) < OCV_HELPER_NAME_MAX && !name[strspn(name, HELPER_CHARACTERS)])
+        snprintf(helper, OCV_HELPER_NAME_MAX, "%s", name);
     return OCV_OK;
 }
 

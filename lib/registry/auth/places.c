@@ -48,29 +48,12 @@ static int add_own(struct ocv_auth_places *places, const char *dir, const char *
     return OCV_OK;
 }
 
-static int add_runtime(struct ocv_auth_places *places, struct ocv_error *err)
-{
-    const char *runtime = get_variable("XDG_RUNTIME_DIR"), *tmp = get_variable("TMPDIR");
-    ocv_auto_free char *made = NULL;
-    if (runtime)
-        return add_place(places, runtime, AUTH, err);
-    if (asprintf(&made, "%s/podman-run-", tmp ? tmp : "/tmp") < 0) {
-        made = NULL;
-        return ocv_error_nomem(err);
-    }
-    if (geteuid() != 0) {
-        OCV_TRY(add_own(places, "/run/user/", AUTH, err));
-        OCV_TRY(add_own(places, made, AUTH, err));
-        OCV_TRY(add_place(places, get_variable("HOME"), "/rundir" AUTH, err));
-    }
-    return add_own(places, "/run/containers/", "/auth.json", err);
-}
-
 int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
 {
     const char *docker = get_variable("DOCKER_CONFIG"),
                *podman = get_variable("REGISTRY_AUTH_FILE");
     const char *home = get_variable("HOME"), *config = get_variable("XDG_CONFIG_HOME");
+    const char *runtime = get_variable("XDG_RUNTIME_DIR"), *tmp = get_variable("TMPDIR");
     *out = (struct ocv_auth_places){0};
     OCV_TRY(add_place(out, docker, "/config.json", err));
     OCV_TRY(add_place(out, podman, "", err));
@@ -78,7 +61,21 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
         OCV_TRY(add_place(out, home, "/.docker/config.json", err));
     if (podman)
         return OCV_OK;
-    OCV_TRY(add_runtime(out, err));
+    if (runtime) {
+        OCV_TRY(add_place(out, runtime, AUTH, err));
+    } else {
+        ocv_auto_free char *made = NULL;
+        if (asprintf(&made, "%s/podman-run-", tmp ? tmp : "/tmp") < 0) {
+            made = NULL;
+            return ocv_error_nomem(err);
+        }
+        if (geteuid() != 0) {
+            OCV_TRY(add_own(out, "/run/user/", AUTH, err));
+            OCV_TRY(add_own(out, made, AUTH, err));
+            OCV_TRY(add_place(out, home, "/rundir" AUTH, err));
+        }
+        OCV_TRY(add_own(out, "/run/containers/", "/auth.json", err));
+    }
     return config ? add_place(out, config, AUTH, err) : add_place(out, home, "/.config" AUTH, err);
 }
 

@@ -23,18 +23,6 @@
 #define FILE_MAX (64u * 1024 * 1024)     /* that it writes */
 #define FILES_MAX 1024u                  /* that it has open */
 
-static int input_file(const char *input, struct ocv_error *err)
-{
-    int fd = memfd_create("ocivariant-question", MFD_CLOEXEC);
-    if (fd < 0 || !ocv_fd_write(fd, input, strlen(input)) || lseek(fd, 0, SEEK_SET) < 0) {
-        int code = errno;
-        if (fd >= 0)
-            close(fd);
-        return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its input: %s", strerror(code));
-    }
-    return fd;
-}
-
 /* May it go on? */
 static int check_time(const struct ocv_program *program, int64_t until, struct ocv_error *err)
 {
@@ -91,28 +79,6 @@ static int listen_to(const struct ocv_program *program, pid_t pid, int fd, int64
     return OCV_OK;
 }
 
-/* its answer is complete; it may still be running */
-static int await_end(const struct ocv_program *program, pid_t pid, int64_t until,
-                     struct ocv_error *err)
-{
-    int status = OCV_OK;
-    while (status == OCV_OK && !has_ended(pid)) {
-        status = check_time(program, until, err);
-        poll(NULL, 0, 5);
-    }
-    return status;
-}
-
-/* Its exit status; -1 where a SIGCHLD policy of the program hides it. */
-static int reap_child(pid_t pid)
-{
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static int start_program(const struct ocv_program *program, int in, int out, pid_t *pid,
                          struct ocv_error *err)
 {
@@ -150,9 +116,10 @@ int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer
     int ends[2];
     pid_t pid = 0;
     int64_t until = ocv_clock_ms() + program->timeout_ms;
-    ocv_auto_fd int in = input_file(program->input, err);
-    if (in < 0)
-        return in;
+    ocv_auto_fd int in = memfd_create("ocivariant-question", MFD_CLOEXEC);
+    if (in < 0 || !ocv_fd_write(in, program->input, strlen(program->input)) ||
+        lseek(in, 0, SEEK_SET) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its input: %s", strerror(errno));
     if (pipe2(ends, O_CLOEXEC) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
     ocv_auto_fd int from = ends[0];
@@ -161,32 +128,28 @@ int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer
     if (status < 0)
         return status;
     status = listen_to(program, pid, from, until, answer, err);
-    if (status == OCV_OK)
-        status = await_end(program, pid, until, err);
+    while (status == OCV_OK && !has_ended(pid)) { /* its answer is complete */
+        status = check_time(program, until, err);
+        poll(NULL, 0, 5);
+    }
     if (program->confined)
         kill(-pid, SIGKILL); /* and what it started */
     else if (status < 0)
         kill(pid, SIGKILL);
-    *code = reap_child(pid);
+    int end = 0;
+    pid_t reaped;
+    do
+        reaped = waitpid(pid, &end, 0);
+    while (reaped < 0 && errno == EINTR);
+    *code = reaped < 0       ? -1 /* a SIGCHLD policy of the program hides it */
+            : WIFEXITED(end) ? WEXITSTATUS(end)
+                             : 128 + WTERMSIG(end);
     return status;
 }
 
 /* docker-credential-NAME get: the server's name on its standard input, JSON on its output. */
 
 #define HELPER_TIMEOUT_MS 60000 /* a person may have to unlock a key ring */
-
-static int read_answer(int code, const struct ocv_buffer *text, struct ocv_credentials *out,
-                       struct ocv_error *err)
-{
-    const char *words = text->data ? text->data : "";
-    if (code <= 0 && words[0] == '{')
-        return ocv_helper_parse(words, text->len, out, err);
-    if (strstr(words, "credentials not found") || strstr(words, "no credentials server URL"))
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_CONFIG, "failed (exit %d)%s%.*s", code, *words ? ": " : "",
-                         (int)strcspn(words, "\r\n") < 200 ? (int)strcspn(words, "\r\n") : 200,
-                         words);
-}
 
 int ocv_helper_get(const char *name, const char *server, const volatile int *interrupted,
                    struct ocv_credentials *out, struct ocv_error *err)
@@ -201,8 +164,14 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
         .argv = argv, .input = server, .timeout_ms = HELPER_TIMEOUT_MS, .interrupted = interrupted};
     ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
     int status = ocv_program_ask(&helper, &text, &code, err);
-    if (status == OCV_OK)
-        status = read_answer(code, &text, out, err);
+    const char *words = text.data ? text.data : "";
+    if (status == OCV_OK && code <= 0 && words[0] == '{')
+        status = ocv_helper_parse(words, text.len, out, err);
+    else if (status == OCV_OK && !strstr(words, "credentials not found") &&
+             !strstr(words, "no credentials server URL"))
+        status = ocv_error_set(
+            err, OCV_ERR_CONFIG, "failed (exit %d)%s%.*s", code, *words ? ": " : "",
+            (int)strcspn(words, "\r\n") < 200 ? (int)strcspn(words, "\r\n") : 200, words);
     if (text.data)
         explicit_bzero(text.data, text.len);
     ocv_buffer_free(&text);

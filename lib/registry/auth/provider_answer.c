@@ -70,19 +70,12 @@ bool ocv_go_duration_parse(const char *text, int64_t *ms)
     return true;
 }
 
-static void wipe_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 void ocv_provider_answer_free(struct ocv_provider_answer *answer)
 {
     for (size_t i = 0; i < answer->n; i++) {
         free(answer->auths[i].key);
-        wipe_secret(answer->auths[i].username);
-        wipe_secret(answer->auths[i].password);
+        ocv_secret_free(answer->auths[i].username);
+        ocv_secret_free(answer->auths[i].password);
     }
     free(answer->auths);
     *answer = (struct ocv_provider_answer){0};
@@ -92,32 +85,6 @@ static bool is_text(const json_t *object, const char *key, const char *wanted)
 {
     const char *text = ocv_json_text(object, key);
     return text && !strcmp(text, wanted);
-}
-
-static int read_scope(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
-{
-    static const char *const names[] = {"Image", "Registry", "Global"};
-    for (unsigned i = 0; i < 3; i++) {
-        if (!is_text(root, "cacheKeyType", names[i]))
-            continue;
-        out->scope = (enum ocv_provider_scope)i;
-        return OCV_OK;
-    }
-    return ocv_error_set(err, OCV_ERR_DATA, "its cacheKeyType is not Image, Registry or Global");
-}
-
-static int read_duration(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
-{
-    const json_t *duration = json_object_get(root, "cacheDuration");
-    const char *text = json_string_value(duration);
-    out->keep_ms = -1;
-    if (!duration || json_is_null(duration))
-        return OCV_OK;
-    if (!text || !ocv_go_duration_parse(text, &out->keep_ms))
-        return ocv_error_set(err, OCV_ERR_DATA, "its cacheDuration is not a duration such as 6h");
-    if (out->keep_ms < 0)
-        out->keep_ms = 0;
-    return OCV_OK;
 }
 
 /* "https://HOST/v2/PATH" is HOST/PATH, and /v1/ likewise. */
@@ -135,30 +102,11 @@ static char *plain_key(const char *key)
     return out;
 }
 
-static int read_auth(const char *key, const json_t *value, struct ocv_provider_answer *out,
-                     struct ocv_error *err)
+static int read_auths(const json_t *auth, struct ocv_provider_answer *out, struct ocv_error *err)
 {
-    const json_t *user = json_object_get(value, "username");
-    const json_t *password = json_object_get(value, "password");
-    if (!json_is_object(value) || (user && !json_is_string(user)) ||
-        (password && !json_is_string(password)) || strlen(key) > OCV_PROVIDER_KEY_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "its auth is not of user names and passwords");
-    size_t i = out->n++;
-    out->auths[i].key = plain_key(key);
-    out->auths[i].username = strdup(user ? json_string_value(user) : "");
-    out->auths[i].password = strdup(password ? json_string_value(password) : "");
-    return out->auths[i].key && out->auths[i].username && out->auths[i].password
-               ? OCV_OK
-               : ocv_error_nomem(err);
-}
-
-static int read_auths(const json_t *root, struct ocv_provider_answer *out, struct ocv_error *err)
-{
-    const json_t *auth = json_object_get(root, "auth");
     const char *key;
     json_t *value;
     size_t n = json_object_size(auth);
-    int status = OCV_OK;
     if (!auth || json_is_null(auth))
         return OCV_OK;
     if (!json_is_object(auth) || n > OCV_PROVIDER_AUTHS_MAX)
@@ -169,10 +117,48 @@ static int read_auths(const json_t *root, struct ocv_provider_answer *out, struc
         return ocv_error_nomem(err);
     json_object_foreach((json_t *)auth, key, value)
     {
-        if (status == OCV_OK)
-            status = read_auth(key, value, out, err);
+        const json_t *user = json_object_get(value, "username");
+        const json_t *password = json_object_get(value, "password");
+        if (!json_is_object(value) || (user && !json_is_string(user)) ||
+            (password && !json_is_string(password)) || strlen(key) > OCV_PROVIDER_KEY_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "its auth is not of user names and passwords");
+        size_t i = out->n++;
+        out->auths[i].key = plain_key(key);
+        out->auths[i].username = strdup(user ? json_string_value(user) : "");
+        out->auths[i].password = strdup(password ? json_string_value(password) : "");
+        if (!out->auths[i].key || !out->auths[i].username || !out->auths[i].password)
+            return ocv_error_nomem(err);
     }
-    return status;
+    return OCV_OK;
+}
+
+static int read_answer(const json_t *root, const char *version, struct ocv_provider_answer *out,
+                       struct ocv_error *err)
+{
+    static const char *const scopes[] = {"Image", "Registry", "Global"};
+    const json_t *duration = json_object_get(root, "cacheDuration");
+    const char *text = json_string_value(duration);
+    unsigned scope = 0;
+    if (!is_text(root, "kind", "CredentialProviderResponse"))
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "its output is not a CredentialProviderResponse in JSON");
+    if (!is_text(root, "apiVersion", version))
+        return ocv_error_set(err, OCV_ERR_DATA, "its answer's apiVersion is not %s", version);
+    while (scope < 3 && !is_text(root, "cacheKeyType", scopes[scope]))
+        scope++;
+    if (scope == 3)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "its cacheKeyType is not Image, Registry or Global");
+    out->scope = (enum ocv_provider_scope)scope;
+    out->keep_ms = -1;
+    if (duration && !json_is_null(duration)) {
+        if (!text || !ocv_go_duration_parse(text, &out->keep_ms))
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "its cacheDuration is not a duration such as 6h");
+        if (out->keep_ms < 0)
+            out->keep_ms = 0;
+    }
+    return read_auths(json_object_get(root, "auth"), out, err);
 }
 
 int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
@@ -185,26 +171,10 @@ int ocv_provider_answer_parse(const char *text, size_t len, const char *version,
                                        OCV_PROVIDER_VALUES_MAX, &root, NULL);
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(err);
-    if (status < 0 || !is_text(root, "kind", "CredentialProviderResponse"))
-        return ocv_error_set(err, OCV_ERR_DATA,
-                             "its output is not a CredentialProviderResponse in JSON");
-    if (!is_text(root, "apiVersion", version))
-        return ocv_error_set(err, OCV_ERR_DATA, "its answer's apiVersion is not %s", version);
-    status = read_scope(root, out, err);
-    if (status == OCV_OK)
-        status = read_duration(root, out, err);
-    if (status == OCV_OK)
-        status = read_auths(root, out, err);
+    status = read_answer(status < 0 ? NULL : root, version, out, err);
     if (status < 0)
         ocv_provider_answer_free(out);
     return status;
-}
-
-static bool is_hub(const char *image)
-{
-    size_t len = strcspn(image, "/");
-    return (len == strlen("docker.io") && !strncmp(image, "docker.io", len)) ||
-           (len == strlen(HUB_KEY) && !strncmp(image, HUB_KEY, len));
 }
 
 int ocv_provider_answer_find(const struct ocv_provider_answer *answer, const char *image,
@@ -216,7 +186,10 @@ int ocv_provider_answer_find(const struct ocv_provider_answer *answer, const cha
         if (ocv_image_glob_match(answer->auths[i].key, image) &&
             (best == answer->n || strcmp(answer->auths[i].key, answer->auths[best].key) > 0))
             best = i;
-    for (size_t i = 0; best == answer->n && i < answer->n && is_hub(image); i++)
+    size_t len = strcspn(image, "/");
+    bool hub = (len == strlen("docker.io") && !strncmp(image, "docker.io", len)) ||
+               (len == strlen(HUB_KEY) && !strncmp(image, HUB_KEY, len));
+    for (size_t i = 0; best == answer->n && i < answer->n && hub; i++)
         if (!strcmp(answer->auths[i].key, HUB_KEY))
             best = i;
     if (best == answer->n || (!*answer->auths[best].username && !*answer->auths[best].password))

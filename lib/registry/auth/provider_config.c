@@ -131,20 +131,6 @@ static char **variables_of(const struct ocv_yaml *map)
     return out;
 }
 
-static bool read_provider(const struct ocv_yaml *map, struct ocv_provider *out)
-{
-    size_t n;
-    *out = (struct ocv_provider){.name = ocv_yaml_text(map, "name"),
-                                 .version = ocv_yaml_text(map, "apiVersion")};
-    out->globs = list_of(map, "matchImages", NULL, &out->n_globs);
-    out->argv = list_of(map, "args", out->name, &n);
-    out->variables = variables_of(map);
-    out->for_service_account =
-        ocv_yaml_flag(ocv_yaml_get(map, "tokenAttributes"), "requireServiceAccount");
-    (void)ocv_go_duration_parse(ocv_yaml_text(map, "defaultCacheDuration"), &out->keep_ms);
-    return out->globs && out->argv && out->variables;
-}
-
 int ocv_provider_config_read(const char *source, const char *text, size_t len,
                              struct ocv_provider_config *out, struct ocv_error *err)
 {
@@ -156,8 +142,19 @@ int ocv_provider_config_read(const char *source, const char *text, size_t len,
     const struct ocv_yaml *list = ocv_yaml_get(out->tree, "providers");
     out->providers = calloc(list->n, sizeof(*out->providers));
     bool good = out->providers;
-    for (const struct ocv_yaml *m = list->first; m && good; m = m->next)
-        good = read_provider(m, &out->providers[out->n++]);
+    for (const struct ocv_yaml *m = list->first; m && good; m = m->next) {
+        struct ocv_provider *p = &out->providers[out->n++];
+        size_t n;
+        p->name = ocv_yaml_text(m, "name");
+        p->version = ocv_yaml_text(m, "apiVersion");
+        p->globs = list_of(m, "matchImages", NULL, &p->n_globs);
+        p->argv = list_of(m, "args", p->name, &n);
+        p->variables = variables_of(m);
+        p->for_service_account =
+            ocv_yaml_flag(ocv_yaml_get(m, "tokenAttributes"), "requireServiceAccount");
+        (void)ocv_go_duration_parse(ocv_yaml_text(m, "defaultCacheDuration"), &p->keep_ms);
+        good = p->globs && p->argv && p->variables;
+    }
     if (good)
         return OCV_OK;
     ocv_provider_config_free(out);

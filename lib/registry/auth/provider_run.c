@@ -24,12 +24,6 @@ int ocv_provider_check(const char *directory, const char *name, char path[4096],
     return ocv_trusted_program(path, &program, &script, err);
 }
 
-static bool same_name(const char *a, const char *b)
-{
-    size_t len = strcspn(a, "=");
-    return len == strcspn(b, "=") && !memcmp(a, b, len);
-}
-
 /* Variables by which the service manager addresses this process alone. */
 static bool is_ours(const char *variable)
 {
@@ -44,8 +38,9 @@ static bool is_ours(const char *variable)
 
 static bool is_overridden(const char *variable, char *const *by)
 {
+    size_t len = strcspn(variable, "=");
     for (; *by; by++)
-        if (same_name(variable, *by))
+        if (len == strcspn(*by, "=") && !memcmp(variable, *by, len))
             return true;
     return false;
 }
@@ -69,33 +64,6 @@ static const char **make_environment(const struct ocv_provider *provider)
     return out;
 }
 
-static char *make_question(const struct ocv_provider *provider, const char *image)
-{
-    ocv_auto_json *root = json_pack("{s:s, s:s, s:s}", "kind", "CredentialProviderRequest",
-                                    "apiVersion", provider->version, "image", image);
-    return root ? json_dumps(root, JSON_COMPACT) : NULL;
-}
-
-static int run_provider(const struct ocv_provider *provider, const struct ocv_program *program,
-                        struct ocv_provider_answer *out, struct ocv_error *err)
-{
-    struct ocv_buffer text;
-    int code = 0;
-    ocv_buffer_init(&text, OCV_PROVIDER_ANSWER_MAX);
-    int status = ocv_program_ask(program, &text, &code, err);
-    if (status == OCV_OK && code > 128)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "ended by signal %d", code - 128);
-    else if (status == OCV_OK && code > 0)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "exit status %d", code);
-    if (status == OCV_OK)
-        status = ocv_provider_answer_parse(text.data ? text.data : "", text.len, provider->version,
-                                           out, err);
-    if (text.data)
-        explicit_bzero(text.data, text.len);
-    ocv_buffer_free(&text);
-    return status;
-}
-
 int ocv_provider_run(const struct ocv_provider *provider, const char *directory, const char *image,
                      unsigned timeout_ms, const volatile int *interrupted,
                      struct ocv_provider_answer *out, struct ocv_error *err)
@@ -103,7 +71,9 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
     char path[4096];
     *out = (struct ocv_provider_answer){0};
     OCV_TRY(ocv_provider_check(directory, provider->name, path, err));
-    ocv_auto_free char *question = make_question(provider, image);
+    ocv_auto_json *root = json_pack("{s:s, s:s, s:s}", "kind", "CredentialProviderRequest",
+                                    "apiVersion", provider->version, "image", image);
+    ocv_auto_free char *question = root ? json_dumps(root, JSON_COMPACT) : NULL;
     ocv_auto_free const char **environment = make_environment(provider);
     if (!question || !environment)
         return ocv_error_nomem(err);
@@ -115,5 +85,19 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
                                         .confined = true,
                                         .trusted = true,
                                         .interrupted = interrupted};
-    return run_provider(provider, &program, out, err);
+    struct ocv_buffer text;
+    int code = 0;
+    ocv_buffer_init(&text, OCV_PROVIDER_ANSWER_MAX);
+    int status = ocv_program_ask(&program, &text, &code, err);
+    if (status == OCV_OK && code > 128)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "ended by signal %d", code - 128);
+    else if (status == OCV_OK && code > 0)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "exit status %d", code);
+    if (status == OCV_OK)
+        status = ocv_provider_answer_parse(text.data ? text.data : "", text.len, provider->version,
+                                           out, err);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    ocv_buffer_free(&text);
+    return status;
 }

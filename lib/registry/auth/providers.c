@@ -87,18 +87,14 @@ static size_t key_len(enum ocv_provider_scope scope, const char *image)
                                          : 0;
 }
 
-static bool is_for(const struct kept *kept, const char *image)
-{
-    size_t len = key_len(kept->scope, image);
-    return strlen(kept->key) == len && !memcmp(kept->key, image, len);
-}
-
 static struct kept *find_kept(struct provider_state *state, const char *image)
 {
     int64_t now = ocv_clock_ms();
-    for (struct kept *k = state->kept; k; k = k->next)
-        if (k->until_ms > now && is_for(k, image))
+    for (struct kept *k = state->kept; k; k = k->next) {
+        size_t len = key_len(k->scope, image);
+        if (k->until_ms > now && strlen(k->key) == len && !memcmp(k->key, image, len))
             return k;
+    }
     return NULL;
 }
 
@@ -192,72 +188,50 @@ static struct kept *make_kept(const struct provider_run *run, int status,
     return out;
 }
 
-static void finish_run(struct provider_run *run, int status, struct ocv_provider_answer *answer,
-                       const struct ocv_error *err)
+static void *run_main(void *data)
 {
+    struct provider_run *run = data;
+    struct provider_state *state = run->state;
     struct ocv_credential_providers *p = run->providers;
-    const char *name = run->state->provider->name;
-    struct kept *fresh = make_kept(run, status, answer, err->message);
+    struct ocv_error err = {0};
+    struct ocv_provider_answer answer;
+    int status = ocv_provider_run(state->provider, p->bin_dir, run->image, p->timeout_ms,
+                                  &p->closing, &answer, &err);
+    struct kept *fresh = make_kept(run, status, &answer, err.message);
     pthread_mutex_lock(&p->lock);
     if (fresh && status == OCV_OK)
         fresh->issue = ++p->issues;
     if (fresh && fresh->until_ms)
-        keep_answer(run->state, fresh);
+        keep_answer(state, fresh);
     else
         run->unkept = fresh;
     run->done = true;
-    for (struct provider_run **at = &run->state->runs; *at; at = &(*at)->next)
-        if (*at == run) {
-            *at = run->next;
-            break;
-        }
-    run->state->running--;
+    struct provider_run **at = &state->runs;
+    while (*at && *at != run)
+        at = &(*at)->next;
+    if (*at)
+        *at = run->next;
+    state->running--;
     if (p->ended && !p->closing)
-        p->ended(p->data, name,
+        p->ended(p->data, state->provider->name,
                  status == OCV_OK            ? OCV_CREDENTIAL_RUN_OK
                  : status == OCV_ERR_NETWORK ? OCV_CREDENTIAL_RUN_TIMEOUT
                                              : OCV_CREDENTIAL_RUN_FAILED,
-                 status < 0 ? err->message : "");
+                 status < 0 ? err.message : "");
     drop_run(run);
     pthread_cond_broadcast(&p->changed);
     unlock_and_drop(p);
-}
-
-static void *run_main(void *data)
-{
-    struct provider_run *run = data;
-    const struct ocv_credential_providers *p = run->providers;
-    struct ocv_error err = {0};
-    struct ocv_provider_answer answer;
-    int status = ocv_provider_run(run->state->provider, p->bin_dir, run->image, p->timeout_ms,
-                                  &p->closing, &answer, &err);
-    finish_run(run, status, &answer, &err);
     ocv_provider_answer_free(&answer);
     return NULL;
-}
-
-/* A thread that takes no signals: they are for the program's own. */
-static int start_thread(struct provider_run *run)
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return ENOMEM;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&thread, &attributes, run_main, run);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return code;
 }
 
 /* With the lock held. */
 static int start_run(struct ocv_credential_providers *p, struct provider_state *state,
                      const char *image, struct provider_run **out, struct ocv_error *err)
 {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
     struct provider_run *run = calloc(1, sizeof(*run));
     char *copy = strdup(image);
     if (!run || !copy) {
@@ -268,7 +242,16 @@ static int start_run(struct ocv_credential_providers *p, struct provider_state *
     *run =
         (struct provider_run){.next = state->runs, .providers = p, .state = state, .image = copy};
     run->refs = 1;
-    int code = start_thread(run);
+    int code = pthread_attr_init(&attributes) ? ENOMEM : 0;
+    if (!code) { /* it takes no signals: they are for the program's own threads */
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        code = pthread_create(&thread, &attributes, run_main, run);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
     if (code) {
         drop_run(run);
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread: %s", strerror(code));
@@ -316,21 +299,6 @@ static int join_run(struct ocv_credential_providers *p, struct provider_state *s
     return status;
 }
 
-static int take_kept(const struct kept *kept, const char *name, const char *image,
-                     struct ocv_credentials *out, char *note, size_t note_size,
-                     struct ocv_error *err)
-{
-    if (!kept || !kept->issue) {
-        snprintf(note, note_size, "credential provider %s: %s", name,
-                 kept ? kept->why : "out of memory");
-        return OCV_OK;
-    }
-    int status = ocv_provider_answer_find(&kept->answer, image, out, err);
-    out->issue = kept->issue;
-    out->until_ms = kept->until_ms ? kept->until_ms : kept->made_ms + UNKEPT_MS;
-    return status;
-}
-
 static int ask_provider(struct ocv_credential_providers *p, struct provider_state *state,
                         const char *image, const struct ocv_providers_patience *patience,
                         struct ocv_credentials *out, char *note, size_t note_size,
@@ -345,9 +313,16 @@ static int ask_provider(struct ocv_credential_providers *p, struct provider_stat
         if (status == OCV_OK)
             status = wait_a_little(p, patience, err);
     }
-    if (status == OCV_OK)
-        status = take_kept(kept ? kept : run->unkept, state->provider->name, image, out, note,
-                           note_size, err);
+    if (status == OCV_OK && !kept)
+        kept = run->unkept;
+    if (status == OCV_OK && kept && kept->issue) {
+        status = ocv_provider_answer_find(&kept->answer, image, out, err);
+        out->issue = kept->issue;
+        out->until_ms = kept->until_ms ? kept->until_ms : kept->made_ms + UNKEPT_MS;
+    } else if (status == OCV_OK) {
+        snprintf(note, note_size, "credential provider %s: %s", state->provider->name,
+                 kept ? kept->why : "out of memory");
+    }
     drop_run(run);
     return status < 0 ? ocv_error_prefix(err, "credential provider %s", state->provider->name)
                       : OCV_OK;
@@ -381,31 +356,6 @@ static int read_config(struct ocv_credential_providers *p, const char *path, str
                                                  &p->config, err);
 }
 
-static int open_directory(const char *path, struct ocv_error *err)
-{
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
-                             strerror(errno));
-    return S_ISDIR(st.st_mode) ? OCV_OK
-                               : ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a directory", path);
-}
-
-static void check_programs(const struct ocv_credential_providers *p)
-{
-    char path[4096];
-    for (size_t i = 0; p->ended && i < p->config.n; i++) {
-        const struct ocv_provider *provider = &p->config.providers[i];
-        struct ocv_error err = {0};
-        if (!provider->for_service_account &&
-            ocv_provider_check(p->bin_dir, provider->name, path, &err) < 0)
-            p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE, err.message);
-        else if (provider->for_service_account)
-            p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE,
-                     "it requires a pod's service account, which is unknown here");
-    }
-}
-
 int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
                                  struct ocv_credential_providers **out, struct ocv_error *err)
 {
@@ -423,8 +373,12 @@ int ocv_credential_providers_new(const struct ocv_credential_providers_options *
     p->ended = options->ended;
     p->data = options->data;
     int status = read_config(p, options->config, err);
-    if (status == OCV_OK)
-        status = open_directory(options->bin_dir, err);
+    struct stat st;
+    if (status == OCV_OK && stat(options->bin_dir, &st) < 0)
+        status = ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s",
+                               options->bin_dir, strerror(errno));
+    else if (status == OCV_OK && !S_ISDIR(st.st_mode))
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a directory", options->bin_dir);
     p->bin_dir = strdup(options->bin_dir);
     p->states = calloc(p->config.n + 1, sizeof(*p->states));
     if (status == OCV_OK && (!p->bin_dir || !p->states))
@@ -435,7 +389,16 @@ int ocv_credential_providers_new(const struct ocv_credential_providers_options *
         ocv_credential_providers_free(p);
         return status;
     }
-    check_programs(p);
+    for (size_t i = 0; p->ended && i < p->config.n; i++) {
+        const struct ocv_provider *provider = &p->config.providers[i];
+        struct ocv_error why = {0};
+        char path[4096];
+        if (provider->for_service_account)
+            p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE,
+                     "it requires a pod's service account, which is unknown here");
+        else if (ocv_provider_check(p->bin_dir, provider->name, path, &why) < 0)
+            p->ended(p->data, provider->name, OCV_CREDENTIAL_RUN_UNUSABLE, why.message);
+    }
     *out = p;
     return OCV_OK;
 }
