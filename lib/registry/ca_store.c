@@ -69,24 +69,6 @@ static X509_STORE *read_store(const struct ocv_buffer *pem)
     return store;
 }
 
-static struct ca_entry *add_entry(struct ocv_ca_store *ca_store, const char *digest,
-                                  const struct ocv_buffer *pem)
-{
-    struct ca_entry *entry = ca_store->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
-    if (!entry)
-        return NULL;
-    entry->store = read_store(pem);
-    if (!entry->store) {
-        free(entry);
-        return NULL;
-    }
-    memcpy(entry->digest, digest, sizeof(entry->digest));
-    entry->next = ca_store->entries;
-    ca_store->entries = entry;
-    ca_store->n++;
-    return entry;
-}
-
 X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buffer *pem)
 {
     char digest[OCV_DIGEST_MAX] = "";
@@ -97,8 +79,18 @@ X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buf
     struct ca_entry *entry = ca_store->entries;
     while (entry && strcmp(entry->digest, digest) != 0)
         entry = entry->next;
-    if (!entry)
-        entry = add_entry(ca_store, digest, pem);
+    if (!entry && ca_store->n < STORES_MAX && (entry = calloc(1, sizeof(*entry)))) {
+        entry->store = read_store(pem);
+        memcpy(entry->digest, digest, sizeof(entry->digest));
+        if (entry->store) {
+            entry->next = ca_store->entries;
+            ca_store->entries = entry;
+            ca_store->n++;
+        } else {
+            free(entry);
+            entry = NULL;
+        }
+    }
     X509_STORE *store = entry && X509_STORE_up_ref(entry->store) ? entry->store : NULL;
     pthread_mutex_unlock(&ca_store->lock);
     return store;

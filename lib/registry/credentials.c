@@ -16,16 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A descriptor opened by the caller has a writer; any other FIFO would block. */
-static int read_file(const char *path, struct ocv_buffer *out, bool *missing, struct ocv_error *err)
-{
-    bool open_already =
-        !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin") || !strcmp(path, "/dev/null");
-    int status = ocv_file_read(path, open_already ? OCV_FILE_ANY : OCV_FILE_REGULAR, out, err);
-    *missing = status == OCV_ERR_NOT_FOUND;
-    return *missing ? OCV_OK : status;
-}
-
 /* A broken helper must not break a public pull: its error is kept for the hint of a refusal. */
 static int ask_helper(struct ocv_registry *registry, const char *helper, const char *host,
                       struct ocv_credentials *out, struct ocv_error *err)
@@ -58,11 +48,13 @@ static int try_file(struct ocv_registry *registry, const char *path, const char 
 {
     struct ocv_buffer text;
     char helper[OCV_HELPER_NAME_MAX];
-    bool missing = false;
     ocv_buffer_init(&text, OCV_DOCKER_CONFIG_MAX);
-    int status = read_file(path, &text, &missing, err);
-    if (status == OCV_OK && missing && required)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "no such file");
+    /* a descriptor opened by the caller has a writer; any other FIFO would block */
+    bool open_already =
+        !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin") || !strcmp(path, "/dev/null");
+    int status = ocv_file_read(path, open_already ? OCV_FILE_ANY : OCV_FILE_REGULAR, &text, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        status = required ? ocv_error_set(err, OCV_ERR_CONFIG, "no such file") : OCV_OK;
     if (status == OCV_ERR_IO && !required) { /* not ours to read: say so only when it matters */
         snprintf(registry->note, sizeof(registry->note), "cannot read %s", path);
         status = OCV_OK;
@@ -85,18 +77,6 @@ static int try_file(struct ocv_registry *registry, const char *path, const char 
     if (text.data)
         explicit_bzero(text.data, text.len);
     ocv_buffer_free(&text);
-    return status;
-}
-
-static int search_sources(struct ocv_registry *registry, const char *host, const char *repository,
-                          struct ocv_credentials *out, struct ocv_error *err)
-{
-    struct ocv_auth_places places;
-    int status = ocv_auth_places_find(&places, err);
-    for (size_t i = 0; i < places.n && status == OCV_OK && ocv_credentials_empty(out); i++)
-        if (ocv_auth_place_safe(&places.list[i]))
-            status = try_file(registry, places.list[i].path, host, repository, false, out, err);
-    ocv_auth_places_free(&places);
     return status;
 }
 
@@ -140,9 +120,18 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
     }
     if (registry->given_only)
         return OCV_OK;
-    int status = registry->auth_file
-                     ? try_file(registry, registry->auth_file, account, repository, true, out, err)
-                     : search_sources(registry, account, repository, out, err);
+    int status;
+    if (registry->auth_file) {
+        status = try_file(registry, registry->auth_file, account, repository, true, out, err);
+    } else {
+        struct ocv_auth_places places;
+        status = ocv_auth_places_find(&places, err);
+        for (size_t i = 0; i < places.n && status == OCV_OK && ocv_credentials_empty(out); i++)
+            if (ocv_auth_place_safe(&places.list[i]))
+                status =
+                    try_file(registry, places.list[i].path, account, repository, false, out, err);
+        ocv_auth_places_free(&places);
+    }
     if (status == OCV_OK && ocv_credentials_empty(out) && registry->credential_providers)
         status = ask_providers(registry, account, repository, out, err);
     if (status < 0)
@@ -168,78 +157,60 @@ static void name_places(const struct ocv_registry *registry, char *out, size_t s
     ocv_auth_places_free(&places);
 }
 
-/* For a daemon, which a user's `login` does not reach. */
-static void hint_service(const struct ocv_registry *registry, const char *host,
-                         enum ocv_login login, struct ocv_error *err)
-{
-    const char *file = registry->auth_file;
-    bool none = !file || !strcmp(file, "/dev/null");
-    if (login == OCV_LOGIN_USED)
-        ocv_error_hint(err, "the login for %s in %s is refused", host, registry->source);
-    else if (none || registry->anonymous)
-        ocv_error_hint(err,
-                       "%s is private: `credentials` of the configuration names the file "
-                       "with its login",
-                       host);
-    else
-        ocv_error_hint(err, "%s%s%s has no login for %s", registry->note,
-                       *registry->note ? "; " : "", file, host);
-}
-
 void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err)
 {
     char where[OCV_ERROR_HINT_MAX / 2 + 100];
-    const char *note = registry->note;
-    bool used = login == OCV_LOGIN_USED;
+    const char *note = registry->note, *file = registry->auth_file;
+    bool used = login == OCV_LOGIN_USED, hub = !strcmp(host, "docker.io");
     if (login == OCV_LOGIN_UNUSED) {
         ocv_error_hint(err, "the login for %s%s%s was not sent: %s never says that it takes one",
                        host, *registry->source ? " in " : "", registry->source, host);
-        return;
-    }
-    if (registry->service) {
-        hint_service(registry, host, login, err);
-        return;
-    }
-    name_places(registry, where, sizeof(where));
-    ocv_error_hint(err, "%s%sdocker login%s%s or podman login %s%s%s%s", note, *note ? "; " : "",
-                   strcmp(host, "docker.io") ? " " : "", strcmp(host, "docker.io") ? host : "",
-                   host, used ? " (again)" : ", or --authfile FILE",
-                   used && *registry->source ? "; these are from " : "",
-                   used ? registry->source : where);
-}
-
-static int write_json(const struct ocv_credentials *c, const char *server, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    json_t *root = json_object();
-    if (c->registry_token) {
-        json_object_set_new(root, "registrytoken", json_string(c->registry_token));
-    } else if (c->identity_token) {
-        json_object_set_new(root, "identitytoken", json_string(c->identity_token));
+    } else if (!registry->service) {
+        name_places(registry, where, sizeof(where));
+        ocv_error_hint(
+            err, "%s%sdocker login%s%s or podman login %s%s%s%s", note, *note ? "; " : "",
+            hub ? "" : " ", hub ? "" : host, host, used ? " (again)" : ", or --authfile FILE",
+            used && *registry->source ? "; these are from " : "", used ? registry->source : where);
+    } else if (used) { /* a user's `login` does not reach a daemon */
+        ocv_error_hint(err, "the login for %s in %s is refused", host, registry->source);
+    } else if (!file || !strcmp(file, "/dev/null") || registry->anonymous) {
+        ocv_error_hint(err,
+                       "%s is private: `credentials` of the configuration names the file "
+                       "with its login",
+                       host);
     } else {
-        json_object_set_new(root, "username", json_string(c->username));
-        json_object_set_new(root, "password", json_string(c->password ? c->password : ""));
+        ocv_error_hint(err, "%s%s%s has no login for %s", note, *note ? "; " : "", file, host);
     }
-    json_object_set_new(root, "serveraddress", json_string(server));
-    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-    json_decref(root);
-    if (!text)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials for %s are not UTF-8", server);
-    int status = ocv_buffer_append(out, text, strlen(text), err);
-    explicit_bzero(text, strlen(text));
-    free(text);
-    return status;
 }
 
 int ocv_registry_credentials(struct ocv_registry *registry, const char *host,
                              struct ocv_buffer *json, struct ocv_error *err)
 {
-    struct ocv_credentials credentials = {0};
-    int status = ocv_creds_find(registry, host, NULL, &credentials, err);
+    struct ocv_credentials c = {0};
+    const char *server = ocv_docker_config_server(host);
+    int status = ocv_creds_find(registry, host, NULL, &c, err);
     json->len = 0;
-    if (status == OCV_OK && !ocv_credentials_empty(&credentials))
-        status = write_json(&credentials, ocv_docker_config_server(host), json, err);
-    ocv_credentials_free(&credentials);
+    if (status == OCV_OK && !ocv_credentials_empty(&c)) {
+        json_t *root = json_object();
+        if (c.registry_token) {
+            json_object_set_new(root, "registrytoken", json_string(c.registry_token));
+        } else if (c.identity_token) {
+            json_object_set_new(root, "identitytoken", json_string(c.identity_token));
+        } else {
+            json_object_set_new(root, "username", json_string(c.username));
+            json_object_set_new(root, "password", json_string(c.password ? c.password : ""));
+        }
+        json_object_set_new(root, "serveraddress", json_string(server));
+        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+        json_decref(root);
+        if (text) {
+            status = ocv_buffer_append(json, text, strlen(text), err);
+            explicit_bzero(text, strlen(text));
+            free(text);
+        } else
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "credentials for %s are not UTF-8", server);
+    }
+    ocv_credentials_free(&c);
     return status;
 }

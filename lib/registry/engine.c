@@ -41,65 +41,55 @@ static size_t on_read(char *out, size_t size, size_t count, void *data)
     }
 }
 
-static void set_method(struct engine *e)
+static int set_up(struct engine *e, struct ocv_error *err)
 {
     const struct ocv_engine_request *r = e->request;
+    CURL *easy = e->easy = curl_easy_init();
+    e->multi = curl_multi_init();
+    if (!easy || !e->multi)
+        return ocv_error_nomem(err);
+    curl_easy_setopt(easy, CURLOPT_URL, r->url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, e->error);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, e);
+    if (r->socket)
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, r->socket);
+    if (r->ca_file)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, r->ca_file);
+    if (r->cert_file)
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, r->cert_file);
+    if (r->key_file)
+        curl_easy_setopt(easy, CURLOPT_SSLKEY, r->key_file);
+
     if (r->upload) {
         struct stat file;
-        off_t at = lseek(e->request->upload_fd, 0, SEEK_CUR);
-        curl_easy_setopt(e->easy, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(e->easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
-        curl_easy_setopt(e->easy, CURLOPT_READFUNCTION, on_read);
-        curl_easy_setopt(e->easy, CURLOPT_READDATA, e);
-        if (at >= 0 && !fstat(e->request->upload_fd, &file) && S_ISREG(file.st_mode))
-            curl_easy_setopt(e->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(file.st_size - at));
+        off_t at = lseek(r->upload_fd, 0, SEEK_CUR);
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+        curl_easy_setopt(easy, CURLOPT_READDATA, e);
+        if (at >= 0 && !fstat(r->upload_fd, &file) && S_ISREG(file.st_mode))
+            curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(file.st_size - at));
     } else if (!strcmp(r->method, "HEAD"))
-        curl_easy_setopt(e->easy, CURLOPT_NOBODY, 1L);
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     else if (!strcmp(r->method, "POST"))
-        curl_easy_setopt(e->easy, CURLOPT_COPYPOSTFIELDS, "");
-    curl_easy_setopt(e->easy, CURLOPT_CUSTOMREQUEST, r->method);
-}
+        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, "");
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, r->method);
 
-static bool set_headers(struct engine *e)
-{
-    const struct ocv_engine_request *r = e->request;
     e->headers = curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; e->headers && i < r->n_headers; i++) {
         struct curl_slist *longer = curl_slist_append(e->headers, r->headers[i]);
         if (!longer)
-            return false;
+            return ocv_error_nomem(err);
         e->headers = longer;
     }
-    curl_easy_setopt(e->easy, CURLOPT_HTTPHEADER, e->headers);
-    return e->headers;
-}
-
-static int set_up(struct engine *e, struct ocv_error *err)
-{
-    const struct ocv_engine_request *r = e->request;
-    e->easy = curl_easy_init();
-    e->multi = curl_multi_init();
-    if (!e->easy || !e->multi)
-        return ocv_error_nomem(err);
-    curl_easy_setopt(e->easy, CURLOPT_URL, r->url);
-    curl_easy_setopt(e->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(e->easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(e->easy, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(e->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(e->easy, CURLOPT_ERRORBUFFER, e->error);
-    curl_easy_setopt(e->easy, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-    curl_easy_setopt(e->easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(e->easy, CURLOPT_WRITEDATA, e);
-    if (r->socket)
-        curl_easy_setopt(e->easy, CURLOPT_UNIX_SOCKET_PATH, r->socket);
-    if (r->ca_file)
-        curl_easy_setopt(e->easy, CURLOPT_CAINFO, r->ca_file);
-    if (r->cert_file)
-        curl_easy_setopt(e->easy, CURLOPT_SSLCERT, r->cert_file);
-    if (r->key_file)
-        curl_easy_setopt(e->easy, CURLOPT_SSLKEY, r->key_file);
-    set_method(e);
-    if (!set_headers(e) || curl_multi_add_handle(e->multi, e->easy) != CURLM_OK)
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, e->headers);
+    if (!e->headers || curl_multi_add_handle(e->multi, easy) != CURLM_OK)
         return ocv_error_nomem(err);
     return OCV_OK;
 }

@@ -29,17 +29,6 @@ void ocv_exchange_finish_named(struct ocv_exchange *x, int status)
     ocv_exchange_finish(x, status);
 }
 
-static int hop_url(const struct ocv_exchange *x, char **url)
-{
-    const struct ocv_registry_host *h = x->host;
-    if (x->redirect || x->url)
-        *url = strdup(x->redirect ? x->redirect : x->url);
-    else if (asprintf(url, "%s://%s%s%s", h->scheme == OCV_SCHEME_HTTPS ? "https" : "http",
-                      h->authority, h->prefix, x->path) < 0)
-        *url = NULL;
-    return *url ? OCV_OK : OCV_ERR_NOMEM;
-}
-
 /* Where the request belongs: the token realm for a token request, else the registry. */
 int ocv_exchange_origin(const struct ocv_exchange *x, char out[OCV_ORIGIN_MAX])
 {
@@ -77,17 +66,21 @@ int ocv_exchange_hop_host(struct ocv_exchange *x, const char *origin, bool at_ho
 
 static void perform_exchange(struct ocv_exchange *x)
 {
+    const struct ocv_registry_host *h = x->host;
     char *url = NULL, origin[OCV_ORIGIN_MAX], own[OCV_ORIGIN_MAX];
     struct ocv_registry_host *host = NULL;
-    int status = hop_url(x, &url);
-    if (status < 0) {
+    if (x->redirect || x->url)
+        url = strdup(x->redirect ? x->redirect : x->url);
+    else if (asprintf(&url, "%s://%s%s%s", h->scheme == OCV_SCHEME_HTTPS ? "https" : "http",
+                      h->authority, h->prefix, x->path) < 0)
+        url = NULL;
+    if (!url) {
         ocv_exchange_finish(x, ocv_error_nomem(&x->error));
         return;
     }
-    status = ocv_url_origin(url, origin, &x->error);
+    int status = ocv_url_origin(url, origin, &x->error);
     if (status == OCV_OK && ocv_exchange_origin(x, own) < 0)
-        status =
-            ocv_error_set(&x->error, OCV_ERR_INVALID, "invalid host \"%s\"", x->host->authority);
+        status = ocv_error_set(&x->error, OCV_ERR_INVALID, "invalid host \"%s\"", h->authority);
     bool at_home = status == OCV_OK && !strcmp(origin, own);
     if (status == OCV_OK)
         status = ocv_exchange_hop_host(x, origin, at_home, &host);
@@ -130,23 +123,6 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
     }
 }
 
-/* Mark the transfers that have ended. */
-static bool collect_ended(struct ocv_registry *registry)
-{
-    struct CURLMsg *message;
-    bool any = false;
-    int left;
-    while ((message = curl_multi_info_read(registry->multi, &left))) {
-        struct ocv_transfer *t = NULL;
-        if (message->msg != CURLMSG_DONE)
-            continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
-        t->result = message->data.result;
-        t->done = any = true;
-    }
-    return any;
-}
-
 static int multi_error(CURLMcode code, struct ocv_error *err)
 {
     return code == CURLM_OK
@@ -166,9 +142,18 @@ static int work(struct ocv_registry *registry, bool *ended, struct ocv_error *er
             err->http_status = 504;
         return OCV_ERR_NETWORK;
     }
-    int status = multi_error(ocv_multi_perform(registry->multi), err);
-    *ended = status == OCV_OK && collect_ended(registry);
-    return status;
+    OCV_TRY(multi_error(ocv_multi_perform(registry->multi), err));
+    struct CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(registry->multi, &left))) {
+        struct ocv_transfer *t = NULL;
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
+        t->result = message->data.result;
+        t->done = *ended = true;
+    }
+    return OCV_OK;
 }
 
 static int await(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)

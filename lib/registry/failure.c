@@ -70,20 +70,24 @@ void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size)
         add_words(out, size, "", words.plain[i]);
 }
 
-static int cannot_connect(struct ocv_exchange *x, const struct ocv_registry_host *host)
-{
-    long code = 0;
-    curl_easy_getinfo(x->transfer.easy, CURLINFO_OS_ERRNO, &code);
-    const char *why = code ? strerror((int)code) : x->transfer.error;
-    return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: cannot connect to %s: %s", x->what,
-                         host->authority, *why ? why : "no connection");
-}
-
-/* Where the authorities that were tried come from, and where another one can be named. */
-static void hint_authority(struct ocv_exchange *x, const struct ocv_registry_host *host)
+static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
+                       const char *why)
 {
     const struct ocv_registry *r = x->registry;
     const char *name = host->name;
+    if (strstr(why, "wrong version number")) { /* its first bytes are not a TLS record */
+        ocv_error_set(&x->error, OCV_ERR_TLS, "%s: %s answers in plain HTTP", x->what,
+                      host->authority);
+        if (r->service)
+            ocv_error_hint(&x->error, "`insecure: true` of registries: %s in the configuration",
+                           name);
+        else
+            ocv_error_hint(&x->error, "--insecure %s", name);
+        return OCV_ERR_TLS;
+    }
+    ocv_error_set(&x->error, OCV_ERR_TLS, "%s: TLS with %s failed: %s", x->what, host->authority,
+                  why);
+    /* where the authorities that were tried come from, and where another one can be named */
     const struct ocv_registry_config config =
         ocv_registry_find(r->registries, r->n_registries, name);
     if (config.ca)
@@ -101,24 +105,6 @@ static void hint_authority(struct ocv_exchange *x, const struct ocv_registry_hos
                        "give the authority with --cacert FILE or /etc/docker/certs.d/%s/ca.crt, or "
                        "name the host with --insecure",
                        name);
-}
-
-static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
-                       const char *why)
-{
-    if (strstr(why, "wrong version number")) { /* its first bytes are not a TLS record */
-        ocv_error_set(&x->error, OCV_ERR_TLS, "%s: %s answers in plain HTTP", x->what,
-                      host->authority);
-        if (x->registry->service)
-            ocv_error_hint(&x->error, "`insecure: true` of registries: %s in the configuration",
-                           host->name);
-        else
-            ocv_error_hint(&x->error, "--insecure %s", host->name);
-        return OCV_ERR_TLS;
-    }
-    ocv_error_set(&x->error, OCV_ERR_TLS, "%s: TLS with %s failed: %s", x->what, host->authority,
-                  why);
-    hint_authority(x, host);
     return OCV_ERR_TLS;
 }
 
@@ -147,6 +133,7 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
 {
     const struct ocv_transfer *t = &x->transfer;
     const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
+    long code = 0;
     if (strstr(why, "alert") && strstr(why, "certificate")) {
         ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s requires another client certificate: %s",
                       x->what, host->authority, why);
@@ -167,7 +154,10 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
             return ocv_error_set(&x->error, OCV_ERR_NETWORK,
                                  "%s: %s has a loopback or link-local address: refused", x->what,
                                  host->authority);
-        return cannot_connect(x, host);
+        curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &code);
+        why = code ? strerror((int)code) : t->error;
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: cannot connect to %s: %s", x->what,
+                             host->authority, *why ? why : "no connection");
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
@@ -188,26 +178,19 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
     }
 }
 
-/* The proxy in between may have failed. */
-static void name_proxy(struct ocv_exchange *x)
-{
-    const struct ocv_error was = x->error;
-    const char *variable = x->transfer.proxy_variable;
-    if (!variable)
-        return;
-    ocv_error_set(&x->error, was.status, "%s (through the proxy %s of %s)", was.message,
-                  x->transfer.proxy, variable);
-    if (was.hint[0])
-        ocv_error_hint(&x->error, "%s", was.hint);
-    else
-        ocv_error_hint(&x->error, "no_proxy names hosts that are reached without a proxy");
-}
-
 int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     int status = describe_failure(x, host);
-    if (status == OCV_ERR_NETWORK || status == OCV_ERR_TLS)
-        name_proxy(x);
+    const char *variable = x->transfer.proxy_variable;
+    if ((status == OCV_ERR_NETWORK || status == OCV_ERR_TLS) && variable) {
+        /* the proxy in between may have failed */
+        const struct ocv_error was = x->error;
+        ocv_error_set(&x->error, was.status, "%s (through the proxy %s of %s)", was.message,
+                      x->transfer.proxy, variable);
+        ocv_error_hint(&x->error, "%s",
+                       was.hint[0] ? was.hint
+                                   : "no_proxy names hosts that are reached without a proxy");
+    }
     return status;
 }
 

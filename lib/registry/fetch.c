@@ -239,28 +239,6 @@ static void settle_job(struct fetch_job *job)
     ocv_blob_writer_finish(job->writer, on_settled, job);
 }
 
-static int ask_blob(struct fetch_job *job, struct ocv_error *err)
-{
-    struct fetcher *f = job->fetcher;
-    struct ocv_exchange *x = &job->exchange;
-    if (x->registry)
-        ocv_exchange_free(x);
-    *x = (struct ocv_exchange){.registry = f->registry,
-                               .what = job->what,
-                               .method = "GET",
-                               .path = job->path,
-                               .repository = f->reference->repository,
-                               .body_max = OCV_ERROR_BODY_MAX,
-                               .buffer_size = f->jobs <= JOBS_DEFAULT ? 512L * 1024 : 128L * 1024,
-                               .range_from = job->offset,
-                               .mark = job->offset,
-                               .begin = begin_blob,
-                               .sink = write_blob,
-                               .data = job};
-    job->state = JOB_RECEIVE;
-    return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
-}
-
 static void job_done(struct fetch_job *job)
 {
     free(job->path);
@@ -310,30 +288,25 @@ static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
         settle_job(job);
         return OCV_OK;
     }
-    return ask_blob(job, err);
-}
 
-static int job_start(struct fetch_job *job, size_t i, struct ocv_error *err)
-{
     struct fetcher *f = job->fetcher;
-    const struct ocv_descriptor *d = &f->fetches[i].descriptor;
-    if (!ocv_digest_known(d->digest))
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s@%s: unknown digest algorithm",
-                             f->reference->name, d->digest);
-    if (d->size < 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s@%s: no size", f->reference->name, d->digest);
-    if (asprintf(&job->path, "/v2/%s/blobs/%s", f->reference->repository, d->digest) < 0)
-        job->path = NULL;
-    if (asprintf(&job->what, "%s@%s", f->reference->name, d->digest) < 0)
-        job->what = NULL;
-    if (!job->path || !job->what)
-        return ocv_error_nomem(err);
-    job->i = i;
-    job->offset = 0;
-    job->told = -1;
-    job->resumed = job->again = job->queued = false;
-    job->state = JOB_OPEN;
-    return OCV_OK;
+    struct ocv_exchange *x = &job->exchange;
+    if (x->registry)
+        ocv_exchange_free(x);
+    *x = (struct ocv_exchange){.registry = f->registry,
+                               .what = job->what,
+                               .method = "GET",
+                               .path = job->path,
+                               .repository = f->reference->repository,
+                               .body_max = OCV_ERROR_BODY_MAX,
+                               .buffer_size = f->jobs <= JOBS_DEFAULT ? 512L * 1024 : 128L * 1024,
+                               .range_from = job->offset,
+                               .mark = job->offset,
+                               .begin = begin_blob,
+                               .sink = write_blob,
+                               .data = job};
+    job->state = JOB_RECEIVE;
+    return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
 }
 
 static int job_receive(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
@@ -387,7 +360,25 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     if (job->state == JOB_FREE && f->next < f->n) {
-        OCV_TRY(job_start(job, f->order[f->next++], err));
+        size_t i = f->order[f->next++];
+        const struct ocv_descriptor *d = &f->fetches[i].descriptor;
+        if (!ocv_digest_known(d->digest))
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s@%s: unknown digest algorithm",
+                                 f->reference->name, d->digest);
+        if (d->size < 0)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s@%s: no size", f->reference->name,
+                                 d->digest);
+        if (asprintf(&job->path, "/v2/%s/blobs/%s", f->reference->repository, d->digest) < 0)
+            job->path = NULL;
+        if (asprintf(&job->what, "%s@%s", f->reference->name, d->digest) < 0)
+            job->what = NULL;
+        if (!job->path || !job->what)
+            return ocv_error_nomem(err);
+        job->i = i;
+        job->offset = 0;
+        job->told = -1;
+        job->resumed = job->again = job->queued = false;
+        job->state = JOB_OPEN;
         *wait_ms = 0;
     }
     switch (job->state) {
@@ -413,22 +404,6 @@ static int run_jobs(struct fetcher *f, struct ocv_error *err)
         OCV_TRY(ocv_exchange_poll(f->registry, wait_ms, err));
     }
     return OCV_OK;
-}
-
-static void free_fetcher(struct fetcher *f)
-{
-    for (unsigned i = 0; i < f->jobs; i++) {
-        struct fetch_job *job = &f->job[i];
-        leave_place(job);
-        if (job->exchange.registry)
-            ocv_exchange_free(&job->exchange);
-        ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */
-        free(job->path);
-        free(job->what);
-    }
-    ocv_downloads_give_up(f->registry);
-    free(f->order);
-    free(f);
 }
 
 static int by_size(const void *a, const void *b, void *data)
@@ -469,7 +444,18 @@ int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference
     for (unsigned i = 0; i < f->jobs; i++)
         f->job[i].fetcher = f;
     int status = run_jobs(f, &local);
-    free_fetcher(f);
+    for (unsigned i = 0; i < f->jobs; i++) {
+        struct fetch_job *job = &f->job[i];
+        leave_place(job);
+        if (job->exchange.registry)
+            ocv_exchange_free(&job->exchange);
+        ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */
+        free(job->path);
+        free(job->what);
+    }
+    ocv_downloads_give_up(registry);
+    free(order);
+    free(f);
     if (status < 0 && err)
         *err = local;
     return status;

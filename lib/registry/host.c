@@ -41,9 +41,12 @@ bool ocv_address_is_local(const struct sockaddr *address)
            IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
-static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err)
+int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err)
 {
     char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
+    CURLU *u = curl_url();
+    if (!u)
+        return ocv_error_nomem(err);
     int status = OCV_OK;
     if (curl_url_set(u, CURLUPART_URL, url, 0) || curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
         curl_url_get(u, CURLUPART_HOST, &host, 0) ||
@@ -65,15 +68,6 @@ static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err
     curl_free(host);
     curl_free(port);
     curl_free(user);
-    return status;
-}
-
-int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err)
-{
-    CURLU *u = curl_url();
-    if (!u)
-        return ocv_error_nomem(err);
-    int status = origin_of(u, url, out, err);
     curl_url_cleanup(u);
     return status;
 }
@@ -142,14 +136,6 @@ void ocv_registry_host_free(struct ocv_registry_host *host)
     free(host);
 }
 
-static bool named_insecure(const struct ocv_registry *registry, const char *name)
-{
-    for (size_t i = 0; i < registry->n_insecure; i++)
-        if (!strcasecmp(registry->insecure[i], name))
-            return true;
-    return false;
-}
-
 /* registries.HOST.url: "https://mirror.example:8443/prefix"; a final /v2 is ours to add. */
 static int use_url(struct ocv_registry_host *host, const char *url, struct ocv_error *err)
 {
@@ -179,40 +165,6 @@ static int use_url(struct ocv_registry_host *host, const char *url, struct ocv_e
     return OCV_OK;
 }
 
-static int set_up(struct ocv_registry *registry, struct ocv_registry_host *host,
-                  struct ocv_error *err)
-{
-    struct ocv_registry_config config =
-        ocv_registry_find(registry->registries, registry->n_registries, host->name);
-    host->authority = strdup(strcmp(host->name, "docker.io") ? host->name : "registry-1.docker.io");
-    host->account = strdup(host->name);
-    host->prefix = strdup("");
-    host->insecure = config.insecure || named_insecure(registry, host->name);
-    host->configured = config.host || host->insecure;
-    host->loopback = ocv_reference_host_is_loopback(host->name);
-    host->scheme = OCV_SCHEME_HTTPS;
-    int status = OCV_OK;
-    bool own_tls = config.ca || config.cert;
-    if (host->insecure) {
-        host->decided = false;
-    } else if (host->loopback) {
-        host->decided = own_tls;
-        host->scheme = own_tls ? OCV_SCHEME_HTTPS : OCV_SCHEME_HTTP;
-    } else {
-        host->decided = true;
-    }
-    if (config.url && (status = use_url(host, config.url, err)) < 0)
-        return status;
-    if (!host->authority || !host->account || !host->prefix)
-        return ocv_error_nomem(err);
-    if (config.url)
-        host->loopback = ocv_reference_host_is_loopback(host->authority);
-    if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "registries: %s: a plain HTTP url needs `insecure: true`", host->name);
-    return OCV_OK;
-}
-
 int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
                           struct ocv_registry_host **out, struct ocv_error *err)
 {
@@ -227,7 +179,35 @@ int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
         return ocv_error_nomem(err);
     ocv_buffer_init(&host->ca, OCV_CA_MAX);
     ocv_buffer_init(&host->challenges, OCV_CHALLENGES_MAX);
-    OCV_TRY(set_up(registry, host, err));
+    struct ocv_registry_config config =
+        ocv_registry_find(registry->registries, registry->n_registries, name);
+    host->authority = strdup(strcmp(name, "docker.io") ? name : "registry-1.docker.io");
+    host->account = strdup(name);
+    host->prefix = strdup("");
+    host->insecure = config.insecure;
+    for (size_t i = 0; i < registry->n_insecure && !host->insecure; i++)
+        host->insecure = !strcasecmp(registry->insecure[i], name);
+    host->configured = config.host || host->insecure;
+    host->loopback = ocv_reference_host_is_loopback(name);
+    host->scheme = OCV_SCHEME_HTTPS;
+    bool own_tls = config.ca || config.cert;
+    if (host->insecure) {
+        host->decided = false;
+    } else if (host->loopback) {
+        host->decided = own_tls;
+        host->scheme = own_tls ? OCV_SCHEME_HTTPS : OCV_SCHEME_HTTP;
+    } else {
+        host->decided = true;
+    }
+    if (config.url)
+        OCV_TRY(use_url(host, config.url, err));
+    if (!host->authority || !host->account || !host->prefix)
+        return ocv_error_nomem(err);
+    if (config.url)
+        host->loopback = ocv_reference_host_is_loopback(host->authority);
+    if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "registries: %s: a plain HTTP url needs `insecure: true`", name);
     host->next = registry->hosts;
     *out = registry->hosts = ocv_steal(&host);
     return OCV_OK;

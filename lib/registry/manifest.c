@@ -77,13 +77,6 @@ bool ocv_head_refused(const struct ocv_exchange *x, const struct ocv_error *err)
            err->status != OCV_ERR_NOMEM;
 }
 
-/* Is the head enough to know what is there, and may it be true? */
-static bool head_tells(const struct ocv_response *r, const char *digest)
-{
-    return r->content_type[0] && ocv_digest_known(r->digest) && r->content_length > 0 &&
-           !r->encoded && (!digest || !strcmp(digest, r->digest));
-}
-
 int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
                       struct ocv_descriptor *out, struct ocv_error *err)
 {
@@ -101,8 +94,10 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
         status = ocv_exchange_run(&d.exchange, &local);
     }
     const struct ocv_response *r = &d.exchange.transfer.response;
-    bool ask = status == OCV_OK ? !head_tells(r, reference->digest)
-                                : ocv_head_refused(&d.exchange, &local);
+    /* is the head enough to know what is there, and may it be true? */
+    bool tells = r->content_type[0] && ocv_digest_known(r->digest) && r->content_length > 0 &&
+                 !r->encoded && (!reference->digest || !strcmp(reference->digest, r->digest));
+    bool ask = status == OCV_OK ? !tells : ocv_head_refused(&d.exchange, &local);
     if (status == OCV_OK && !ask)
         fill_descriptor(out, r->content_type, r->digest, r->content_length);
     document_free(&d);
@@ -187,40 +182,32 @@ static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
     snprintf(type, size, "%s", found);
 }
 
-static int check_document(const struct manifest_request *d, const char *digest,
-                          struct ocv_descriptor *out, struct ocv_error *err)
-{
-    const struct ocv_response *r = &d->exchange.transfer.response;
-    const struct ocv_buffer *body = &d->exchange.transfer.body;
-    char own[OCV_DIGEST_MAX];
-    const char *bytes = body->data ? body->data : "";
-    const char *wanted = digest ? digest : ocv_digest_known(r->digest) ? r->digest : NULL;
-    int status = wanted ? ocv_digest_check(wanted, bytes, body->len, err)
-                        : ocv_digest_bytes(bytes, body->len, own, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", d->what);
-    char type[sizeof(r->content_type)];
-    snprintf(type, sizeof(type), "%s", r->content_type);
-    type_of_body(body, type, sizeof(type));
-    fill_descriptor(out, type, wanted ? wanted : own, (int64_t)body->len);
-    return OCV_OK;
-}
-
-/* Run a GET and hand over its body. */
+/* Run a GET, check what came, and hand over its body. */
 static int fetch_document(struct manifest_request *d, const char *digest, struct ocv_buffer *body,
                           struct ocv_descriptor *out, struct ocv_error *err)
 {
+    const struct ocv_response *r = &d->exchange.transfer.response;
+    struct ocv_buffer *got = &d->exchange.transfer.body;
+    char own[OCV_DIGEST_MAX], type[sizeof(r->content_type)];
     d->exchange.method = "GET";
     OCV_TRY(ocv_exchange_run(&d->exchange, err));
-    if (d->exchange.transfer.response.status == 206)
+    if (r->status == 206)
         return ocv_error_set(err, OCV_ERR_NETWORK,
                              "%s: a part was sent though the whole was requested", d->what);
-    OCV_TRY(check_document(d, digest, out, err));
+    const char *bytes = got->data ? got->data : "";
+    const char *wanted = digest ? digest : ocv_digest_known(r->digest) ? r->digest : NULL;
+    int status = wanted ? ocv_digest_check(wanted, bytes, got->len, err)
+                        : ocv_digest_bytes(bytes, got->len, own, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", d->what);
+    snprintf(type, sizeof(type), "%s", r->content_type);
+    type_of_body(got, type, sizeof(type));
+    fill_descriptor(out, type, wanted ? wanted : own, (int64_t)got->len);
     size_t max = body->max;
     ocv_buffer_free(body);
-    *body = d->exchange.transfer.body;
+    *body = *got;
     body->max = max;
-    ocv_buffer_init(&d->exchange.transfer.body, 0);
+    ocv_buffer_init(got, 0);
     return OCV_OK;
 }
 

@@ -20,14 +20,6 @@ static const char *first_set(const char *const *names)
     return *names;
 }
 
-static const char *find_variable(const char *url)
-{
-    static const char *const tls[] = {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", NULL};
-    /* HTTP_PROXY is not read: in a CGI program it is what a client sent */
-    static const char *const plain[] = {"http_proxy", "ALL_PROXY", "all_proxy", NULL};
-    return first_set(strncmp(url, "https:", 6) ? plain : tls);
-}
-
 /* The host of a URL, or of a proxy's address. */
 static size_t find_host(const char *url, const char **host)
 {
@@ -148,7 +140,10 @@ static bool is_excepted(const char *url)
 
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
 {
-    const char *variable = find_variable(url), *host;
+    static const char *const tls[] = {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", NULL};
+    /* HTTP_PROXY is not read: in a CGI program it is what a client sent */
+    static const char *const plain[] = {"http_proxy", "ALL_PROXY", "all_proxy", NULL};
+    const char *variable = first_set(strncmp(url, "https:", 6) ? plain : tls), *host;
     const char *value = variable ? getenv(variable) : NULL;
     char authority[300];
     size_t len = find_host(url, &host);

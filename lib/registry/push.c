@@ -200,14 +200,6 @@ static int send_blob(struct ocv_registry *registry, const struct ocv_reference *
     return status;
 }
 
-static bool may_retry(const struct ocv_error *err, unsigned tried)
-{
-    bool server = err->http_status == 404 || err->http_status == 416 || err->http_status == 429 ||
-                  err->http_status >= 500;
-    return tried < UPLOAD_TRIES && err->status == OCV_ERR_NETWORK &&
-           (err->http_status == 0 || server);
-}
-
 int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference *reference,
                       const struct ocv_push *push, enum ocv_pushed *how, struct ocv_error *err)
 {
@@ -235,7 +227,9 @@ int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference 
         status = send_blob(registry, reference, push, session, &local);
         if (status == OCV_OK)
             break;
-        if (may_retry(&local, tried))
+        int code = local.http_status;
+        bool passes = code == 0 || code == 404 || code == 416 || code == 429 || code >= 500;
+        if (tried < UPLOAD_TRIES && local.status == OCV_ERR_NETWORK && passes)
             status = 0; /* from its start, in another session */
     }
     if (status < 0 && err)

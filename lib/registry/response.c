@@ -33,13 +33,6 @@ static bool read_number(const char **p, int64_t *out)
     return *p > start;
 }
 
-static void content_length(struct ocv_response *r, const char *value)
-{
-    int64_t n;
-    if (read_number(&value, &n) && !*value)
-        r->content_length = n;
-}
-
 /* "bytes START-END/TOTAL", TOTAL may be "*" */
 static void content_range(struct ocv_response *r, const char *value)
 {
@@ -68,17 +61,6 @@ static bool is_clean(const char *value, size_t len)
     return true;
 }
 
-static void content_type(struct ocv_response *r, const char *value)
-{
-    size_t len = strcspn(value, "; \t");
-    if (len >= sizeof(r->content_type) || !is_clean(value, len))
-        return;
-    for (size_t i = 0; i < len; i++)
-        r->content_type[i] =
-            (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] - 'A' + 'a' : value[i]);
-    r->content_type[len] = '\0';
-}
-
 static void keep_value(char *out, size_t size, const char *value, size_t len)
 {
     if (len < size && is_clean(value, len))
@@ -88,9 +70,17 @@ static void keep_value(char *out, size_t size, const char *value, size_t len)
 static void store_header(struct ocv_response *r, const char *name, const char *value, size_t len)
 {
     if (!strcasecmp(name, "content-type")) {
-        content_type(r, value);
+        size_t n = strcspn(value, "; \t");
+        if (n >= sizeof(r->content_type) || !is_clean(value, n))
+            return;
+        for (size_t i = 0; i < n; i++)
+            r->content_type[i] =
+                (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] - 'A' + 'a' : value[i]);
+        r->content_type[n] = '\0';
     } else if (!strcasecmp(name, "content-length")) {
-        content_length(r, value);
+        int64_t n;
+        if (read_number(&value, &n) && !*value)
+            r->content_length = n;
     } else if (!strcasecmp(name, "content-range")) {
         content_range(r, value);
     } else if (!strcasecmp(name, "content-encoding")) {
@@ -117,23 +107,14 @@ static void store_header(struct ocv_response *r, const char *name, const char *v
     }
 }
 
-static long status_of(const char *line)
-{
-    const char *space = strchr(line, ' ');
-    int64_t n = 0;
-    if (!space)
-        return 0;
-    space++;
-    if (!read_number(&space, &n) || n < 100 || n > 999)
-        return 0;
-    return (long)n;
-}
-
 static bool next_head(struct ocv_response *response, const char *line)
 {
     unsigned interim = response->interim + (response->status > 0);
+    const char *code = line + strcspn(line, " ");
+    int64_t n = 0;
     ocv_response_reset(response);
-    response->status = status_of(line);
+    if (*code++ && read_number(&code, &n) && n >= 100 && n <= 999)
+        response->status = (long)n;
     response->interim = interim;
     return interim <= INTERIM_MAX;
 }

@@ -260,54 +260,29 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
         hint_later(x, asked);
 }
 
-static void log_answer(const struct ocv_exchange *x)
-{
-    const struct ocv_transfer *t = &x->transfer;
-    char *url = NULL, shown[512];
-    if (!x->registry->log)
-        return;
-    curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
-    ocv_url_public(url ? url : "", shown, sizeof(shown));
-    if (t->response.status)
-        ocv_registry_log(x->registry, "%s %s: HTTP %ld (%lld ms)", x->method, shown,
-                         t->response.status, (long long)(ocv_clock_ms() - x->started));
-    else
-        ocv_registry_log(x->registry, "%s %s: %s", x->method, shown,
-                         t->error[0] ? t->error : curl_easy_strerror(t->result));
-}
-
-static void classify_success(struct ocv_exchange *x)
-{
-    struct ocv_transfer *t = &x->transfer;
-    int status = OCV_OK;
-    if (!t->began && x->begin) { /* an empty body */
-        t->began = true;
-        status = x->begin(x->data, x);
-    }
-    if (status == OCV_EXCHANGE_AGAIN)
-        x->state = OCV_EXCHANGE_READY;
-    else
-        ocv_exchange_finish_named(x, status);
-}
-
-/* A refusal is final, also if the rest of its text did not arrive. */
-static bool is_refused(const struct ocv_response *r)
-{
-    return r->status >= 400 && r->status <= 499 && r->status != 408 && r->status != 429;
-}
-
 void ocv_exchange_classify(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
     struct ocv_registry_host *hop = NULL;
-    char *url = NULL, origin[OCV_ORIGIN_MAX] = "";
-    log_answer(x);
-    ocv_transfer_drop_surplus(t, x->registry);
+    char *url = NULL, origin[OCV_ORIGIN_MAX] = "", shown[512];
     curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
+    if (x->registry->log) {
+        ocv_url_public(url ? url : "", shown, sizeof(shown));
+        if (t->response.status)
+            ocv_registry_log(x->registry, "%s %s: HTTP %ld (%lld ms)", x->method, shown,
+                             t->response.status, (long long)(ocv_clock_ms() - x->started));
+        else
+            ocv_registry_log(x->registry, "%s %s: %s", x->method, shown,
+                             t->error[0] ? t->error : curl_easy_strerror(t->result));
+    }
+    ocv_transfer_drop_surplus(t, x->registry);
     if ((x->redirect || x->url) && url && ocv_url_origin(url, origin, NULL) == OCV_OK)
         (void)ocv_exchange_hop_host(x, origin, false, &hop);
     struct ocv_registry_host *host = hop ? hop : x->host;
-    bool success = t->response.status >= 200 && t->response.status <= 299;
+    long code = t->response.status;
+    bool success = code >= 200 && code <= 299;
+    /* a refusal is final, also if the rest of its text did not arrive */
+    bool refused = code >= 400 && code <= 499 && code != 408 && code != 429;
     if (success)
         x->logins = 0; /* hours later the token of a retry may have expired */
     if (t->abort_status < 0) {
@@ -320,12 +295,12 @@ void ocv_exchange_classify(struct ocv_exchange *x)
             ocv_exchange_finish_named(x, ocv_error_set(&x->error, OCV_ERR_NETWORK,
                                                        "%s does not answer ranges properly",
                                                        host->authority));
-    } else if (t->result != CURLE_OK && t->abort_status == 0 && !is_refused(&t->response)) {
+    } else if (t->result != CURLE_OK && t->abort_status == 0 && !refused) {
         if (was_misled(x))
             return;
-        if (!t->response.status && !host->decided && scheme_trouble(x) && swap_scheme(x))
+        if (!code && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
-        if (t->response.status)
+        if (code)
             host->answered = true;
         if (!worth_retry(x, host) || !wait_and_retry(x, 0))
             ocv_exchange_finish(x, ocv_failure_curl(x, host));
@@ -333,7 +308,15 @@ void ocv_exchange_classify(struct ocv_exchange *x)
         host->answered = true;
         if (!x->redirect && !x->url)
             host->decided = true;
-        classify_success(x);
+        int status = OCV_OK;
+        if (!t->began && x->begin) { /* an empty body */
+            t->began = true;
+            status = x->begin(x->data, x);
+        }
+        if (status == OCV_EXCHANGE_AGAIN)
+            x->state = OCV_EXCHANGE_READY;
+        else
+            ocv_exchange_finish_named(x, status);
     } else {
         classify_status(x, host);
     }

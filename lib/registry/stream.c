@@ -39,12 +39,18 @@ int ocv_stream_give_head(struct ocv_streaming *s, const struct ocv_stream_head *
     return q->head && q->head(q->data, head) ? ocv_stream_stopped(err) : OCV_OK;
 }
 
-static int check_head(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
+/* Also for other 2xx statuses. */
+static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
 {
     const struct ocv_stream *q = s->request;
     const struct ocv_buffer *body = &s->exchange.transfer.body;
     const char *bytes = body->data ? body->data : "";
-    int status = OCV_OK;
+    if (head->status == 206)
+        return ocv_error_set(err, OCV_ERR_NETWORK,
+                             "%s: a part was sent though the whole was requested", s->what);
+    head->status = 200;
+    if (!strcmp(s->exchange.method, "HEAD"))
+        return OCV_OK;
     head->size = (int64_t)body->len;
     if (q->kind != OCV_STREAM_MANIFEST)
         return OCV_OK;
@@ -52,40 +58,10 @@ static int check_head(struct ocv_streaming *s, struct ocv_stream_head *head, str
         return ocv_error_set(err, OCV_ERR_DATA, "%s: an empty manifest", s->what);
     if (strchr(q->object, ':'))
         snprintf(head->digest, sizeof(head->digest), "%s", q->object);
-    if (ocv_digest_known(head->digest))
-        status = ocv_digest_check(head->digest, bytes, body->len, err);
-    else
-        status = ocv_digest_bytes(bytes, body->len, head->digest, err);
+    int status = ocv_digest_known(head->digest)
+                     ? ocv_digest_check(head->digest, bytes, body->len, err)
+                     : ocv_digest_bytes(bytes, body->len, head->digest, err);
     return status < 0 ? ocv_error_prefix(err, "%s", s->what) : OCV_OK;
-}
-
-/* Also for other 2xx statuses. */
-static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
-{
-    if (head->status == 206)
-        return ocv_error_set(err, OCV_ERR_NETWORK,
-                             "%s: a part was sent though the whole was requested", s->what);
-    head->status = 200;
-    return !strcmp(s->exchange.method, "HEAD") ? OCV_OK : check_head(s, head, err);
-}
-
-/* The head of a GET, which is checked as any document. */
-static int run_get_instead(struct ocv_streaming *s, struct ocv_error *err)
-{
-    struct ocv_exchange *x = &s->exchange;
-    const struct ocv_exchange asked = *x;
-    ocv_exchange_free(x);
-    *x = (struct ocv_exchange){.registry = asked.registry,
-                               .host = asked.host,
-                               .what = asked.what,
-                               .kind = asked.kind,
-                               .method = "GET",
-                               .path = asked.path,
-                               .accept = asked.accept,
-                               .repository = asked.repository,
-                               .if_none_match = asked.if_none_match,
-                               .body_max = asked.body_max};
-    return ocv_exchange_run(x, err);
 }
 
 static int run_document(struct ocv_streaming *s, struct ocv_error *err)
@@ -99,8 +75,21 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     x->has_get = q->head_only && q->kind == OCV_STREAM_MANIFEST;
     int status = ocv_exchange_run(x, &local);
     if (status < 0 && x->has_get && ocv_head_refused(x, &local)) {
+        /* the head of a GET, which is checked as any document */
+        const struct ocv_exchange asked = *x;
+        ocv_exchange_free(x);
+        *x = (struct ocv_exchange){.registry = asked.registry,
+                                   .host = asked.host,
+                                   .what = asked.what,
+                                   .kind = asked.kind,
+                                   .method = "GET",
+                                   .path = asked.path,
+                                   .accept = asked.accept,
+                                   .repository = asked.repository,
+                                   .if_none_match = asked.if_none_match,
+                                   .body_max = asked.body_max};
         local = (struct ocv_error){0};
-        status = run_get_instead(s, &local);
+        status = ocv_exchange_run(x, &local);
     }
     ocv_stream_fill(&head, &x->transfer.response);
     bool unchanged = q->if_none_match && local.http_status == 304;
@@ -119,37 +108,31 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     return status;
 }
 
-static int set_path(struct ocv_streaming *s, struct ocv_error *err)
+static int set_up(struct ocv_streaming *s, struct ocv_registry *registry, struct ocv_error *err)
 {
     static const char *const kinds[] = {[OCV_STREAM_MANIFEST] = "manifests",
                                         [OCV_STREAM_BLOB] = "blobs",
                                         [OCV_STREAM_TAGS] = "tags",
                                         [OCV_STREAM_REFERRERS] = "referrers"};
     const struct ocv_stream *q = s->request;
-    const char *object = q->kind == OCV_STREAM_TAGS ? "list" : q->object;
-    bool by_digest = strchr(object, ':');
-    if (by_digest && !ocv_digest_known(object))
+    struct ocv_exchange *x = &s->exchange;
+    bool list = q->kind == OCV_STREAM_TAGS;
+    if (!list && !q->object)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: neither a tag nor a digest is given",
+                             q->reference->name);
+    const char *object = list ? "list" : q->object;
+    const char *sign = strchr(object, ':') ? "@" : ":";
+    if (*sign == '@' && !ocv_digest_known(object))
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s@%s: unknown digest algorithm",
                              q->reference->name, object);
     if (asprintf(&s->path, "/v2/%s/%s/%s%s%s", q->reference->repository, kinds[q->kind], object,
                  q->query && *q->query ? "?" : "", q->query ? q->query : "") < 0)
         s->path = NULL;
-    const char *sign = by_digest ? "@" : ":";
-    bool list = q->kind == OCV_STREAM_TAGS;
     if (asprintf(&s->what, "%s%s%s", q->reference->name, list ? "" : sign,
                  list ? ": list of tags" : object) < 0)
         s->what = NULL;
-    return s->path && s->what ? OCV_OK : ocv_error_nomem(err);
-}
-
-static int set_up(struct ocv_streaming *s, struct ocv_registry *registry, struct ocv_error *err)
-{
-    const struct ocv_stream *q = s->request;
-    struct ocv_exchange *x = &s->exchange;
-    if (q->kind != OCV_STREAM_TAGS && !q->object)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: neither a tag nor a digest is given",
-                             q->reference->name);
-    OCV_TRY(set_path(s, err));
+    if (!s->path || !s->what)
+        return ocv_error_nomem(err);
     OCV_TRY(ocv_registry_host_get(registry, q->reference->host, &x->host, err));
     x->registry = registry;
     x->what = s->what;

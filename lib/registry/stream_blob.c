@@ -60,53 +60,42 @@ static bool is_asked_part(const char *range, const struct ocv_response *r)
     return r->range_end == (last < 0 || last > end ? end : last);
 }
 
-static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
-                        struct ocv_error *err)
-{
-    struct ocv_exchange *x = &s->exchange;
-    if (!is_asked_part(s->request->range, r))
-        return another_part(err);
-    s->part = true;
-    s->first = r->range_start;
-    s->total = r->range_total;
-    s->size = r->range_end - r->range_start + 1;
-    if (r->content_length >= 0 && r->content_length != s->size)
-        return ocv_error_set(err, OCV_ERR_DATA, "a part of %lld bytes with %lld bytes of body",
-                             (long long)s->size, (long long)r->content_length);
-    x->range = NULL; /* from now on it is the rest that is asked for */
-    x->range_from = x->mark = s->first;
-    x->range_end = r->range_end + 1;
-    return OCV_OK;
-}
-
 static int check_promised_size(struct ocv_streaming *s, const struct ocv_response *r,
                                struct ocv_error *err)
 {
-    if (r->status == 206)
-        OCV_TRY(promise_part(s, r, err));
-    else {
-        s->size = r->content_length;
-        s->exchange.range = NULL; /* the server knows no parts: the whole is a right answer, too */
+    struct ocv_exchange *x = &s->exchange;
+    if (r->status == 206) {
+        if (!is_asked_part(s->request->range, r))
+            return another_part(err);
+        s->part = true;
+        s->first = r->range_start;
+        s->total = r->range_total;
+        s->size = r->range_end - r->range_start + 1;
+        if (r->content_length >= 0 && r->content_length != s->size)
+            return ocv_error_set(err, OCV_ERR_DATA, "a part of %lld bytes with %lld bytes of body",
+                                 (long long)s->size, (long long)r->content_length);
+        x->range_from = x->mark = s->first;
+        x->range_end = r->range_end + 1;
+    } else {
+        s->size = r->content_length; /* of a server that knows no parts, too */
     }
+    x->range = NULL; /* from now on it is the rest that is asked for */
     if (s->request->most > 0 && (s->size > most_bytes(s) || s->total > most_bytes(s)))
         return too_large(s, err);
     return s->part || s->request->head_only ? OCV_OK
                                             : ocv_hasher_new(s->request->object, &s->hasher, err);
 }
 
-static int part_continues(const struct ocv_streaming *s, const struct ocv_response *r,
-                          struct ocv_error *err)
+/* Is it the rest of what was promised first? A whole one may begin again. */
+static int check_rest(struct ocv_streaming *s, const struct ocv_response *r, struct ocv_error *err)
 {
-    bool same = r->status == 206 && r->range_start == s->first + s->offset &&
-                r->range_end == s->first + s->size - 1 &&
-                (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
-                (r->content_length < 0 || r->content_length == s->size - s->offset);
-    return same ? OCV_OK : another_part(err);
-}
-
-static int whole_continues(struct ocv_streaming *s, const struct ocv_response *r,
-                           struct ocv_error *err)
-{
+    if (s->part) {
+        bool rest = r->status == 206 && r->range_start == s->first + s->offset &&
+                    r->range_end == s->first + s->size - 1 &&
+                    (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
+                    (r->content_length < 0 || r->content_length == s->size - s->offset);
+        return rest ? OCV_OK : another_part(err);
+    }
     bool same = s->size < 0 || r->range_total < 0 || r->range_total == s->size;
     s->skip = 0; /* of an answer that began again and broke off, too */
     if (s->offset && r->status == 206 && r->range_start == s->offset && same)
@@ -127,7 +116,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (r->encoded)
         return ocv_error_set(&x->error, OCV_ERR_DATA, "compressed, which was not requested");
     if (s->told)
-        return s->part ? part_continues(s, r, &x->error) : whole_continues(s, r, &x->error);
+        return check_rest(s, r, &x->error);
     if (r->status == 206 && !s->request->range)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK,
                              "a part was sent though the whole was requested");
@@ -169,21 +158,6 @@ static int give_rest(void *data, struct ocv_error *err)
     return status;
 }
 
-static int gather(struct ocv_streaming *s, const char *bytes, size_t len, struct ocv_error *err)
-{
-    size_t max = (size_t)s->request->buffer;
-    while (len) {
-        size_t n = len < max - s->gathered ? len : max - s->gathered;
-        memcpy(s->block + s->gathered, bytes, n);
-        s->gathered += n;
-        bytes += n;
-        len -= n;
-        if (s->gathered == max)
-            OCV_TRY(give_gathered(s, err));
-    }
-    return OCV_OK;
-}
-
 static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
     struct ocv_streaming *s = data;
@@ -200,18 +174,18 @@ static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_erro
         return too_large(s, err);
     s->offset += (int64_t)len;
     s->exchange.range_from += (int64_t)len;
-    return s->block ? gather(s, bytes, len, err) : give(s, bytes, len, err);
-}
-
-static int verify_digest(struct ocv_streaming *s, struct ocv_error *err)
-{
-    char digest[OCV_DIGEST_MAX];
-    if (!s->hasher)
-        return OCV_OK;
-    OCV_TRY(ocv_hasher_final(s->hasher, digest, err));
-    if (strcmp(digest, s->request->object))
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the bytes have digest %s", s->what,
-                             digest);
+    if (!s->block)
+        return give(s, bytes, len, err);
+    size_t max = (size_t)s->request->buffer;
+    while (len) {
+        size_t n = len < max - s->gathered ? len : max - s->gathered;
+        memcpy(s->block + s->gathered, bytes, n);
+        s->gathered += n;
+        bytes += n;
+        len -= n;
+        if (s->gathered == max)
+            OCV_TRY(give_gathered(s, err));
+    }
     return OCV_OK;
 }
 
@@ -227,16 +201,21 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
         x->buffer_size = s->request->buffer > 0 ? RECEIVED_TO_GATHER : RECEIVED_AT_ONCE;
     }
     for (;;) {
-        int status = ocv_exchange_run(x, err);
-        if (status == OCV_OK)
-            status = give_rest(s, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_exchange_run(x, err));
+        OCV_TRY(give_rest(s, err));
         if (!get || s->size < 0 || s->offset >= s->size)
-            return verify_digest(s, err);
+            break;
         if (x->attempts++ >= x->registry->retries) /* a body without length that simply ended */
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", s->what,
                                  (long long)s->offset, (long long)s->size);
         x->state = OCV_EXCHANGE_READY;
     }
+    char digest[OCV_DIGEST_MAX];
+    if (!s->hasher)
+        return OCV_OK;
+    OCV_TRY(ocv_hasher_final(s->hasher, digest, err));
+    if (strcmp(digest, s->request->object))
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the bytes have digest %s", s->what,
+                             digest);
+    return OCV_OK;
 }

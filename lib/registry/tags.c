@@ -147,13 +147,6 @@ static int get_page(struct ocv_registry *registry, struct tag_listing *l, struct
     return status;
 }
 
-/* Could this be about the size of a page? */
-static bool is_about_size(int http_status)
-{
-    return http_status == 400 || http_status == 406 || http_status == 413 || http_status == 416 ||
-           http_status == 422;
-}
-
 int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
                       int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
 {
@@ -165,7 +158,9 @@ int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference 
         return ocv_error_nomem(err);
     snprintf(l.query, sizeof(l.query), "n=%d", PAGE);
     int status = get_page(registry, &l, &local);
-    if (status < 0 && is_about_size(local.http_status)) {
+    int code = local.http_status;
+    bool about_size = code == 400 || code == 406 || code == 413 || code == 416 || code == 422;
+    if (status < 0 && about_size) { /* it may be that of the page */
         local = (struct ocv_error){0};
         status = get_page(registry, &l, &local);
     }

@@ -115,17 +115,6 @@ static int read_all_certs_d(struct ocv_registry *registry, struct ocv_registry_h
     return read_certs_d(host, "/etc/docker/certs.d", anonymous, err);
 }
 
-/* The blob given to libcurl replaces its bundle, so the bundle's own bytes go after ours. */
-static int append_system(struct ocv_buffer *ca, struct ocv_error *err)
-{
-    const char *bundle = getenv("SSL_CERT_FILE");
-    if (!bundle || !*bundle)
-        bundle = curl_version_info(CURLVERSION_NOW)->cainfo;
-    if (!bundle || access(bundle, R_OK))
-        return OCV_OK;
-    return append_file(ca, bundle, err);
-}
-
 static int copy_text(char **out, const char *text, struct ocv_error *err)
 {
     *out = strdup(text);
@@ -143,18 +132,23 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
     const char *key = config.cert ? config.key : registry->key_file;
     if (registry->anonymous)
         cert = NULL;
-    if (cert)
+    if (cert) {
         OCV_TRY(copy_text(&host->cert, cert, err));
-    /* one PEM file may hold both */
-    if (cert)
-        OCV_TRY(copy_text(&host->key, key ? key : cert, err));
+        OCV_TRY(copy_text(&host->key, key ? key : cert, err)); /* one PEM file may hold both */
+    }
     if (registry->ca_file)
         OCV_TRY(append_file(&host->ca, registry->ca_file, err));
     if (config.ca && !host->insecure)
         OCV_TRY(append_configured(&host->ca, &config, err));
     OCV_TRY(read_all_certs_d(registry, host, err));
-    if (host->ca.len || getenv("SSL_CERT_FILE") || registry->ca_store)
-        OCV_TRY(append_system(&host->ca, err));
+    const char *bundle = getenv("SSL_CERT_FILE");
+    if (host->ca.len || bundle || registry->ca_store) {
+        /* the blob given to libcurl replaces its bundle, so the bundle's own bytes go after ours */
+        if (!bundle || !*bundle)
+            bundle = curl_version_info(CURLVERSION_NOW)->cainfo;
+        if (bundle && !access(bundle, R_OK))
+            OCV_TRY(append_file(&host->ca, bundle, err));
+    }
     if (registry->ca_store && !host->insecure &&
         (host->store = ocv_ca_store_get(registry->ca_store, &host->ca)))
         ocv_buffer_free(&host->ca);

@@ -22,32 +22,35 @@ static int too_large(struct ocv_exchange *x)
                          mib ? "MiB" : "KiB");
 }
 
-static int transfer_result(struct ocv_exchange *exchange)
-{
-    struct ocv_transfer *t = &exchange->transfer;
-    if (t->began)
-        return OCV_OK;
-    t->began = true;
-    if (exchange->begin)
-        return exchange->begin(exchange->data, exchange);
-    if (!t->response.encoded && t->response.content_length > (int64_t)exchange->body_max)
-        return too_large(exchange);
-    return OCV_OK;
-}
-
-/* Beyond the bytes that every transfer may keep, take the announced length from the caller's
- * budget, or the maximum if none is announced. */
-static int make_room(struct ocv_exchange *exchange, size_t len)
+/* Bytes of a 2xx answer: to the caller's sink, or kept. */
+static int take_bytes(struct ocv_exchange *exchange, const char *bytes, size_t len)
 {
     struct ocv_transfer *t = &exchange->transfer;
     const struct ocv_registry *registry = exchange->registry;
     int64_t told = t->response.encoded ? -1 : t->response.content_length;
-    if (t->budgeted || !registry->budget || exchange->sink ||
-        (told <= (int64_t)OCV_BUDGET_FREE && t->body.len + len <= OCV_BUDGET_FREE))
-        return OCV_OK;
-    t->budgeted = true;
-    return registry->budget(registry->budget_data, told < 0 ? exchange->body_max : (size_t)told,
-                            &exchange->error);
+    int status = OCV_OK;
+    if (!t->began) {
+        t->began = true;
+        if (exchange->begin)
+            status = exchange->begin(exchange->data, exchange);
+        else if (told > (int64_t)exchange->body_max)
+            status = too_large(exchange);
+    }
+    /* Beyond the bytes that every transfer may keep, take the announced length from the caller's
+     * budget, or the maximum if none is announced. */
+    if (status == OCV_OK && !t->budgeted && registry->budget && !exchange->sink &&
+        (told > (int64_t)OCV_BUDGET_FREE || t->body.len + len > OCV_BUDGET_FREE)) {
+        t->budgeted = true;
+        status = registry->budget(registry->budget_data,
+                                  told < 0 ? exchange->body_max : (size_t)told, &exchange->error);
+    }
+    if (status != OCV_OK)
+        return status;
+    if (exchange->sink)
+        return exchange->sink(exchange->data, bytes, len, &exchange->error);
+    if (len > exchange->body_max - t->body.len)
+        return too_large(exchange);
+    return ocv_buffer_append(&t->body, bytes, len, &exchange->error);
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *data)
@@ -65,15 +68,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *data)
         }
         return len;
     }
-    int status = transfer_result(exchange);
-    if (status == OCV_OK)
-        status = make_room(exchange, len);
-    if (status == OCV_OK && exchange->sink)
-        status = exchange->sink(exchange->data, bytes, len, &exchange->error);
-    else if (status == OCV_OK && len > exchange->body_max - t->body.len)
-        status = too_large(exchange);
-    else if (status == OCV_OK)
-        status = ocv_buffer_append(&t->body, bytes, len, &exchange->error);
+    int status = take_bytes(exchange, bytes, len);
     if (status != OCV_OK) {
         t->abort_status = status;
         return 0;
@@ -133,7 +128,8 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
     return ok;
 }
 
-static void set_tls(CURL *easy, const struct ocv_registry_host *host)
+static void set_tls(CURL *easy, const struct ocv_registry *registry,
+                    const struct ocv_registry_host *host)
 {
     if (ocv_curl_has_openssl()) {
         curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_tls_context);
@@ -156,13 +152,9 @@ static void set_tls(CURL *easy, const struct ocv_registry_host *host)
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
-}
 
-/* libcurl does not compare the store when it looks for a connection or a session to reuse, and what
- * other authorities verified does not hold here. */
-static void set_reuse(CURL *easy, const struct ocv_registry *registry,
-                      const struct ocv_registry_host *host)
-{
+    /* libcurl does not compare the store when it looks for a connection or a session to reuse, and
+     * what other authorities verified does not hold here. */
     const struct ocv_registry_host *other = registry->hosts;
     while (other && (!other->tls_loaded || other->store == host->store ||
                      strcasecmp(other->authority, host->authority) != 0))
@@ -172,23 +164,6 @@ static void set_reuse(CURL *easy, const struct ocv_registry *registry,
         curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
         curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     }
-}
-
-static void set_limits(CURL *easy, const struct ocv_exchange *exchange)
-{
-    const struct ocv_registry *registry = exchange->registry;
-    unsigned stall = registry->stall_timeout_ms, connect = registry->connect_timeout_ms;
-    if (ocv_exchange_is_document(exchange)) { /* a slow drip must not hold us for long, either */
-        int64_t left = ocv_exchange_left(exchange);
-        stall = registry->document_timeout_ms;
-        connect = connect < stall ? connect : stall;
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, left > 0 ? (long)left : 1L);
-    }
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall + 999) / 1000);
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
-                     exchange->buffer_size ? exchange->buffer_size : 64L * 1024);
 }
 
 static size_t on_upload(char *out, size_t size, size_t count, void *data)
@@ -225,32 +200,7 @@ static int on_rewind(void *data, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-static void set_method(CURL *easy, struct ocv_exchange *exchange)
-{
-    if (!strcmp(exchange->method, "HEAD"))
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    if (exchange->upload) {
-        exchange->sent = 0;
-        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->upload->size);
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
-        curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
-        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
-        curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
-        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L); /* the stall limit ends a dead one */
-    }
-    if (exchange->upload || !strcmp(exchange->method, "DELETE"))
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange->method);
-    if (exchange->form) {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->form);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(exchange->form));
-    }
-    if (!exchange->sink) /* decodes what came compressed unasked; the limit holds for the result */
-        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
-}
-
-static void set_basics(struct ocv_exchange *exchange, const char *url)
+static void set_request(struct ocv_exchange *exchange, const char *url)
 {
     struct ocv_transfer *t = &exchange->transfer;
     CURL *easy = t->easy;
@@ -276,6 +226,42 @@ static void set_basics(struct ocv_exchange *exchange, const char *url)
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     if (exchange->fresh)
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+
+    unsigned stall = exchange->registry->stall_timeout_ms;
+    unsigned connect = exchange->registry->connect_timeout_ms;
+    if (ocv_exchange_is_document(exchange)) { /* a slow drip must not hold us for long, either */
+        int64_t left = ocv_exchange_left(exchange);
+        stall = exchange->registry->document_timeout_ms;
+        connect = connect < stall ? connect : stall;
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, left > 0 ? (long)left : 1L);
+    }
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall + 999) / 1000);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                     exchange->buffer_size ? exchange->buffer_size : 64L * 1024);
+
+    if (!strcmp(exchange->method, "HEAD"))
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    if (exchange->upload) {
+        exchange->sent = 0;
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->upload->size);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+        curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
+        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+        curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
+        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L); /* the stall limit ends a dead one */
+    }
+    if (exchange->upload || !strcmp(exchange->method, "DELETE"))
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange->method);
+    if (exchange->form) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->form);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(exchange->form));
+    }
+    if (!exchange->sink) /* decodes what came compressed unasked; the limit holds for the result */
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 }
 
 int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
@@ -294,11 +280,8 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     t->done = t->began = t->budgeted = t->refused = false;
     t->abort_status = 0;
     t->error[0] = '\0';
-    set_basics(exchange, url);
-    set_limits(t->easy, exchange);
-    set_method(t->easy, exchange);
-    set_tls(t->easy, host);
-    set_reuse(t->easy, exchange->registry, host);
+    set_request(exchange, url);
+    set_tls(t->easy, exchange->registry, host);
     t->guard = (exchange->guard || exchange->redirect_guard) && !t->proxy_variable;
     if (!set_headers(exchange, authorization))
         return ocv_error_nomem(&exchange->error);

@@ -47,14 +47,6 @@ static void name_host(const struct ocv_exchange *x, char *out, size_t size)
         snprintf(out, size, "%s", x->host->authority);
 }
 
-/* Before its first failure a request has no reason yet: it is reported as silence. */
-static unsigned expected_tries(const struct ocv_exchange *x)
-{
-    unsigned retries =
-        ocv_exchange_is_document(x) ? x->registry->silent_retries : x->registry->retries;
-    return (x->attempts > retries ? x->registry->retries : retries) + 1;
-}
-
 void ocv_wait_report(struct ocv_registry *registry, const struct ocv_exchange *x)
 {
     struct ocv_registry_wait wait = {0};
@@ -64,49 +56,49 @@ void ocv_wait_report(struct ocv_registry *registry, const struct ocv_exchange *x
         return;
     registry->told = now;
     if (x && x->state == OCV_EXCHANGE_RUNNING) {
+        /* before its first failure a request has no reason yet: it is reported as silence */
+        unsigned retries =
+            ocv_exchange_is_document(x) ? registry->silent_retries : registry->retries;
+        if (x->attempts > retries)
+            retries = registry->retries;
         name_host(x, host, sizeof(host));
         wait = (struct ocv_registry_wait){.what = x->what,
                                           .host = host,
                                           .attempt = x->attempts + 1,
-                                          .attempts = expected_tries(x),
+                                          .attempts = retries + 1,
                                           .ms = now - x->started};
     }
     registry->wait(registry->wait_data, &wait);
 }
 
-static void describe_trouble(const struct ocv_exchange *x, char *out, size_t size)
-{
-    const struct ocv_transfer *t = &x->transfer;
-    curl_off_t connected = 0;
-    long long seconds = (long long)(ocv_clock_ms() - x->started + 500) / 1000;
-    if (ocv_exchange_was_silent(x)) {
-        curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
-        if (t->response.status)
-            snprintf(out, size, "has sent nothing more for %lld s",
-                     (long long)(x->sink ? x->registry->stall_timeout_ms
-                                         : x->registry->document_timeout_ms) /
-                         1000);
-        else if (!connected)
-            snprintf(out, size, "has not accepted the connection for %lld s", seconds);
-        else
-            snprintf(out, size, "is silent for %lld s", seconds);
-    } else if (t->result == CURLE_OK && t->response.status) {
-        snprintf(out, size, "answers HTTP %ld", t->response.status);
-    } else if (t->result == CURLE_COULDNT_RESOLVE_HOST || t->result == CURLE_COULDNT_CONNECT) {
-        snprintf(out, size, "can no longer be reached");
-    } else {
-        snprintf(out, size, "broke the connection");
-    }
-}
-
 void ocv_wait_report_retry(const struct ocv_exchange *x, int64_t wait_ms, bool asked)
 {
+    const struct ocv_transfer *t = &x->transfer;
     struct ocv_registry *registry = x->registry;
     char host[OCV_ORIGIN_MAX], trouble[96];
+    curl_off_t connected = 0;
     if (!registry->wait)
         return;
     name_host(x, host, sizeof(host));
-    describe_trouble(x, trouble, sizeof(trouble));
+    if (ocv_exchange_was_silent(x)) {
+        curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+        long long s = (long long)(ocv_clock_ms() - x->started + 500) / 1000;
+        if (t->response.status)
+            snprintf(
+                trouble, sizeof(trouble), "has sent nothing more for %lld s",
+                (long long)(x->sink ? registry->stall_timeout_ms : registry->document_timeout_ms) /
+                    1000);
+        else if (!connected)
+            snprintf(trouble, sizeof(trouble), "has not accepted the connection for %lld s", s);
+        else
+            snprintf(trouble, sizeof(trouble), "is silent for %lld s", s);
+    } else if (t->result == CURLE_OK && t->response.status) {
+        snprintf(trouble, sizeof(trouble), "answers HTTP %ld", t->response.status);
+    } else if (t->result == CURLE_COULDNT_RESOLVE_HOST || t->result == CURLE_COULDNT_CONNECT) {
+        snprintf(trouble, sizeof(trouble), "can no longer be reached");
+    } else {
+        snprintf(trouble, sizeof(trouble), "broke the connection");
+    }
     size_t n = strlen(trouble);
     if (asked && ocv_exchange_is_document(x))
         snprintf(trouble + n, sizeof(trouble) - n, " and asks to wait (at most %lld s more in all)",
