@@ -68,24 +68,13 @@ static const char *value_of(const struct amd_probe *run, const struct ocv_amd_gp
 /* The namespace's own lists are the union; every exact target comes before the generic ones. */
 static int add_union(const struct amd_probe *run)
 {
-    int status = OCV_OK;
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
-        for (size_t i = 0; i < run->m->usable && status == OCV_OK; i++) {
+        for (size_t i = 0; i < run->m->usable; i++) {
             const char *value = value_of(run, &run->m->gpus[i], (enum value)kind);
             if (value)
-                status = ocv_gpu_add_once(run->result, feature_of[kind], value, run->err);
+                OCV_TRY(ocv_gpu_add_once(run->result, feature_of[kind], value, run->err));
         }
-    return status;
-}
-
-static int bar_device(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device)
-{
-    static const char *const features[] = {
-        "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
-        "rocm_user_space"};
-    char reason[160];
-    ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
-    return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), reason, run->err);
+    return OCV_OK;
 }
 
 /* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
@@ -110,20 +99,6 @@ static unsigned least_bounded(const struct amd_probe *run)
     return run->m->usable ? run->m->gpus[0].target : 0;
 }
 
-static int add_values(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device)
-{
-    if (gpu->state != OCV_AMD_USABLE)
-        return bar_device(run, gpu, device);
-    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++) {
-        const char *value = value_of(run, gpu, (enum value)kind);
-        if (value)
-            OCV_TRY(ocv_device_add(device, feature_of[kind], value, run->err));
-    }
-    if (ocv_amd_bounded(&run->driver, gpu->target))
-        OCV_TRY(add_user_spaces(run, gpu->target, device));
-    return OCV_OK;
-}
-
 static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device,
                     const char *key, const char *file)
 {
@@ -134,22 +109,12 @@ static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, 
     return ocv_device_attribute(device, key, line, run->err);
 }
 
-static int add_attributes(const struct amd_probe *run, const struct ocv_amd_gpu *gpu,
-                          json_t *device)
-{
-    OCV_TRY(ocv_gpu_add_number(device, "memory", gpu->memory, run->err));
-    if (gpu->pci)
-        OCV_TRY(ocv_device_attribute(device, "driver", gpu->pci->driver, run->err));
-    OCV_TRY(ocv_device_attribute(device, "integrated", gpu->integrated ? "true" : "", run->err));
-    if (gpu->nodes > 1)
-        OCV_TRY(ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err));
-    OCV_TRY(add_line(run, gpu, device, "compute_partition", "current_compute_partition"));
-    return add_line(run, gpu, device, "memory_partition", "current_memory_partition");
-}
-
 static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
 {
-    char path[96], name[96], uuid[32];
+    static const char *const features[] = {
+        "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
+        "rocm_user_space"};
+    char path[96], name[96], uuid[32], reason[160];
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/product_name", gpu->address);
     bool named = gpu->pci && ocv_sysroot_line(run->host->root, path, name, sizeof(name));
     json_t *device = ocv_result_device(run->result, gpu->address, named ? name : NULL);
@@ -162,8 +127,28 @@ static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
         if (json_object_set_new(device, "uuid", json_string(uuid)) < 0)
             return ocv_error_nomem(run->err);
     }
-    OCV_TRY(add_attributes(run, gpu, device));
-    return add_values(run, gpu, device);
+    OCV_TRY(ocv_gpu_add_number(device, "memory", gpu->memory, run->err));
+    if (gpu->pci)
+        OCV_TRY(ocv_device_attribute(device, "driver", gpu->pci->driver, run->err));
+    OCV_TRY(ocv_device_attribute(device, "integrated", gpu->integrated ? "true" : "", run->err));
+    if (gpu->nodes > 1)
+        OCV_TRY(ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err));
+    OCV_TRY(add_line(run, gpu, device, "compute_partition", "current_compute_partition"));
+    OCV_TRY(add_line(run, gpu, device, "memory_partition", "current_memory_partition"));
+
+    if (gpu->state != OCV_AMD_USABLE) {
+        ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
+        return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), reason,
+                           run->err);
+    }
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++) {
+        const char *value = value_of(run, gpu, (enum value)kind);
+        if (value)
+            OCV_TRY(ocv_device_add(device, feature_of[kind], value, run->err));
+    }
+    if (ocv_amd_bounded(&run->driver, gpu->target))
+        OCV_TRY(add_user_spaces(run, gpu->target, device));
+    return OCV_OK;
 }
 
 /* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
@@ -186,36 +171,22 @@ static int add_forced(const struct amd_probe *run)
     return OCV_OK;
 }
 
-static int forced_rocm(const struct amd_probe *run, struct ocv_rocm_version *version)
-{
-    const char *text =
-        ocv_probe_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
-    if (text && !ocv_rocm_parse(text, version))
-        return ocv_error_set(run->err, OCV_ERR_CONFIG,
-                             "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
-    return OCV_OK;
-}
-
-static void read_xnack(struct amd_probe *run)
-{
-    char line[16];
-    run->assumed = !ocv_sysroot_line(run->host->root, "sys/module/amdgpu/parameters/noretry", line,
-                                     sizeof(line));
-    run->noretry = run->assumed ? '-' : line[0];
-    run->xnack = xnack_mode(run);
-}
-
 static int fill_result(struct amd_probe *run)
 {
+    static const char rocm_key[] = "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION";
     struct ocv_rocm_version rocm = {0};
+    const char *forced = ocv_probe_host_variable(run->host, rocm_key);
+    bool counts = run->m->usable || run->force;
     if (run->force)
         OCV_TRY(add_forced(run));
     OCV_TRY(add_union(run));
-    if ((run->m->usable || run->force))
+    if (counts)
         rocm = ocv_rocm_read(run->host);
-    OCV_TRY(forced_rocm(run, &rocm));
+    if (forced && !ocv_rocm_parse(forced, &rocm))
+        return ocv_error_set(run->err, OCV_ERR_CONFIG, "%s=%.200s: not a version", rocm_key,
+                             forced);
     OCV_TRY(ocv_rocm_add(run->result, rocm, run->err));
-    if ((run->m->usable || run->force))
+    if (counts)
         OCV_TRY(add_user_spaces(run, least_bounded(run), NULL));
     /* a forced target counts for the machine, also where no GPU of it can */
     bool devices = run->m->usable || !run->force;
@@ -229,13 +200,17 @@ static int probe_amd(const struct ocv_probe_host *host, struct ocv_result *resul
 {
     struct ocv_amd_machine m;
     struct amd_probe run = {.host = host, .m = &m, .result = result, .err = err};
+    char line[16];
     int status = ocv_amd_scan(host, &m, err);
     if (status < 0)
         return status;
     run.force = ocv_probe_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
-        read_xnack(&run);
+        run.assumed = !ocv_sysroot_line(host->root, "sys/module/amdgpu/parameters/noretry", line,
+                                        sizeof(line));
+        run.noretry = run.assumed ? '-' : line[0];
+        run.xnack = xnack_mode(&run);
         run.driver = ocv_amd_driver(host);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
         ocv_amd_set_status(host, &m, result);

@@ -30,16 +30,6 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
         snprintf(out, size, "driver '%s' is bound, which runs no ROCm program", gpu->pci->driver);
 }
 
-static void format_reason(const struct ocv_amd_machine *m, char *out, size_t size)
-{
-    const struct ocv_amd_gpu *gpu = &m->gpus[m->usable]; /* the first that is not usable */
-    char more[32] = "", reason[160];
-    if (m->n - m->usable > 1)
-        snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
-    ocv_amd_reason(m, gpu, reason, sizeof(reason));
-    snprintf(out, size, "GPU %s%s: %s", gpu->address, more, reason);
-}
-
 /* The device nodes that ROCm opens; only on the machine that this runs on. */
 static bool format_access(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
                           char *out, size_t size)
@@ -64,23 +54,29 @@ void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_
 {
     char *out = result->note;
     size_t size = sizeof(result->note);
+    char more[32] = "", reason[160];
     result->status = OCV_RESULT_PARTIAL;
-    if (m->usable < m->n)
-        format_reason(m, out, size);
-    else if (m->kfd.hidden && m->node)
+    if (m->usable < m->n) {
+        const struct ocv_amd_gpu *gpu = &m->gpus[m->usable]; /* the first that is not usable */
+        if (m->n - m->usable > 1)
+            snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
+        ocv_amd_reason(m, gpu, reason, sizeof(reason));
+        snprintf(out, size, "GPU %s%s: %s", gpu->address, more, reason);
+    } else if (m->kfd.hidden && m->node) {
         snprintf(out, size,
                  "%zu KFD nodes may not be read in this container: the GPUs are known by what the "
                  "PCI bus shows",
                  m->kfd.hidden);
-    else if (m->kfd.hidden)
+    } else if (m->kfd.hidden) {
         snprintf(out, size, "%zu KFD nodes may not be read: not given to this container or user",
                  m->kfd.hidden);
-    else if (m->kfd.broken)
+    } else if (m->kfd.broken) {
         snprintf(out, size, "%zu KFD nodes are malformed and left out", m->kfd.broken);
-    else if (m->usable && !m->kfd.present && host->root >= 0)
+    } else if (m->usable && !m->kfd.present && host->root >= 0) {
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
                  "the GPUs are is known without it");
-    else if (m->n == 0 || !format_access(host, m, out, size))
+    } else if (m->n == 0 || !format_access(host, m, out, size)) {
         result->status = OCV_RESULT_OK;
+    }
 }

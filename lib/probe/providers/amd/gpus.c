@@ -111,13 +111,6 @@ static void describe_gpu(const struct ocv_probe_host *host, const struct ocv_amd
         gpu->memory = memory;
 }
 
-static bool is_integrated(const struct ocv_amd_gpu *gpu)
-{
-    unsigned traits = ocv_amd_traits(gpu->target);
-    return (traits & OCV_AMD_INTEGRATED) ||
-           (gpu->node && gpu->node->with_cpu && !(traits & OCV_AMD_COMPUTE));
-}
-
 static int by_address(const void *a, const void *b)
 {
     const struct ocv_amd_gpu *left = a, *right = b;
@@ -147,10 +140,13 @@ static void order_gpus(struct ocv_amd_machine *m)
     bool discrete = false;
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++) {
-        m->gpus[i].index = (unsigned)i;
-        m->gpus[i].integrated = is_integrated(&m->gpus[i]);
-        m->usable += m->gpus[i].state == OCV_AMD_USABLE;
-        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !m->gpus[i].integrated);
+        struct ocv_amd_gpu *gpu = &m->gpus[i];
+        unsigned traits = ocv_amd_traits(gpu->target);
+        gpu->index = (unsigned)i;
+        gpu->integrated = (traits & OCV_AMD_INTEGRATED) ||
+                          (gpu->node && gpu->node->with_cpu && !(traits & OCV_AMD_COMPUTE));
+        m->usable += gpu->state == OCV_AMD_USABLE;
+        discrete = discrete || (gpu->state == OCV_AMD_USABLE && !gpu->integrated);
     }
     m->card = discrete;
     for (size_t i = 0; i < m->n; i++)

@@ -145,29 +145,23 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static size_t list_numbers(DIR *dir, unsigned *numbers)
+int ocv_kfd_read(const struct ocv_probe_host *host, struct ocv_kfd *out, struct ocv_error *err)
 {
+    unsigned numbers[OCV_KFD_NODES_MAX];
     struct dirent *entry;
     size_t n = 0;
+    *out = (struct ocv_kfd){0};
+    DIR *dir = ocv_sysroot_opendir(host->root, NODES);
+    if (!dir)
+        return OCV_OK;
     while (n < OCV_KFD_NODES_MAX && (entry = readdir(dir))) {
         size_t len = strlen(entry->d_name);
         if (len > 0 && len < 8 && strspn(entry->d_name, "0123456789") == len)
             numbers[n++] = (unsigned)strtoul(entry->d_name, NULL, 10);
     }
+    closedir(dir);
     if (n)
         qsort(numbers, n, sizeof(*numbers), by_number);
-    return n;
-}
-
-int ocv_kfd_read(const struct ocv_probe_host *host, struct ocv_kfd *out, struct ocv_error *err)
-{
-    unsigned numbers[OCV_KFD_NODES_MAX];
-    *out = (struct ocv_kfd){0};
-    DIR *dir = ocv_sysroot_opendir(host->root, NODES);
-    if (!dir)
-        return OCV_OK;
-    size_t n = list_numbers(dir, numbers);
-    closedir(dir);
     int status = OCV_OK;
     for (size_t i = 0; i < n && status == OCV_OK; i++)
         status = read_node(host, numbers[i], out, err);

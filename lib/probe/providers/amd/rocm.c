@@ -53,11 +53,6 @@ static bool read_tree(const struct ocv_probe_host *host, const char *tree,
     return ocv_sysroot_line(host->root, path, line, sizeof(line)) && ocv_rocm_parse(line, out);
 }
 
-static bool is_newer(struct ocv_rocm_version a, struct ocv_rocm_version b)
-{
-    return a.major != b.major ? a.major > b.major : a.minor > b.minor;
-}
-
 /* The newest of /opt/rocm-6.4.1 and the like, where /opt/rocm does not exist. */
 static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
 {
@@ -71,7 +66,8 @@ static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
         if (strncmp(entry->d_name, "rocm-", 5) != 0)
             continue;
         snprintf(tree, sizeof(tree), "opt/%s", entry->d_name);
-        if (read_tree(host, tree, &found) && is_newer(found, best))
+        if (read_tree(host, tree, &found) &&
+            (found.major > best.major || (found.major == best.major && found.minor > best.minor)))
             best = found;
     }
     closedir(dir);

@@ -10,35 +10,24 @@ static int by_name(const void *key, const void *item)
     return strcmp(key, *(const char *const *)item);
 }
 
-static bool is_reported(const struct ocv_cpu_facts *facts, const struct ocv_cpu_flag *flag)
-{
-    if (flag->bit != OCV_CPU_NO_BIT && (facts->words[flag->word] >> flag->bit & 1))
-        return true;
-    if (facts->without && strcmp(facts->without, flag->name) == 0)
-        return false;
-    return facts->n_names > 0 && bsearch(flag->name, facts->names, facts->n_names,
-                                         sizeof(*facts->names), by_name) != NULL;
-}
-
-static const struct ocv_cpu_flag *find_flag(const struct ocv_cpu *cpu, const char *name)
-{
-    for (size_t i = 0; i < cpu->n_flags; i++)
-        if (strcmp(cpu->flags[i].name, name) == 0)
-            return &cpu->flags[i];
-    return NULL;
-}
-
 static bool has_flag(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
                      const struct ocv_cpu_flag *flag)
 {
-    return is_reported(facts, flag) ||
-           (flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by));
+    if (flag->bit != OCV_CPU_NO_BIT && (facts->words[flag->word] >> flag->bit & 1))
+        return true;
+    bool without = facts->without && strcmp(facts->without, flag->name) == 0;
+    if (!without && facts->n_names > 0 &&
+        bsearch(flag->name, facts->names, facts->n_names, sizeof(*facts->names), by_name))
+        return true;
+    return flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by);
 }
 
 bool ocv_cpu_has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts, const char *name)
 {
-    const struct ocv_cpu_flag *flag = find_flag(cpu, name);
-    return flag && has_flag(cpu, facts, flag);
+    for (size_t i = 0; i < cpu->n_flags; i++)
+        if (strcmp(cpu->flags[i].name, name) == 0)
+            return has_flag(cpu, facts, &cpu->flags[i]);
+    return false;
 }
 
 void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char *value)

@@ -150,12 +150,6 @@ static bool cpuid_has(const struct ocv_cpuid *cpuid, const struct flag *flag)
     return word >> flag->bit & 1;
 }
 
-static bool cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const struct flag *flag)
-{
-    return (flag->kernel && ocv_cpuinfo_has(cpuinfo, flag->kernel)) ||
-           (flag->name && ocv_cpuinfo_has(cpuinfo, flag->name));
-}
-
 /* Walk up and stop at the first level of which a flag is missing. */
 static unsigned level_of(const bool have[N_FLAGS])
 {
@@ -184,19 +178,6 @@ const char *ocv_x86_64_flag(size_t i)
     return i < N_FLAGS ? flags[i].name : NULL;
 }
 
-static int add_all(struct ocv_result *result, const bool have[N_FLAGS], struct ocv_error *err)
-{
-    unsigned level = level_of(have);
-    result->status = OCV_RESULT_OK;
-    result->variant = levels[level];
-    for (unsigned i = level; i >= V1; i--)
-        OCV_TRY(ocv_result_add(result, "level", levels[i], err));
-    for (size_t i = 0; i < N_FLAGS; i++)
-        if (have[i] && flags[i].name)
-            OCV_TRY(ocv_result_add(result, flags[i].name, "on", err));
-    return OCV_OK;
-}
-
 static int probe_x86_64(const struct ocv_probe_host *host, struct ocv_result *result,
                         struct ocv_error *err)
 {
@@ -214,9 +195,18 @@ static int probe_x86_64(const struct ocv_probe_host *host, struct ocv_result *re
     } else {
         result->source = "cpuinfo";
         for (size_t i = 0; i < N_FLAGS; i++)
-            have[i] = cpuinfo_has(&host->cpuinfo, &flags[i]);
+            have[i] = (flags[i].kernel && ocv_cpuinfo_has(&host->cpuinfo, flags[i].kernel)) ||
+                      (flags[i].name && ocv_cpuinfo_has(&host->cpuinfo, flags[i].name));
     }
-    return add_all(result, have, err);
+    unsigned level = level_of(have);
+    result->status = OCV_RESULT_OK;
+    result->variant = levels[level];
+    for (unsigned i = level; i >= V1; i--)
+        OCV_TRY(ocv_result_add(result, "level", levels[i], err));
+    for (size_t i = 0; i < N_FLAGS; i++)
+        if (have[i] && flags[i].name)
+            OCV_TRY(ocv_result_add(result, flags[i].name, "on", err));
+    return OCV_OK;
 }
 
 const struct provider ocv_provider_x86_64 = {.name = "x86_64",

@@ -37,11 +37,6 @@ static bool is_usable(const struct device *device)
     return device->driven && !device->lost && (device->gpu || device->npu);
 }
 
-static bool is_gpu_driver(const char *driver)
-{
-    return strcmp(driver, "i915") == 0 || strcmp(driver, "xe") == 0;
-}
-
 /* False if the PCI device is neither a GPU nor an NPU. */
 static bool classify_device(const struct ocv_probe_host *host, const struct ocv_pci_device *pci,
                             struct device *out)
@@ -61,7 +56,7 @@ static bool classify_device(const struct ocv_probe_host *host, const struct ocv_
                        ocv_gpu_node(host, pci->address, "accel", "accel", node, sizeof(node)));
     } else {
         out->gpu = ocv_intel_gpu_find(pci->device);
-        out->driven = is_gpu_driver(pci->driver);
+        out->driven = strcmp(pci->driver, "i915") == 0 || strcmp(pci->driver, "xe") == 0;
         /* other accelerators of this vendor have providers of their own, or none */
         if (!out->gpu && pci->class_code >> 16 == 0x12)
             return false;
@@ -160,22 +155,6 @@ static void reason_of(const struct device *device, char *out, size_t size)
                  device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
 }
 
-static int add_values(const struct device *device, bool forced, json_t *json, struct ocv_error *err)
-{
-    static const char *const features[] = {"device_ip", "npu_arch"};
-    if (!is_usable(device)) {
-        char reason[160];
-        reason_of(device, reason, sizeof(reason));
-        return ocv_gpu_bar(json, features, sizeof(features) / sizeof(*features), reason, err);
-    }
-    if (device->npu)
-        return ocv_device_add(json, "npu_arch", device->npu, err);
-    if (forced)
-        return OCV_OK;
-    OCV_TRY(ocv_device_add(json, "device_ip", device->gpu->ip, err));
-    return device->gpu->base ? ocv_device_add(json, "device_ip", device->gpu->base, err) : OCV_OK;
-}
-
 /* xe shows the memory of each tile, i915 (of discrete cards) that of the card. */
 static uint64_t memory_of(const struct ocv_probe_host *host, const char *address)
 {
@@ -200,31 +179,31 @@ static uint64_t memory_of(const struct ocv_probe_host *host, const char *address
 static int add_device(const struct ocv_probe_host *host, const struct device *device, bool forced,
                       struct ocv_result *result, struct ocv_error *err)
 {
+    static const char *const features[] = {"device_ip", "npu_arch"};
     const char *address = device->pci->address;
+    const struct ocv_intel_gpu *gpu = device->gpu;
+    char reason[160];
     json_t *json = ocv_result_device(result, address, NULL); /* names are for people: pci.ids */
     if (!json)
         return ocv_error_nomem(err);
-    bool guess = device->gpu && device->gpu->guess;
-    OCV_TRY(ocv_gpu_mark(json, device->index, device->secondary, guess, err));
-    if (device->gpu)
-        OCV_TRY(ocv_device_attribute(json, "family", device->gpu->name, err));
+    OCV_TRY(ocv_gpu_mark(json, device->index, device->secondary, gpu && gpu->guess, err));
+    if (gpu)
+        OCV_TRY(ocv_device_attribute(json, "family", gpu->name, err));
     if (!device->is_npu && device->driven)
         OCV_TRY(ocv_gpu_add_number(json, "memory", memory_of(host, address), err));
     OCV_TRY(ocv_device_attribute(json, "driver", device->pci->driver, err));
-    if (device->gpu && device->gpu->integrated)
+    if (gpu && gpu->integrated)
         OCV_TRY(ocv_device_attribute(json, "integrated", "true", err));
-    return add_values(device, forced, json, err);
-}
-
-static void format_reason(const struct machine *m, char *out, size_t size)
-{
-    const struct device *device = &m->devices[m->usable]; /* the first that is not usable */
-    char more[32] = "", reason[160];
-    if (m->n - m->usable > 1)
-        snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
-    reason_of(device, reason, sizeof(reason));
-    snprintf(out, size, "%s %s%s: %s", device->is_npu ? "NPU" : "GPU", device->pci->address, more,
-             reason);
+    if (!is_usable(device)) {
+        reason_of(device, reason, sizeof(reason));
+        return ocv_gpu_bar(json, features, sizeof(features) / sizeof(*features), reason, err);
+    }
+    if (device->npu)
+        return ocv_device_add(json, "npu_arch", device->npu, err);
+    if (forced)
+        return OCV_OK;
+    OCV_TRY(ocv_device_add(json, "device_ip", gpu->ip, err));
+    return gpu->base ? ocv_device_add(json, "device_ip", gpu->base, err) : OCV_OK;
 }
 
 /* The device nodes that programs open; only on the machine that this runs on. */
@@ -251,18 +230,6 @@ static bool format_access(const struct ocv_probe_host *host, const struct machin
     return false;
 }
 
-/* Version of the driver of the first device that has one. */
-static void read_driver(const struct ocv_probe_host *host, const struct machine *m,
-                        struct ocv_result *result)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (m->devices[i].driven && m->devices[i].pci->driver[0]) {
-            ocv_gpu_driver_version(host, m->devices[i].pci->driver, result->driver,
-                                   sizeof(result->driver));
-            return;
-        }
-}
-
 /* Three numbers with dots. */
 static bool is_ip(const char *text)
 {
@@ -279,27 +246,18 @@ static bool is_ip(const char *text)
     }
 }
 
-/* The published provider's variable, for the machine that this runs on only. */
-static int read_force(const struct ocv_probe_host *host, const char **out, struct ocv_error *err)
-{
-    static const char key[] = "INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP";
-    const char *text = ocv_probe_host_variable(host, key);
-    *out = text && *text ? text : NULL;
-    if (*out && !is_ip(*out))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%.200s: not NUMBER.NUMBER.NUMBER", key, *out);
-    return OCV_OK;
-}
-
 static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *result,
                        struct ocv_error *err)
 {
-    struct machine m;
-    const char *force;
-    int status = read_force(host, &force, err);
-    scan_devices(host, &m);
-    if (status < 0)
-        return status;
+    static const char key[] = "INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP";
     static const char *const packages[] = {"iigd", "igdlh"};
+    struct machine m;
+    /* the published provider's variable, for the machine that this runs on only */
+    const char *force = ocv_probe_host_variable(host, key);
+    if (force && !is_ip(force))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%.200s: not NUMBER.NUMBER.NUMBER", key,
+                             force);
+    scan_devices(host, &m);
     if (m.n == 0 && !force && ocv_gpu_is_windows(host, packages, 2)) {
         result->source = "sysfs";
         result->status = OCV_RESULT_PARTIAL;
@@ -318,17 +276,28 @@ static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *res
         result->card = result->card || (gpu && !gpu->integrated);
     }
     result->status = OCV_RESULT_PARTIAL;
-    if (m.usable < m.n)
-        format_reason(&m, result->note, sizeof(result->note));
-    else if (!format_access(host, &m, result->note, sizeof(result->note)))
+    if (m.usable < m.n) {
+        const struct device *device = &m.devices[m.usable]; /* the first that is not usable */
+        char more[32] = "", reason[160];
+        if (m.n - m.usable > 1)
+            snprintf(more, sizeof(more), " (and %zu more)", m.n - m.usable - 1);
+        reason_of(device, reason, sizeof(reason));
+        snprintf(result->note, sizeof(result->note), "%s %s%s: %s", device->is_npu ? "NPU" : "GPU",
+                 device->pci->address, more, reason);
+    } else if (!format_access(host, &m, result->note, sizeof(result->note))) {
         result->status = OCV_RESULT_OK;
-    read_driver(host, &m, result);
-    status = add_union(&m, force, result, err);
+    }
+    size_t i = 0; /* the first device that has a driver */
+    while (i < m.n && !(m.devices[i].driven && m.devices[i].pci->driver[0]))
+        i++;
+    if (i < m.n)
+        ocv_gpu_driver_version(host, m.devices[i].pci->driver, result->driver,
+                               sizeof(result->driver));
+    OCV_TRY(add_union(&m, force, result, err));
     /* a forced version counts for the machine, also where no GPU of it can */
-    bool devices = m.usable || !force;
-    for (size_t i = 0; i < m.n && status == OCV_OK && devices; i++)
-        status = add_device(host, &m.devices[i], force != NULL, result, err);
-    return status;
+    for (i = 0; i < m.n && (m.usable || !force); i++)
+        OCV_TRY(add_device(host, &m.devices[i], force != NULL, result, err));
+    return OCV_OK;
 }
 
 const struct provider ocv_provider_intel = {.name = "intel",

@@ -17,22 +17,6 @@ static void OCV_PRINTF(2, 3) set_partial(struct ocv_result *result, const char *
     result->status = OCV_RESULT_PARTIAL;
 }
 
-/* There is no usable GPU. */
-static void explain_none(const struct ocv_nvidia_machine *m, struct ocv_result *result)
-{
-    if (m->trouble[0])
-        set_partial(result, "%s", m->trouble);
-    else if (m->wsl)
-        set_partial(result,
-                    "WSL2: Windows' driver shows its GPUs to NVIDIA's libraries only; probe "
-                    "with --deep");
-    else if (m->virtual_functions)
-        set_partial(result, "only virtual functions of SR-IOV, which belong to virtual machines");
-    else
-        set_partial(result, "the driver%s%s is loaded, but no GPU answers", m->driver[0] ? " " : "",
-                    m->driver);
-}
-
 /* What is wrong with the driver, reported where it keeps a GPU from counting. */
 static void explain_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
@@ -62,37 +46,32 @@ static const char *short_id(const struct ocv_nvidia_gpu *gpu)
     return strncmp(gpu->id, "gpu", 3) == 0 ? gpu->id + 3 : gpu->id;
 }
 
-/* "GPU 0000:3b:00.0 (and 1 more): ..." of those that are kept from counting for the same reason. */
-static void explain_barred(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                           struct ocv_result *result)
-{
-    char why[sizeof(result->note)], more[32] = "";
-    size_t n = 0;
-    for (size_t i = 0; i < m->n; i++)
-        n += m->gpus[i].state == gpu->state;
-    if (n > 1)
-        snprintf(more, sizeof(more), " (and %zu more)", n - 1);
-    ocv_nvidia_why(m, gpu, why, sizeof(why));
-    set_partial(result, "GPU %s%s: %s", short_id(gpu), more, why);
-}
-
 static void explain_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
                         struct ocv_result *result)
 {
-    if (ocv_nvidia_barred(gpu))
-        explain_barred(m, gpu, result);
-    else if (gpu->sm == 0 && gpu->pci)
+    char why[sizeof(result->note)], more[32] = "";
+    if (ocv_nvidia_barred(gpu)) {
+        /* "GPU 0000:3b:00.0 (and 1 more): ...": kept from counting for the same reason */
+        size_t n = 0;
+        for (size_t i = 0; i < m->n; i++)
+            n += m->gpus[i].state == gpu->state;
+        if (n > 1)
+            snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+        ocv_nvidia_why(m, gpu, why, sizeof(why));
+        set_partial(result, "GPU %s%s: %s", short_id(gpu), more, why);
+    } else if (gpu->sm == 0 && gpu->pci) {
         set_partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", short_id(gpu),
                     gpu->pci->device);
-    else if (gpu->sm == 0)
+    } else if (gpu->sm == 0) {
         set_partial(result, "the kind of GPU %s is not shown", short_id(gpu));
-    else if (gpu->sm < OCV_NVIDIA_SM_MIN)
+    } else if (gpu->sm < OCV_NVIDIA_SM_MIN) {
         set_partial(result, "GPU %s has compute capability %u.%u; programs need %u.%u or newer",
                     short_id(gpu), gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
                     OCV_NVIDIA_SM_MIN % 10);
-    else if (gpu->mig == 1 && gpu->mig_instances == 0)
+    } else if (gpu->mig == 1 && gpu->mig_instances == 0) {
         set_partial(result, "GPU %s is in MIG mode without an instance: programs see no GPU there",
                     short_id(gpu));
+    }
 }
 
 /* Next to a usable GPU, a display card below the minimum or a GPU that was left out on purpose is
@@ -111,7 +90,18 @@ void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result
     for (size_t i = 0; i < m->n; i++)
         result->guess = result->guess || ((m->newer || m->gpus[i].guess) && !m->gpus[i].secondary);
     if (m->n == 0) {
-        explain_none(m, result);
+        if (m->trouble[0])
+            set_partial(result, "%s", m->trouble);
+        else if (m->wsl)
+            set_partial(result,
+                        "WSL2: Windows' driver shows its GPUs to NVIDIA's libraries only; probe "
+                        "with --deep");
+        else if (m->virtual_functions)
+            set_partial(result,
+                        "only virtual functions of SR-IOV, which belong to virtual machines");
+        else
+            set_partial(result, "the driver%s%s is loaded, but no GPU answers",
+                        m->driver[0] ? " " : "", m->driver);
         if (m->trouble[0])
             result->status = OCV_RESULT_FAILED;
         return;

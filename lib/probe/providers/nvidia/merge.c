@@ -67,30 +67,26 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
     m->source = answer->cuda_library ? "libcuda" : "nvml";
 }
 
-static void report_mismatch(struct ocv_nvidia_machine *m)
-{
-    m->mismatch = m->loaded = true;
-    snprintf(m->trouble, sizeof(m->trouble),
-             "the driver's libraries are of another version than its loaded module%s%s (NVML: "
-             "driver/library version mismatch): reboot or reload the module",
-             m->driver[0] ? ", " : "", m->driver);
-}
-
 static void report_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
 {
     if (strcmp(failure->name, "LIB_RM_VERSION_MISMATCH") == 0 ||
-        strcmp(failure->name, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH") == 0)
-        report_mismatch(m);
-    else if (strcmp(failure->name, "DRIVER_NOT_LOADED") == 0)
+        strcmp(failure->name, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH") == 0) {
+        m->mismatch = m->loaded = true;
+        snprintf(m->trouble, sizeof(m->trouble),
+                 "the driver's libraries are of another version than its loaded module%s%s (NVML: "
+                 "driver/library version mismatch): reboot or reload the module",
+                 m->driver[0] ? ", " : "", m->driver);
+    } else if (strcmp(failure->name, "DRIVER_NOT_LOADED") == 0) {
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are installed, but the kernel driver is not loaded");
-    else if (strcmp(failure->name, "NO_PERMISSION") == 0)
+    } else if (strcmp(failure->name, "NO_PERMISSION") == 0) {
         snprintf(m->trouble, sizeof(m->trouble),
                  "no permission to use the GPUs (%s): see the owner of /dev/nvidiactl",
                  failure->call);
-    else
+    } else {
         snprintf(m->trouble, sizeof(m->trouble), "%s failed with error %ld, %s", failure->call,
                  failure->code, failure->name[0] ? failure->name : "unknown");
+    }
 }
 
 /* Its state tells the rest. */

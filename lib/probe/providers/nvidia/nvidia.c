@@ -54,36 +54,6 @@ static int ask_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_ma
     return OCV_OK;
 }
 
-static bool set_member(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new(object, key, value) == 0;
-}
-
-static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, struct ocv_error *err)
-{
-    char capability[16] = "", memory[24] = "", instances[16] = "";
-    if (gpu->sm)
-        snprintf(capability, sizeof(capability), "%u.%u", gpu->sm / 10, gpu->sm % 10);
-    if (gpu->memory)
-        snprintf(memory, sizeof(memory), "%llu", (unsigned long long)gpu->memory);
-    if (gpu->mig == 1)
-        snprintf(instances, sizeof(instances), "%u", gpu->mig_instances);
-    const char *const attributes[][2] = {
-        {"compute_capability", capability},
-        {"memory", memory},
-        {"driver", gpu->pci ? gpu->pci->driver : ""},
-        {"mig", gpu->mig == 1 ? "enabled" : ""},
-        {"mig_instances", instances},
-        {"mig_uuids", gpu->mig_uuids},
-        {"virtualization", gpu->virtualization},
-        {"integrated", gpu->integrated ? "true" : ""},
-        {"visible", gpu->hidden ? "false" : ""},
-    };
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
-        OCV_TRY(ocv_device_attribute(device, attributes[i][0], attributes[i][1], err));
-    return OCV_OK;
-}
-
 /* The user space of a newer driver than the machine's own. WSL's driver is Windows'. */
 static bool runs_newer(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
 {
@@ -108,12 +78,33 @@ static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_g
 {
     static const char *const features[] = {"cuda_version_lower_bound", "cuda_version_upper_bound",
                                            "sm_arch", "forward_compatibility"};
-    char why[sizeof(m->trouble)];
+    char why[sizeof(m->trouble)], capability[16] = "", memory[24] = "", instances[16] = "";
     json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
-    if (!device || (gpu->uuid[0] && !set_member(device, "uuid", json_string(gpu->uuid))))
+    if (!device ||
+        (gpu->uuid[0] && json_object_set_new(device, "uuid", json_string(gpu->uuid)) < 0))
         return ocv_error_nomem(err);
     OCV_TRY(ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err));
-    OCV_TRY(add_attributes(gpu, device, err));
+
+    if (gpu->sm)
+        snprintf(capability, sizeof(capability), "%u.%u", gpu->sm / 10, gpu->sm % 10);
+    if (gpu->memory)
+        snprintf(memory, sizeof(memory), "%llu", (unsigned long long)gpu->memory);
+    if (gpu->mig == 1)
+        snprintf(instances, sizeof(instances), "%u", gpu->mig_instances);
+    const char *const attributes[][2] = {
+        {"compute_capability", capability},
+        {"memory", memory},
+        {"driver", gpu->pci ? gpu->pci->driver : ""},
+        {"mig", gpu->mig == 1 ? "enabled" : ""},
+        {"mig_instances", instances},
+        {"mig_uuids", gpu->mig_uuids},
+        {"virtualization", gpu->virtualization},
+        {"integrated", gpu->integrated ? "true" : ""},
+        {"visible", gpu->hidden ? "false" : ""},
+    };
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
+        OCV_TRY(ocv_device_attribute(device, attributes[i][0], attributes[i][1], err));
+
     ocv_nvidia_why(m, gpu, why, sizeof(why));
     if (ocv_nvidia_barred(gpu))
         return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), why, err);
@@ -151,43 +142,33 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
     return OCV_OK;
 }
 
-static int describe_machine(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
-                            struct ocv_result *result, struct ocv_error *err)
-{
-    struct forced forced;
-    OCV_TRY(read_forced(host, &forced, err));
-    if (host->deep && host->live && !(forced.cuda && forced.sm))
-        OCV_TRY(ask_libraries(host, m, err));
-    if (m->n == 0 && !m->loaded && !m->wsl && !m->virtual_functions && !m->trouble[0] &&
-        !forced.cuda && !forced.sm)
-        return OCV_OK;
-    m->force_driver = forced.cuda;
-    m->force_code = forced.sm;
-    ocv_nvidia_rank(m);
-    ocv_nvidia_set_status(m, result);
-    result->source = forced.cuda || forced.sm ? "environment" : m->source;
-    if ((forced.cuda && forced.sm) || (m->n == 0 && (forced.cuda || forced.sm))) {
-        result->status = OCV_RESULT_OK; /* the environment's, not this machine's */
-        result->note[0] = '\0';
-        result->guess = false;
-    }
-    for (size_t i = 0; i < m->n; i++)
-        result->card =
-            result->card || (m->gpus[i].state == OCV_NVIDIA_USABLE && !m->gpus[i].integrated);
-    memcpy(result->driver, m->driver, sizeof(result->driver));
-    return add_features(m, &forced, result, err);
-}
-
 static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *result,
                         struct ocv_error *err)
 {
     struct ocv_nvidia_machine m;
-    int status = ocv_nvidia_scan(host, &m, err);
-    if (status == OCV_OK) {
-        status = describe_machine(host, &m, result, err);
-        free(m.gpus);
+    struct forced forced;
+    OCV_TRY(ocv_nvidia_scan(host, &m, err));
+    ocv_auto_free struct ocv_nvidia_gpu *gpus = m.gpus;
+    OCV_TRY(read_forced(host, &forced, err));
+    if (host->deep && host->live && !(forced.cuda && forced.sm))
+        OCV_TRY(ask_libraries(host, &m, err));
+    if (m.n == 0 && !m.loaded && !m.wsl && !m.virtual_functions && !m.trouble[0] && !forced.cuda &&
+        !forced.sm)
+        return OCV_OK;
+    m.force_driver = forced.cuda;
+    m.force_code = forced.sm;
+    ocv_nvidia_rank(&m);
+    ocv_nvidia_set_status(&m, result);
+    result->source = forced.cuda || forced.sm ? "environment" : m.source;
+    if ((forced.cuda && forced.sm) || (m.n == 0 && (forced.cuda || forced.sm))) {
+        result->status = OCV_RESULT_OK; /* the environment's, not this machine's */
+        result->note[0] = '\0';
+        result->guess = false;
     }
-    return status;
+    for (size_t i = 0; i < m.n; i++)
+        result->card = result->card || (gpus[i].state == OCV_NVIDIA_USABLE && !gpus[i].integrated);
+    memcpy(result->driver, m.driver, sizeof(result->driver));
+    return add_features(&m, &forced, result, err);
 }
 
 const struct provider ocv_provider_nvidia = {.name = "nvidia",

@@ -75,20 +75,6 @@ static void read_failure(const json_t *errors, bool essential, struct ocv_nvml_f
     }
 }
 
-static void read_instances(const json_t *list, struct ocv_nvidia_gpu *gpu)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < json_array_size(list) && i < OCV_NVML_MIG_MAX; i++) {
-        char uuid[OCV_NVIDIA_TEXT_MAX];
-        gpu->mig_instances++;
-        if (!copy_text(json_array_get(list, i), "uuid", uuid, sizeof(uuid)) ||
-            strlen(uuid) + 3 > sizeof(gpu->mig_uuids) - at)
-            continue;
-        at += (size_t)snprintf(gpu->mig_uuids + at, sizeof(gpu->mig_uuids) - at, "%s%s",
-                               at ? ", " : "", uuid);
-    }
-}
-
 static void read_device(const json_t *object, struct ocv_nvml_device *out)
 {
     struct ocv_nvidia_gpu *gpu = &out->gpu;
@@ -107,61 +93,57 @@ static void read_device(const json_t *object, struct ocv_nvml_device *out)
     gpu->integrated = json_is_true(json_object_get(object, "integrated")) ||
                       strstr(gpu->name, "(nvgpu)") || ocv_nvidia_integrated(gpu->sm);
     gpu->mig = json_is_boolean(mig) ? json_is_true(mig) : -1;
-    read_instances(json_object_get(object, "mig_devices"), gpu);
+    const json_t *instances = json_object_get(object, "mig_devices");
+    size_t at = 0;
+    for (size_t i = 0; i < json_array_size(instances) && i < OCV_NVML_MIG_MAX; i++) {
+        char uuid[OCV_NVIDIA_TEXT_MAX];
+        gpu->mig_instances++;
+        if (!copy_text(json_array_get(instances, i), "uuid", uuid, sizeof(uuid)) ||
+            strlen(uuid) + 3 > sizeof(gpu->mig_uuids) - at)
+            continue;
+        at += (size_t)snprintf(gpu->mig_uuids + at, sizeof(gpu->mig_uuids) - at, "%s%s",
+                               at ? ", " : "", uuid);
+    }
     read_failure(json_object_get(object, "errors"), true, &out->failure);
     out->readable = strcmp(out->failure.call, "nvmlDeviceGetHandleByIndex_v2") != 0;
-}
-
-static int read_devices(const json_t *root, struct ocv_nvml_answer *out, struct ocv_error *err)
-{
-    const json_t *list = json_object_get(root, "devices");
-    size_t n = json_array_size(list);
-    out->counted = json_is_integer(json_object_get(root, "count"));
-    if (n > OCV_NVML_DEVICES_MAX)
-        n = OCV_NVML_DEVICES_MAX;
-    out->devices = n ? calloc(n, sizeof(*out->devices)) : NULL;
-    if (n && !out->devices)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        read_device(json_array_get(list, i), &out->devices[i]);
-    out->n = n;
-    return OCV_OK;
 }
 
 int ocv_nvml_parse(const char *text, size_t len, struct ocv_nvml_answer *out, struct ocv_error *err)
 {
     struct ocv_nvml_answer answer = {.n = 0};
-    json_t *root = NULL;
+    ocv_auto_json *root = NULL;
     char path[PATH_MAX], library[16];
-    int status = ocv_json_load(PROGRAM, text ? text : "", len, OCV_NVML_OUTPUT_MAX, &root, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_json_load(PROGRAM, text ? text : "", len, OCV_NVML_OUTPUT_MAX, &root, err));
     const char *schema = ocv_json_text(root, "schema");
     if (!schema || strcmp(schema, SCHEMA) != 0)
-        status = ocv_error_set(err, OCV_ERR_DATA, PROGRAM ": not an answer of schema " SCHEMA);
-    if (status == OCV_OK)
-        status = read_devices(root, &answer, err);
-    if (status == OCV_OK) {
-        json_int_t cuda = json_integer_value(json_object_get(root, "cuda"));
-        bool told = copy_text(root, "library", library, sizeof(library));
-        answer.cuda_library = told && strcmp(library, "libcuda") == 0;
-        if (cuda > 0 && cuda <= CUDA_NUMBER_MAX)
-            answer.cuda =
-                (struct ocv_cuda_version){(unsigned)(cuda / 1000), (unsigned)(cuda % 1000 / 10)};
-        copy_text(root, "driver", answer.driver, sizeof(answer.driver));
-        if (strspn(answer.driver, "0123456789.") != strlen(answer.driver))
-            answer.driver[0] = '\0';
-        copy_text(root, "hung", answer.hung, sizeof(answer.hung));
-        answer.compat =
-            copy_text(root, "cuda_library", path, sizeof(path)) && strstr(path, "/compat/");
-        read_failure(json_object_get(root, "errors"), true, &answer.failure);
-        if (!answer.failure.call[0] && !answer.counted)
-            read_failure(json_object_get(root, "errors"), false, &answer.failure);
-        answer.none = !told && !answer.cuda.major && !answer.failure.call[0] && !answer.hung[0];
-        *out = answer;
-    }
-    json_decref(root);
-    return status;
+        return ocv_error_set(err, OCV_ERR_DATA, PROGRAM ": not an answer of schema " SCHEMA);
+    const json_t *devices = json_object_get(root, "devices");
+    answer.counted = json_is_integer(json_object_get(root, "count"));
+    answer.n = json_array_size(devices);
+    if (answer.n > OCV_NVML_DEVICES_MAX)
+        answer.n = OCV_NVML_DEVICES_MAX;
+    if (answer.n && !(answer.devices = calloc(answer.n, sizeof(*answer.devices))))
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < answer.n; i++)
+        read_device(json_array_get(devices, i), &answer.devices[i]);
+
+    json_int_t cuda = json_integer_value(json_object_get(root, "cuda"));
+    bool told = copy_text(root, "library", library, sizeof(library));
+    answer.cuda_library = told && strcmp(library, "libcuda") == 0;
+    if (cuda > 0 && cuda <= CUDA_NUMBER_MAX)
+        answer.cuda =
+            (struct ocv_cuda_version){(unsigned)(cuda / 1000), (unsigned)(cuda % 1000 / 10)};
+    copy_text(root, "driver", answer.driver, sizeof(answer.driver));
+    if (strspn(answer.driver, "0123456789.") != strlen(answer.driver))
+        answer.driver[0] = '\0';
+    copy_text(root, "hung", answer.hung, sizeof(answer.hung));
+    answer.compat = copy_text(root, "cuda_library", path, sizeof(path)) && strstr(path, "/compat/");
+    read_failure(json_object_get(root, "errors"), true, &answer.failure);
+    if (!answer.failure.call[0] && !answer.counted)
+        read_failure(json_object_get(root, "errors"), false, &answer.failure);
+    answer.none = !told && !answer.cuda.major && !answer.failure.call[0] && !answer.hung[0];
+    *out = answer;
+    return OCV_OK;
 }
 
 void ocv_nvml_free(struct ocv_nvml_answer *answer)

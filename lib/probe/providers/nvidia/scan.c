@@ -2,6 +2,7 @@
 /* NVIDIA GPUs and their driver as the kernel's files show them. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/gpu.h"
 
 #include <ctype.h>
@@ -131,18 +132,6 @@ static bool path_exists(const struct ocv_probe_host *host, const char *path)
     return fd >= 0;
 }
 
-/* A bridge's driver is not read with the others'. */
-static bool bridge_bound(const struct ocv_probe_host *host, const struct ocv_pci_device *bridge)
-{
-    char path[96], target[8];
-    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", bridge->address);
-    int dir = ocv_sysroot_openat(host->root, path, O_PATH | O_DIRECTORY);
-    bool bound = dir >= 0 && readlinkat(dir, "driver", target, sizeof(target)) > 0;
-    if (dir >= 0)
-        close(dir);
-    return bound;
-}
-
 /* The driver lists the GPUs that it has bound, and there are none. */
 static bool lists_none(const struct ocv_probe_host *host)
 {
@@ -160,13 +149,19 @@ static bool lists_none(const struct ocv_probe_host *host)
 /* Some recordings hold no driver of any device, and then nothing says that a GPU has none. */
 static bool drivers_recorded(const struct ocv_probe_host *host)
 {
+    char path[96], target[8];
     for (size_t i = 0; i < host->pci.n; i++)
         if (host->pci.devices[i].driver[0])
             return true;
-    for (size_t i = 0; i < host->pci.n; i++)
-        if (host->pci.devices[i].class_code >> 16 == CLASS_BRIDGE &&
-            bridge_bound(host, &host->pci.devices[i]))
+    for (size_t i = 0; i < host->pci.n; i++) {
+        const struct ocv_pci_device *bridge = &host->pci.devices[i];
+        if (bridge->class_code >> 16 != CLASS_BRIDGE)
+            continue; /* a bridge's driver is not read with the others' */
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", bridge->address);
+        ocv_auto_fd int dir = ocv_sysroot_openat(host->root, path, O_PATH | O_DIRECTORY);
+        if (dir >= 0 && readlinkat(dir, "driver", target, sizeof(target)) > 0)
             return true;
+    }
     return lists_none(host);
 }
 
@@ -204,14 +199,6 @@ static void scan_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machin
     }
 }
 
-static bool is_known(const struct ocv_nvidia_machine *m, const char *id)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->gpus[i].id, id) == 0)
-            return true;
-    return false;
-}
-
 static int by_id(const void *a, const void *b)
 {
     return strcmp(((const struct ocv_nvidia_gpu *)a)->id, ((const struct ocv_nvidia_gpu *)b)->id);
@@ -233,7 +220,10 @@ static void scan_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machi
         return;
     size_t before = m->n;
     for (unsigned i = 0; i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++) {
-        if (!is_address(entry->d_name) || is_known(m, entry->d_name))
+        size_t known = 0;
+        while (known < m->n && strcmp(m->gpus[known].id, entry->d_name) != 0)
+            known++;
+        if (!is_address(entry->d_name) || known < m->n)
             continue;
         m->loaded = true;
         struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, entry->d_name);

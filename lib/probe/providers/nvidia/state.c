@@ -9,13 +9,6 @@
 
 #define OLDEST_LISTED 450u /* branch of OCV_NVIDIA_CUDA_MIN */
 
-/* Module and libraries work together in one version only: one of them was upgraded since. */
-static bool other_library(const struct ocv_nvidia_machine *m)
-{
-    return m->driver[0] && m->library[0] && strcmp(m->driver, m->library) != 0 && !m->tegra &&
-           !m->answered;
-}
-
 enum ocv_nvidia_state ocv_nvidia_driver_state(const struct ocv_nvidia_machine *m)
 {
     if (m->force_driver)
@@ -24,7 +17,9 @@ enum ocv_nvidia_state ocv_nvidia_driver_state(const struct ocv_nvidia_machine *m
         return OCV_NVIDIA_NOT_LOADED;
     if (m->vgpu_host)
         return OCV_NVIDIA_VGPU_HOST;
-    if (m->mismatch || other_library(m))
+    /* module and libraries work together in one version only: one of them was upgraded since */
+    bool other = m->driver[0] && m->library[0] && strcmp(m->driver, m->library) != 0;
+    if (m->mismatch || (other && !m->tegra && !m->answered))
         return OCV_NVIDIA_MISMATCH;
     if (m->cuda.major == 0) /* unknown where the version is not shown, or a Tegra's release */
         return m->driver[0] && !m->tegra ? OCV_NVIDIA_DRIVER_TOO_OLD : OCV_NVIDIA_USABLE;
@@ -113,18 +108,6 @@ void ocv_nvidia_rank(struct ocv_nvidia_machine *m)
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
 }
 
-static void format_mismatch(const struct ocv_nvidia_machine *m, char *out, size_t size)
-{
-    if (m->mismatch)
-        snprintf(out, size, "%s", m->trouble);
-    else
-        snprintf(
-            out, size,
-            "the driver's libraries are of version %s and its loaded module of %s, so programs "
-            "fail with a driver/library version mismatch: reboot or reload the module",
-            m->library, m->driver);
-}
-
 static void format_driver_too_old(const struct ocv_nvidia_machine *m, char *out, size_t size)
 {
     char has[48] = "";
@@ -138,23 +121,6 @@ static void format_driver_too_old(const struct ocv_nvidia_machine *m, char *out,
                  "driver %s%s is too old: programs need CUDA %u.0 or newer; install driver %u or "
                  "newer",
                  m->driver, has, OCV_NVIDIA_CUDA_MIN, OLDEST_LISTED);
-}
-
-static void format_kind(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
-                        char *out, size_t size)
-{
-    unsigned first, last;
-    ocv_nvidia_branches(gpu->sm, &first, &last);
-    if (gpu->state == OCV_NVIDIA_GPU_TOO_NEW)
-        snprintf(out, size,
-                 "driver %s runs no GPU as new as this (compute capability %u.%u); install driver "
-                 "%u or newer",
-                 m->driver, gpu->sm / 10, gpu->sm % 10, first);
-    else
-        snprintf(out, size,
-                 "driver %s runs no GPU as old as this (compute capability %u.%u); driver %u is "
-                 "the last that does",
-                 m->driver, gpu->sm / 10, gpu->sm % 10, last);
 }
 
 void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu, char *out,
@@ -171,6 +137,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
         [OCV_NVIDIA_HIDDEN] = "NVIDIA's library does not show it",
         [OCV_NVIDIA_LOST] = lost,
     };
+    unsigned first, last;
     out[0] = '\0';
     switch (gpu->state) {
     case OCV_NVIDIA_USABLE:
@@ -181,7 +148,14 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
                  gpu->pci->driver);
         return;
     case OCV_NVIDIA_MISMATCH:
-        format_mismatch(m, out, size);
+        if (m->mismatch)
+            snprintf(out, size, "%s", m->trouble);
+        else
+            snprintf(
+                out, size,
+                "the driver's libraries are of version %s and its loaded module of %s, so programs "
+                "fail with a driver/library version mismatch: reboot or reload the module",
+                m->library, m->driver);
         return;
     case OCV_NVIDIA_DRIVER_TOO_OLD:
         format_driver_too_old(m, out, size);
@@ -191,8 +165,18 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
                  m->cuda.major, m->cuda.minor, OCV_NVIDIA_CUDA_MAX, OCV_NVIDIA_MINOR_MAX);
         return;
     case OCV_NVIDIA_GPU_TOO_NEW:
+        ocv_nvidia_branches(gpu->sm, &first, &last);
+        snprintf(out, size,
+                 "driver %s runs no GPU as new as this (compute capability %u.%u); install driver "
+                 "%u or newer",
+                 m->driver, gpu->sm / 10, gpu->sm % 10, first);
+        return;
     case OCV_NVIDIA_GPU_TOO_OLD:
-        format_kind(m, gpu, out, size);
+        ocv_nvidia_branches(gpu->sm, &first, &last);
+        snprintf(out, size,
+                 "driver %s runs no GPU as old as this (compute capability %u.%u); driver %u is "
+                 "the last that does",
+                 m->driver, gpu->sm / 10, gpu->sm % 10, last);
         return;
     case OCV_NVIDIA_EXCLUDED:
     case OCV_NVIDIA_NOT_LOADED:

@@ -65,39 +65,30 @@ static struct ocv_vulkan_support of_intel(uint16_t device)
     return (struct ocv_vulkan_support){0};
 }
 
-/* nouveau: nvk from Maxwell on. */
-static struct ocv_vulkan_support of_nouveau(uint16_t device)
-{
-    bool guess;
-    unsigned sm = ocv_nvidia_sm(device, &guess);
-    if (sm < 50)
-        return (struct ocv_vulkan_support){0};
-    return (struct ocv_vulkan_support){.driver = "nvk", .minor = sm >= 75 ? 4 : 3};
-}
-
-static struct ocv_vulkan_support of_nvidia(const char *version)
-{
-    unsigned long branch = strtoul(version, NULL, 10);
-    return (struct ocv_vulkan_support){.driver = "nvidia",
-                                       .minor = branch >= 570   ? 4
-                                                : branch >= 510 ? 3
-                                                                : 2};
-}
-
 struct ocv_vulkan_support ocv_vulkan_of_pci(const struct ocv_pci_device *pci, const char *version)
 {
+    const struct ocv_vulkan_support none = {0};
     if (!ocv_gpu_is_class(pci->class_code))
-        return (struct ocv_vulkan_support){0};
+        return none;
     if (pci->vendor == OCV_PCI_AMD && !strcmp(pci->driver, "amdgpu"))
         return of_amd(pci->device);
     if (pci->vendor == OCV_PCI_INTEL &&
         (!strcmp(pci->driver, "i915") || !strcmp(pci->driver, "xe")))
         return of_intel(pci->device);
-    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nouveau"))
-        return of_nouveau(pci->device);
-    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nvidia"))
-        return of_nvidia(version);
-    return (struct ocv_vulkan_support){0};
+    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nouveau")) {
+        bool guess;
+        unsigned sm = ocv_nvidia_sm(pci->device, &guess);
+        struct ocv_vulkan_support nvk = {.driver = "nvk", .minor = sm >= 75 ? 4 : 3};
+        return sm >= 50 ? nvk : none; /* from Maxwell on */
+    }
+    if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nvidia")) {
+        unsigned long branch = strtoul(version, NULL, 10);
+        return (struct ocv_vulkan_support){.driver = "nvidia",
+                                           .minor = branch >= 570   ? 4
+                                                    : branch >= 510 ? 3
+                                                                    : 2};
+    }
+    return none;
 }
 
 struct ocv_vulkan_support ocv_vulkan_of_platform(const char *driver, const char *compatible)

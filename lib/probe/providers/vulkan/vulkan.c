@@ -164,33 +164,18 @@ static int add_union(const struct machine *m, struct ocv_result *result, struct 
 {
     unsigned newest = 0;
     char version[16];
-    int status = ocv_result_add(result, "present", "on", err);
+    OCV_TRY(ocv_result_add(result, "present", "on", err));
     for (size_t k = 0; k < sizeof(drivers) / sizeof(*drivers); k++)
-        for (size_t i = 0; i < m->n && status == OCV_OK; i++)
+        for (size_t i = 0; i < m->n; i++)
             if (strcmp(m->devices[i].support.driver, drivers[k]) == 0)
-                status = ocv_gpu_add_once(result, "driver", drivers[k], err);
+                OCV_TRY(ocv_gpu_add_once(result, "driver", drivers[k], err));
     for (size_t i = 0; i < m->n; i++)
         newest = m->devices[i].support.minor > newest ? m->devices[i].support.minor : newest;
-    for (unsigned minor = newest + 1; minor-- > 0 && status == OCV_OK;) {
+    for (unsigned minor = newest + 1; minor-- > 0;) {
         snprintf(version, sizeof(version), "1.%u", minor);
-        status = ocv_result_add(result, "api_version", version, err);
+        OCV_TRY(ocv_result_add(result, "api_version", version, err));
     }
-    return status;
-}
-
-static void check_access(const struct ocv_probe_host *host, const struct machine *m,
-                         struct ocv_result *result)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "dev/dri/%s", m->devices[i].node);
-        if (!m->devices[i].node[0] || ocv_gpu_access(host, path) != OCV_GPU_MAY_NOT)
-            continue;
-        result->status = OCV_RESULT_PARTIAL;
-        snprintf(result->note, sizeof(result->note),
-                 "this user may not open /%s (group render): its programs find no device", path);
-        return;
-    }
+    return OCV_OK;
 }
 
 static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *result,
@@ -204,7 +189,15 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
     qsort(m.devices, m.n, sizeof(*m.devices), by_capability);
     result->source = "sysfs";
     result->status = OCV_RESULT_OK;
-    check_access(host, &m, result);
+    for (size_t i = 0; i < m.n && result->status == OCV_RESULT_OK; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "dev/dri/%s", m.devices[i].node);
+        if (!m.devices[i].node[0] || ocv_gpu_access(host, path) != OCV_GPU_MAY_NOT)
+            continue;
+        result->status = OCV_RESULT_PARTIAL;
+        snprintf(result->note, sizeof(result->note),
+                 "this user may not open /%s (group render): its programs find no device", path);
+    }
     if (m.more) {
         result->status = OCV_RESULT_PARTIAL;
         snprintf(result->note, sizeof(result->note),
