@@ -129,22 +129,6 @@ static bool entry_fits(const struct ocv_matcher *m, const struct ocv_yaml *want,
     return true;
 }
 
-/* PCI address of a class entry: of the attribute that the rule names, else of its parent. */
-static bool entry_address(const struct ocv_matcher *m, const struct ocv_yaml *want, const char *dir,
-                          char *out, size_t size)
-{
-    char path[640];
-    const char *attribute = ocv_yaml_text(want, "pci_address");
-    bool found;
-    if (attribute) {
-        snprintf(path, sizeof(path), "%s/%s", dir, attribute);
-        found = ocv_sysroot_line(m->host->root, path, out, size);
-    } else {
-        found = link_name(m, dir, "device", out, size);
-    }
-    return found && is_pci_address(out);
-}
-
 /* What is known of the device already; entries of one class name a device once. */
 static struct ocv_declared *find_declared(const struct ocv_matcher *m, const char *id)
 {
@@ -154,40 +138,34 @@ static struct ocv_declared *find_declared(const struct ocv_matcher *m, const cha
     return NULL;
 }
 
-static const struct ocv_pci_device *shown_pci(const struct ocv_matcher *m, const char *address)
-{
-    for (size_t i = 0; i < m->host->pci.n; i++)
-        if (strcasecmp(m->host->pci.devices[i].address, address) == 0)
-            return &m->host->pci.devices[i];
-    return NULL;
-}
-
-/* True if a class entry may be a device of its own: not where PCI shows a virtual function, or what
- * a PCI rule fits and left out. */
-static bool may_stand_alone(const struct ocv_matcher *m, const struct ocv_pci_device *pci)
-{
-    return !pci || (!pci->virtual_function && !ocv_match_pci_rule(m, pci));
-}
-
 static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
                        const char *directory, const char *name)
 {
     const struct ocv_yaml *want = ocv_yaml_get(rule, "sysfs");
-    char dir[320], id[LINE_MAX_LEN];
+    const char *attribute = ocv_yaml_text(want, "pci_address");
+    char dir[320], path[640], id[LINE_MAX_LEN];
     int status;
     snprintf(dir, sizeof(dir), "%s/%s", directory, name);
     if (!entry_fits(m, want, dir))
         return OCV_OK;
+    /* its PCI address: of the attribute that the rule names, else of its parent */
+    snprintf(path, sizeof(path), "%s/%s", dir, attribute ? attribute : "");
+    bool found = attribute ? ocv_sysroot_line(m->host->root, path, id, sizeof(id))
+                           : link_name(m, dir, "device", id, sizeof(id));
     const struct ocv_pci_device *pci = NULL;
-    if (entry_address(m, want, dir, id, sizeof(id)))
-        pci = shown_pci(m, id);
-    else
+    if (!found || !is_pci_address(id))
         snprintf(id, sizeof(id), "%s/%s", directory + strlen("sys/class/"), name);
+    else
+        for (size_t i = 0; i < m->host->pci.n && !pci; i++)
+            if (strcasecmp(m->host->pci.devices[i].address, id) == 0)
+                pci = &m->host->pci.devices[i];
     struct ocv_declared *device = find_declared(m, id);
     if (device && device->class_rule)
         return OCV_OK; /* an earlier rule knows it */
-    if (!device && (!ocv_yaml_get(rule, "set") || !may_stand_alone(m, pci)))
+    if (!device && !ocv_yaml_get(rule, "set"))
         return OCV_OK; /* without `set` a rule adds to devices that PCI rules found */
+    if (!device && pci && (pci->virtual_function || ocv_match_pci_rule(m, pci)))
+        return OCV_OK; /* PCI shows a virtual function, or a PCI rule fits it and left it out */
     if (!device) {
         if (!(device = ocv_match_append(m, &status)))
             return status;

@@ -4,6 +4,7 @@
  * no build, and it takes nothing from the devices beside it. */
 #include "lib/probe/declarative/declarative.h"
 #include "lib/base/cleanup.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,25 +33,6 @@ static bool is_usable(const struct ocv_declared *device)
 static const struct ocv_yaml *compat_of(const struct ocv_yaml *feature, const char *value)
 {
     return ocv_yaml_get(ocv_yaml_get(feature, "compat"), value);
-}
-
-static int fill_device_feature(const struct filler *f, const struct ocv_declared *device,
-                               const struct ocv_yaml *feature, json_t *json)
-{
-    const char *name = ocv_yaml_text(feature, "feature");
-    const char *value = is_usable(device) ? set_value(device, name) : NULL;
-    int status = value ? ocv_device_add(json, name, value, f->err) : OCV_OK;
-    const struct ocv_yaml *compat = value ? compat_of(feature, value) : NULL;
-    for (const struct ocv_yaml *c = compat ? compat->first : NULL; status == OCV_OK && c;
-         c = c->next)
-        status = ocv_device_add(json, name, c->text, f->err);
-    if (value || status < 0)
-        return status;
-    json_t *features = json_object_get(json, "features");
-    if (!features && json_object_set_new(json, "features", features = json_array()) < 0)
-        return ocv_error_nomem(f->err);
-    json_t *none = json_pack("{s:s, s:[]}", "name", name, "values");
-    return !none || json_array_append_new(features, none) < 0 ? ocv_error_nomem(f->err) : OCV_OK;
 }
 
 /* True if a device's list has the value. */
@@ -126,28 +108,20 @@ static void reason_of(const struct filler *f, const struct ocv_declared *device,
         snprintf(out, size, "no driver is loaded");
 }
 
-/* The device's memory in bytes, as a decimal number. */
-static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
-                       json_t *json)
-{
-    const struct ocv_yaml *memory = ocv_yaml_get(rule, "memory");
-    char text[LINE_LEN];
-    uint64_t bytes;
-    if (!ocv_source_read(f->host, memory, dir, text, sizeof(text)) ||
-        !ocv_source_bytes(text, ocv_yaml_text(memory, "unit"), &bytes))
-        return OCV_OK;
-    snprintf(text, sizeof(text), "%" PRIu64, bytes);
-    return ocv_device_attribute(json, "memory", text, f->err);
-}
-
 /* What a rule says of a device in addition to its features. */
 static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
                       json_t *json)
 {
-    OCV_TRY(fill_memory(f, rule, dir, json));
+    const struct ocv_yaml *memory = ocv_yaml_get(rule, "memory");
+    char text[LINE_LEN];
+    uint64_t bytes;
+    if (ocv_source_read(f->host, memory, dir, text, sizeof(text)) &&
+        ocv_source_bytes(text, ocv_yaml_text(memory, "unit"), &bytes)) {
+        snprintf(text, sizeof(text), "%" PRIu64, bytes);
+        OCV_TRY(ocv_device_attribute(json, "memory", text, f->err));
+    }
     const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
     for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
-        char text[LINE_LEN];
         if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
             continue;
         if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
@@ -170,26 +144,35 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
         return ocv_error_nomem(f->err);
     if (!is_usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
         return ocv_error_nomem(f->err);
-    int status = fill_known(f, device->rule, device->dir, json);
-    if (status == OCV_OK && device->class_rule && device->class_rule != device->rule)
-        status = fill_known(f, device->class_rule, device->class_dir, json);
-    if (status == OCV_OK && device->pci && device->pci->driver[0])
-        status = ocv_device_attribute(json, "driver", device->pci->driver, f->err);
-    if (status == OCV_OK && device->driven &&
-        !json_object_get(json_object_get(json, "attributes"), "driver_version"))
-        status = ocv_device_attribute(json, "driver_version", f->driver_version, f->err);
+    OCV_TRY(fill_known(f, device->rule, device->dir, json));
+    if (device->class_rule && device->class_rule != device->rule)
+        OCV_TRY(fill_known(f, device->class_rule, device->class_dir, json));
+    if (device->pci && device->pci->driver[0])
+        OCV_TRY(ocv_device_attribute(json, "driver", device->pci->driver, f->err));
+    if (device->driven && !json_object_get(json_object_get(json, "attributes"), "driver_version"))
+        OCV_TRY(ocv_device_attribute(json, "driver_version", f->driver_version, f->err));
+
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
-    for (; feature && status == OCV_OK; feature = feature->next)
+    for (; feature; feature = feature->next) {
         /* a value read from a file belongs to the machine, except for devices that the file does
          * not serve */
-        if (ocv_yaml_get(feature, "values") || !is_usable(device))
-            status = fill_device_feature(f, device, feature, json);
-    if (status == OCV_OK && !is_usable(device)) {
-        char why[128];
-        reason_of(f, device, why, sizeof(why));
-        status = ocv_device_attribute(json, "reason", why, f->err);
+        if (!ocv_yaml_get(feature, "values") && is_usable(device))
+            continue;
+        const char *name = ocv_yaml_text(feature, "feature");
+        const char *value = is_usable(device) ? set_value(device, name) : NULL;
+        const struct ocv_yaml *compat = value ? compat_of(feature, value) : NULL;
+        if (value)
+            OCV_TRY(ocv_device_add(json, name, value, f->err));
+        for (const struct ocv_yaml *c = compat ? compat->first : NULL; c; c = c->next)
+            OCV_TRY(ocv_device_add(json, name, c->text, f->err));
+        if (!value)
+            OCV_TRY(ocv_gpu_add_none(json, name, f->err));
     }
-    return status;
+    if (is_usable(device))
+        return OCV_OK;
+    char why[128];
+    reason_of(f, device, why, sizeof(why));
+    return ocv_device_attribute(json, "reason", why, f->err);
 }
 
 /* Place of a device: by the values of its features, most important first; unusable ones last. */
@@ -231,42 +214,24 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
     return status;
 }
 
-/* A note for the operator on the first device that serves nothing. */
-static void note_unusable(const struct filler *f, const struct ocv_declared_list *devices)
-{
-    const struct ocv_declared *first = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < devices->n; i++)
-        if (!is_usable(&devices->items[i]) && n++ == 0)
-            first = &devices->items[i];
-    if (!first)
-        return;
-    char more[48] = "", why[128];
-    const char *name = name_of(first) ? name_of(first) : f->declaration->ns;
-    if (n > 1)
-        snprintf(more, sizeof(more), " (and %zu more)", n - 1);
-    reason_of(f, first, why, sizeof(why));
-    snprintf(f->result->note, sizeof(f->result->note), "%s %.48s%s: %s", first->id, name, more,
-             why);
-    f->result->status = OCV_RESULT_PARTIAL;
-}
-
 int ocv_declaration_probe(const struct ocv_declaration *declaration,
                           const struct ocv_probe_host *host, struct ocv_result *result,
                           struct ocv_error *err)
 {
-    char text[LINE_LEN] = "";
+    char text[LINE_LEN] = "", more[48] = "", why[128];
     const struct filler f = {declaration, host, result, err, text};
     struct ocv_declared_list devices = {0};
     int status = ocv_declaration_match(declaration, host, &devices, err);
     if (status < 0 || devices.n == 0)
         return status;
-    bool serves = false;
-    for (size_t i = 0; i < devices.n; i++)
-        if (is_usable(&devices.items[i])) {
-            serves = true;
+    const struct ocv_declared *unusable = NULL; /* the first one */
+    size_t n_unusable = 0;
+    for (size_t i = 0; i < devices.n; i++) {
+        if (is_usable(&devices.items[i]))
             result->guess = result->guess || ocv_yaml_get(devices.items[i].rule, "guess");
-        }
+        else if (n_unusable++ == 0)
+            unusable = &devices.items[i];
+    }
     result->status = OCV_RESULT_OK;
     result->source = "sysfs";
     if (ocv_source_read(host, ocv_yaml_get(declaration->tree, "driver_version"), "", text,
@@ -274,12 +239,19 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
         snprintf(result->driver, sizeof(result->driver), "%.63s", text);
     else
         text[0] = '\0';
-    if (serves)
+    if (n_unusable < devices.n)
         status = fill_features(&f, &devices);
     if (status == OCV_OK)
         status = fill_devices(&f, &devices);
-    if (status == OCV_OK)
-        note_unusable(&f, &devices);
+    if (status == OCV_OK && unusable) { /* a note for the operator */
+        const char *name = name_of(unusable) ? name_of(unusable) : declaration->ns;
+        if (n_unusable > 1)
+            snprintf(more, sizeof(more), " (and %zu more)", n_unusable - 1);
+        reason_of(&f, unusable, why, sizeof(why));
+        snprintf(result->note, sizeof(result->note), "%s %.48s%s: %s", unusable->id, name, more,
+                 why);
+        result->status = OCV_RESULT_PARTIAL;
+    }
     free(devices.items);
     return status;
 }

@@ -14,10 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With a host: a shipped file is not read if its devices are absent. */
-static int read_file(const char *path, const struct ocv_probe_host *host,
-                     struct ocv_declaration *out, struct ocv_error *err)
+static int is_provider(const struct dirent *entry)
 {
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
+}
+
+/* With a host: a shipped file is not read if its devices are absent. */
+static int append_file(struct ocv_declarations *set, const char *path,
+                       const struct ocv_probe_host *host, struct ocv_error *err)
+{
+    struct ocv_declaration d;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_DECLARATION_MAX);
     int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
@@ -28,34 +35,17 @@ static int read_file(const char *path, const struct ocv_probe_host *host,
         return status;
     const char *data = text.data ? text.data : "";
     const struct ocv_known_file *known = host ? ocv_known_file(data, text.len) : NULL;
-    if (!known || ocv_known_file_concerns(known, host))
-        return ocv_declaration_read(path, data, text.len, out, err);
-    *out = (struct ocv_declaration){
-        .ns = known->ns, .name = known->name, .version = known->version, .source = strdup(path)};
-    return out->source ? OCV_OK : ocv_error_nomem(err);
-}
-
-static int is_provider(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
-    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
-}
-
-/* Opening a FIFO would wait for its writer. */
-static bool is_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static int append_file(struct ocv_declarations *set, const char *path,
-                       const struct ocv_probe_host *host, struct ocv_error *err)
-{
-    struct ocv_declaration d;
-    int status = read_file(path, host, &d, err);
-    if (status < 0)
-        return status;
-    struct ocv_declaration *added = ocv_array_grow(&set->items, set->n);
+    if (!known || ocv_known_file_concerns(known, host)) {
+        status = ocv_declaration_read(path, data, text.len, &d, err);
+        if (status < 0)
+            return status;
+    } else {
+        d = (struct ocv_declaration){.ns = known->ns,
+                                     .name = known->name,
+                                     .version = known->version,
+                                     .source = strdup(path)};
+    }
+    struct ocv_declaration *added = d.source ? ocv_array_grow(&set->items, set->n) : NULL;
     if (!added) {
         ocv_declaration_free(&d);
         return ocv_error_nomem(err);
@@ -86,9 +76,10 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                                OCV_DECLARATIONS_MAX);
     for (int i = 0; i < n; i++) {
         char *path = NULL;
+        struct stat st; /* opening a FIFO would wait for its writer */
         if (status == OCV_OK && asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             status = ocv_error_nomem(err);
-        else if (status == OCV_OK && !is_file(path))
+        else if (status == OCV_OK && (stat(path, &st) != 0 || !S_ISREG(st.st_mode)))
             status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
         else if (status == OCV_OK)
             status = append_file(set, path, host, err);
@@ -244,15 +235,12 @@ static bool has_class(const struct ocv_probe_host *host, const char *classes)
     return false;
 }
 
-/* A running kernel with a device tree shows it; a recording may have no more than the devices. */
-static bool has_devicetree(const struct ocv_probe_host *host)
-{
-    return ocv_sysroot_directory(host->root, "sys/bus/platform/devices") &&
-           (!host->live || ocv_sysroot_directory(host->root, "sys/firmware/devicetree/base"));
-}
-
 bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host)
 {
-    return has_vendor(host, known->vendors) || has_class(host, known->classes) ||
-           (known->devicetree && has_devicetree(host));
+    if (has_vendor(host, known->vendors) || has_class(host, known->classes))
+        return true;
+    /* a running kernel with a device tree shows it; a recording may have no more than the devices
+     */
+    return known->devicetree && ocv_sysroot_directory(host->root, "sys/bus/platform/devices") &&
+           (!host->live || ocv_sysroot_directory(host->root, "sys/firmware/devicetree/base"));
 }

@@ -82,13 +82,6 @@ static bool pci_fits(const struct ocv_yaml *want, const struct ocv_pci_device *d
            (!driver || ocv_yaml_find(driver, device->driver) >= 0);
 }
 
-static bool has_functions(const struct ocv_matcher *m, const struct ocv_pci_device *device)
-{
-    char path[128], line[LINE_MAX_LEN];
-    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/sriov_numvfs", device->address);
-    return ocv_sysroot_line(m->host->root, path, line, sizeof(line)) && strcmp(line, "0") != 0;
-}
-
 /* Virtual functions: `skip` (default: a host's are shares of a device that counts already, a
  * guest's look like devices of their own), `count`, `replace` (they count, their device does not).
  */
@@ -96,9 +89,13 @@ static bool shares_count(const struct ocv_matcher *m, const struct ocv_yaml *rul
                          const struct ocv_pci_device *device)
 {
     const char *policy = ocv_yaml_text(rule, "virtual_functions");
+    char path[128], line[LINE_MAX_LEN];
     if (device->virtual_function) /* one without the driver is lent to a guest */
         return policy && strcmp(policy, "skip") != 0 && ocv_match_driver(m, device->driver);
-    return !policy || strcmp(policy, "replace") != 0 || !has_functions(m, device);
+    if (!policy || strcmp(policy, "replace") != 0)
+        return true;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/sriov_numvfs", device->address);
+    return !ocv_sysroot_line(m->host->root, path, line, sizeof(line)) || strcmp(line, "0") == 0;
 }
 
 /* The first rule that fits, or NULL. */
@@ -111,32 +108,26 @@ const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
     return rule;
 }
 
-static int add_pci(const struct ocv_matcher *m, const struct ocv_yaml *rule,
-                   const struct ocv_pci_device *device, bool split)
-{
-    int status;
-    struct ocv_declared *found = ocv_match_append(m, &status);
-    if (!found)
-        return status;
-    found->rule = rule;
-    found->pci = device;
-    found->driven = !split && ocv_match_driver(m, device->driver);
-    found->lost = found->driven && ocv_pci_is_lost(m->host->root, device->address);
-    found->driven = found->driven && !found->lost;
-    found->split = split;
-    snprintf(found->id, sizeof(found->id), "%s", device->address);
-    snprintf(found->dir, sizeof(found->dir), "sys/bus/pci/devices/%s", device->address);
-    return OCV_OK;
-}
-
 /* Devices that count; or, once it is known that none does, those that were split. */
 static int match_pci(const struct ocv_matcher *m, bool split)
 {
     for (size_t i = 0; i < m->host->pci.n; i++) {
         const struct ocv_pci_device *device = &m->host->pci.devices[i];
         const struct ocv_yaml *rule = ocv_match_pci_rule(m, device);
-        if (rule && (split ? !device->virtual_function : shares_count(m, rule, device)))
-            OCV_TRY(add_pci(m, rule, device, split));
+        int status;
+        if (!rule || !(split ? !device->virtual_function : shares_count(m, rule, device)))
+            continue;
+        struct ocv_declared *found = ocv_match_append(m, &status);
+        if (!found)
+            return status;
+        found->rule = rule;
+        found->pci = device;
+        found->driven = !split && ocv_match_driver(m, device->driver);
+        found->lost = found->driven && ocv_pci_is_lost(m->host->root, device->address);
+        found->driven = found->driven && !found->lost;
+        found->split = split;
+        snprintf(found->id, sizeof(found->id), "%s", device->address);
+        snprintf(found->dir, sizeof(found->dir), "sys/bus/pci/devices/%s", device->address);
     }
     return OCV_OK;
 }

@@ -118,28 +118,6 @@ static int check_list(const struct answer_check *check, const json_t *object, co
     return OCV_OK;
 }
 
-static int check_feature(const struct answer_check *check, const json_t *feature)
-{
-    static const char *const keys[] = {"name", "values", NULL};
-    const json_t *values = json_object_get(feature, "values");
-    int status = check_keys(check, feature, keys);
-    if (status == OCV_OK)
-        status = check_name(check, feature, "name");
-    if (status == OCV_OK && !values)
-        status = add_fault(check, "'values' is missing");
-    if (status == OCV_OK)
-        status = check_list(check, feature, "values", OCV_EXECUTABLE_VALUES_MAX);
-    for (size_t i = 0; status == OCV_OK && i < json_array_size(values); i++) {
-        const char *value = json_string_value(json_array_get(values, i));
-        if (!value || !ocv_property_value_valid(value, strlen(value)))
-            status = add_fault(check, "values[%zu] is not a text of a-z 0-9 _ .", i);
-        else if (strlen(value) > OCV_EXECUTABLE_VALUE_MAX)
-            status = add_fault(check, "values[%zu] is longer than %u characters", i,
-                               OCV_EXECUTABLE_VALUE_MAX);
-    }
-    return status;
-}
-
 /* True if an earlier member of the list says the same under that key. */
 static bool is_twin(const json_t *list, size_t at, const char *key)
 {
@@ -152,34 +130,29 @@ static bool is_twin(const json_t *list, size_t at, const char *key)
 
 static int check_features(struct answer_check *check, const json_t *object)
 {
+    static const char *const keys[] = {"name", "values", NULL};
     const json_t *features = json_object_get(object, "features");
-    int status = check_list(check, object, "features", OCV_EXECUTABLE_FEATURES_MAX);
-    for (size_t i = 0; status == OCV_OK && i < json_array_size(features); i++) {
+    OCV_TRY(check_list(check, object, "features", OCV_EXECUTABLE_FEATURES_MAX));
+    for (size_t i = 0; i < json_array_size(features); i++) {
         size_t before = enter_member(check, "%sfeatures[%zu]", check->len ? "." : "", i);
-        status = check_feature(check, json_array_get(features, i));
-        if (status == OCV_OK && is_twin(features, i, "name"))
-            status = add_fault(check, "a feature of this name is listed already");
+        const json_t *feature = json_array_get(features, i);
+        const json_t *values = json_object_get(feature, "values");
+        OCV_TRY(check_keys(check, feature, keys));
+        OCV_TRY(check_name(check, feature, "name"));
+        if (!values)
+            return add_fault(check, "'values' is missing");
+        OCV_TRY(check_list(check, feature, "values", OCV_EXECUTABLE_VALUES_MAX));
+        for (size_t k = 0; k < json_array_size(values); k++) {
+            const char *value = json_string_value(json_array_get(values, k));
+            if (!value || !ocv_property_value_valid(value, strlen(value)))
+                return add_fault(check, "values[%zu] is not a text of a-z 0-9 _ .", k);
+            if (strlen(value) > OCV_EXECUTABLE_VALUE_MAX)
+                return add_fault(check, "values[%zu] is longer than %u characters", k,
+                                 OCV_EXECUTABLE_VALUE_MAX);
+        }
+        if (is_twin(features, i, "name"))
+            return add_fault(check, "a feature of this name is listed already");
         leave_member(check, before);
-    }
-    return status;
-}
-
-static int check_attributes(const struct answer_check *check, const json_t *device)
-{
-    const json_t *attributes = json_object_get(device, "attributes");
-    const char *key;
-    json_t *value;
-    if (attributes && !json_is_object(attributes))
-        return add_fault(check, "'attributes' is not an object");
-    if (json_object_size(attributes) > OCV_EXECUTABLE_ATTRIBUTES_MAX)
-        return add_fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
-    json_object_foreach((json_t *)attributes, key, value)
-    {
-        if (!ocv_property_name_valid(key, strlen(key)) || strlen(key) > OCV_EXECUTABLE_NAME_MAX)
-            return add_fault(check, "the name of an attribute is not of a-z 0-9 _, or too long");
-        int status = check_text(check, attributes, key, OCV_EXECUTABLE_TEXT_MAX);
-        if (status < 0)
-            return status;
     }
     return OCV_OK;
 }
@@ -190,18 +163,30 @@ static int check_device(struct answer_check *check, const json_t *device)
                                        "secondary", "attributes", "features", NULL};
     const json_t *index = json_object_get(device, "index");
     const json_t *secondary = json_object_get(device, "secondary");
+    const json_t *attributes = json_object_get(device, "attributes");
+    const char *key;
+    json_t *value;
     OCV_TRY(check_keys(check, device, keys));
     if (!json_object_get(device, "id"))
-        OCV_TRY(add_fault(check, "'id' is missing"));
+        return add_fault(check, "'id' is missing");
     for (size_t i = 0; keys[i]; i++)
         if (i == 0 || i == 1 || i == 3)
             OCV_TRY(check_text(check, device, keys[i], OCV_EXECUTABLE_TEXT_MAX));
     if (index && (!json_is_integer(index) || json_integer_value(index) < 0 ||
                   json_integer_value(index) >= INT_MAX))
-        OCV_TRY(add_fault(check, "'index' is not a whole number from 0"));
+        return add_fault(check, "'index' is not a whole number from 0");
     if (secondary && !json_is_boolean(secondary))
-        OCV_TRY(add_fault(check, "'secondary' is not true or false"));
-    OCV_TRY(check_attributes(check, device));
+        return add_fault(check, "'secondary' is not true or false");
+    if (attributes && !json_is_object(attributes))
+        return add_fault(check, "'attributes' is not an object");
+    if (json_object_size(attributes) > OCV_EXECUTABLE_ATTRIBUTES_MAX)
+        return add_fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
+    json_object_foreach((json_t *)attributes, key, value)
+    {
+        if (!ocv_property_name_valid(key, strlen(key)) || strlen(key) > OCV_EXECUTABLE_NAME_MAX)
+            return add_fault(check, "the name of an attribute is not of a-z 0-9 _, or too long");
+        OCV_TRY(check_text(check, attributes, key, OCV_EXECUTABLE_TEXT_MAX));
+    }
     return check_features(check, device);
 }
 
@@ -213,17 +198,17 @@ static bool has_index(const json_t *devices, size_t i)
 static int check_devices(struct answer_check *check, const json_t *answer)
 {
     const json_t *devices = json_object_get(answer, "devices");
-    int status = check_list(check, answer, "devices", OCV_EXECUTABLE_DEVICES_MAX);
-    for (size_t i = 0; status == OCV_OK && i < json_array_size(devices); i++) {
+    OCV_TRY(check_list(check, answer, "devices", OCV_EXECUTABLE_DEVICES_MAX));
+    for (size_t i = 0; i < json_array_size(devices); i++) {
         size_t before = enter_member(check, "devices[%zu]", i);
-        status = check_device(check, json_array_get(devices, i));
-        if (status == OCV_OK && (is_twin(devices, i, "id") || is_twin(devices, i, "index")))
-            status = add_fault(check, "its id or index is that of an earlier device");
-        if (status == OCV_OK && has_index(devices, i) != has_index(devices, 0))
-            status = add_fault(check, "either every device has an 'index' or none");
+        OCV_TRY(check_device(check, json_array_get(devices, i)));
+        if (is_twin(devices, i, "id") || is_twin(devices, i, "index"))
+            return add_fault(check, "its id or index is that of an earlier device");
+        if (has_index(devices, i) != has_index(devices, 0))
+            return add_fault(check, "either every device has an 'index' or none");
         leave_member(check, before);
     }
-    return status;
+    return OCV_OK;
 }
 
 /* A namespace that serves says what; one that does not says why. */
@@ -245,41 +230,30 @@ static int check_status(const struct answer_check *check, const json_t *answer)
     return OCV_OK;
 }
 
-static int check_provider(struct answer_check *check, const json_t *answer)
-{
-    static const char *const keys[] = {"name", "kind", "source", "version", NULL};
-    const json_t *provider = json_object_get(answer, "provider");
-    size_t before = enter_member(check, "provider");
-    int status = provider ? check_keys(check, provider, keys) : OCV_OK;
-    for (size_t i = 0; status == OCV_OK && provider && keys[i]; i++)
-        status = check_text(check, provider, keys[i], OCV_EXECUTABLE_NAME_MAX);
-    leave_member(check, before);
-    return status;
-}
-
 int ocv_executable_check(const json_t *answer, struct ocv_error *err)
 {
     struct answer_check at_top = {.err = err};
     struct answer_check *check = &at_top;
     static const char *const keys[] = {"namespace", "provider", "status",  "error",    "driver",
                                        "guess",     "features", "devices", "replaces", NULL};
+    static const char *const of_provider[] = {"name", "kind", "source", "version", NULL};
     const json_t *guess = json_object_get(answer, "guess");
-    int status = check_keys(check, answer, keys);
-    if (status == OCV_OK)
-        status = check_name(check, answer, "namespace");
-    if (status == OCV_OK)
-        status = check_provider(check, answer);
-    if (status == OCV_OK)
-        status = check_text(check, answer, "error", OCV_EXECUTABLE_TEXT_MAX);
-    if (status == OCV_OK)
-        status = check_text(check, answer, "driver", OCV_EXECUTABLE_DRIVER_MAX);
-    if (status == OCV_OK)
-        status = check_text(check, answer, "replaces", OCV_EXECUTABLE_NAME_MAX);
-    if (status == OCV_OK && guess && !json_is_boolean(guess))
-        status = add_fault(check, "'guess' is not true or false");
-    if (status == OCV_OK)
-        status = check_features(check, answer);
-    if (status == OCV_OK)
-        status = check_devices(check, answer);
-    return status == OCV_OK ? check_status(check, answer) : status;
+    const json_t *provider = json_object_get(answer, "provider");
+    OCV_TRY(check_keys(check, answer, keys));
+    OCV_TRY(check_name(check, answer, "namespace"));
+    if (provider) {
+        size_t before = enter_member(check, "provider");
+        OCV_TRY(check_keys(check, provider, of_provider));
+        for (size_t i = 0; of_provider[i]; i++)
+            OCV_TRY(check_text(check, provider, of_provider[i], OCV_EXECUTABLE_NAME_MAX));
+        leave_member(check, before);
+    }
+    OCV_TRY(check_text(check, answer, "error", OCV_EXECUTABLE_TEXT_MAX));
+    OCV_TRY(check_text(check, answer, "driver", OCV_EXECUTABLE_DRIVER_MAX));
+    OCV_TRY(check_text(check, answer, "replaces", OCV_EXECUTABLE_NAME_MAX));
+    if (guess && !json_is_boolean(guess))
+        return add_fault(check, "'guess' is not true or false");
+    OCV_TRY(check_features(check, answer));
+    OCV_TRY(check_devices(check, answer));
+    return check_status(check, answer);
 }

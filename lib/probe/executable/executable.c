@@ -36,31 +36,19 @@ static void take_output(struct ocv_executable *item, const struct ocv_buffer *te
         *room -= pretty.len;
 }
 
-static void collect_answers(struct ocv_executables *set, const struct ocv_child *children)
-{
-    size_t room = OCV_EXECUTABLE_PROFILE_MAX;
-    for (size_t i = 0; i < set->n; i++) {
-        struct ocv_executable *item = &set->items[i];
-        const struct ocv_child *child = &children[i];
-        if (!child->path)
-            continue;
-        item->status = child->status;
-        item->error = child->error;
-        if (item->status == OCV_OK)
-            take_output(item, child->out, &room);
-        if (item->status < 0 && item->status != OCV_ERR_NOMEM)
-            ocv_error_prefix(&item->error, "%s", item->path);
-    }
-}
-
 /* The sysroot is always passed, so that no program forgets to use it. */
-static void run_programs(const struct ocv_probe_options *options, struct ocv_executables *set,
-                         struct ocv_child *children, struct ocv_buffer *texts,
-                         const char *(*argv)[5])
+static int run_all(const struct ocv_probe_options *options, struct ocv_executables *set,
+                   struct ocv_error *err)
 {
     static const struct ocv_child none = {0};
     const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms, .trusted = true};
-    size_t n = 0;
+    ocv_auto_free struct ocv_child *children = calloc(set->n, sizeof(*children));
+    ocv_auto_free struct ocv_buffer *texts = calloc(set->n, sizeof(*texts));
+    ocv_auto_free const char *(*argv)[5] = calloc(set->n, sizeof(*argv));
+    size_t n = 0, room = OCV_EXECUTABLE_PROFILE_MAX;
+    int status = OCV_OK;
+    if (!children || !texts || !argv)
+        return ocv_error_nomem(err);
     for (size_t i = 0; i < set->n; i++) {
         ocv_buffer_init(&texts[i], OCV_CHILD_OUTPUT_MAX);
         if (set->items[i].status < 0)
@@ -77,28 +65,20 @@ static void run_programs(const struct ocv_probe_options *options, struct ocv_exe
         const bool ran = set->items[i].status == OCV_OK;
         children[i] = ran ? children[--n] : none;
     }
-    collect_answers(set, children);
-    for (size_t i = 0; i < set->n; i++)
-        ocv_buffer_free(&texts[i]);
-}
-
-static int run_all(const struct ocv_probe_options *options, struct ocv_executables *set,
-                   struct ocv_error *err)
-{
-    struct ocv_child *children = calloc(set->n, sizeof(*children));
-    struct ocv_buffer *texts = calloc(set->n, sizeof(*texts));
-    const char *(*argv)[5] = calloc(set->n, sizeof(*argv));
-    int status = OCV_OK;
-    if (children && texts && argv)
-        run_programs(options, set, children, texts, argv);
-    else
-        status = ocv_error_nomem(err);
-    for (size_t i = 0; status == OCV_OK && i < set->n; i++)
-        if (set->items[i].status == OCV_ERR_NOMEM)
+    for (size_t i = 0; i < set->n; i++) {
+        struct ocv_executable *item = &set->items[i];
+        if (children[i].path) {
+            item->status = children[i].status;
+            item->error = children[i].error;
+            if (item->status == OCV_OK)
+                take_output(item, &texts[i], &room);
+            if (item->status < 0 && item->status != OCV_ERR_NOMEM)
+                ocv_error_prefix(&item->error, "%s", item->path);
+        }
+        if (item->status == OCV_ERR_NOMEM)
             status = ocv_error_nomem(err);
-    free(children);
-    free(texts);
-    free(argv);
+        ocv_buffer_free(&texts[i]);
+    }
     return status;
 }
 
@@ -195,21 +175,15 @@ bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, 
     return false;
 }
 
-static json_t *find_namespace(const json_t *namespaces, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(namespaces); i++) {
-        json_t *ns = json_array_get(namespaces, i);
-        if (strcmp(ocv_json_text(ns, "namespace"), name) == 0)
-            return ns;
-    }
-    return NULL;
-}
-
 static int report_failure(const struct ocv_executable *item, json_t *namespaces,
                           struct ocv_error *err)
 {
-    json_t *ns = find_namespace(namespaces, item->name);
-    if (ns) {
+    size_t i;
+    json_t *ns;
+    json_array_foreach(namespaces, i, ns)
+    {
+        if (strcmp(ocv_json_text(ns, "namespace"), item->name) != 0)
+            continue;
         /* A program answered for the namespace that a failed program is named after, perhaps the
          * one that it was to replace: that answer stands, and says what it lacks. */
         const char *status = ocv_json_text(ns, "status");
