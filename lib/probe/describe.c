@@ -48,51 +48,39 @@ static int describe_device(struct describer *d, const struct ocv_pci_device *pci
     return OCV_OK;
 }
 
-/* Display controllers, processing accelerators, co-processors. */
-static bool is_accelerator(uint32_t class_code)
-{
-    return class_code >> 16 == 0x03 || class_code >> 16 == 0x12 || class_code >> 8 == 0x0b40;
-}
-
-static int add_others(struct describer *d, const struct ocv_pci_list *list, const bool *claimed,
-                      json_t *others, struct ocv_error *err)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        const struct ocv_pci_device *pci = &list->devices[i];
-        if (claimed[i] || !is_accelerator(pci->class_code) || pci->virtual_function ||
-            json_array_size(others) == OTHERS_MAX)
-            continue;
-        json_t *device = json_pack("{s:s}", "id", pci->address);
-        if (!device || json_array_append_new(others, device) < 0)
-            return ocv_error_nomem(err);
-        OCV_TRY(describe_device(d, pci, device, err));
-    }
-    return OCV_OK;
-}
-
 static int describe_all(struct describer *d, const struct ocv_pci_list *list, json_t *profile,
                         bool *claimed, struct ocv_error *err)
 {
     size_t i, k;
     json_t *ns, *device, *others = json_array();
-    int status = OCV_OK;
+    if (json_object_set_new(profile, "other_devices", others) < 0)
+        return ocv_error_nomem(err);
     json_array_foreach(json_object_get(profile, "namespaces"), i, ns)
     {
         json_array_foreach(json_object_get(ns, "devices"), k, device)
         {
             const char *id = ocv_json_text(device, "id");
             const struct ocv_pci_device *pci = id ? ocv_pci_find(list, id) : NULL;
-            if (!pci || status < 0)
+            if (!pci)
                 continue;
             claimed[pci - list->devices] = true;
-            status = describe_device(d, pci, device, err);
+            OCV_TRY(describe_device(d, pci, device, err));
         }
     }
-    if (json_object_set_new(profile, "other_devices", others) < 0)
-        return ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = add_others(d, list, claimed, others, err);
-    return status;
+    for (i = 0; i < list->n; i++) {
+        const struct ocv_pci_device *pci = &list->devices[i];
+        /* display controllers, processing accelerators, co-processors */
+        bool accelerator = pci->class_code >> 16 == 0x03 || pci->class_code >> 16 == 0x12 ||
+                           pci->class_code >> 8 == 0x0b40;
+        if (claimed[i] || !accelerator || pci->virtual_function ||
+            json_array_size(others) == OTHERS_MAX)
+            continue;
+        device = json_pack("{s:s}", "id", pci->address);
+        if (!device || json_array_append_new(others, device) < 0)
+            return ocv_error_nomem(err);
+        OCV_TRY(describe_device(d, pci, device, err));
+    }
+    return OCV_OK;
 }
 
 int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,

@@ -156,20 +156,15 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
     return status;
 }
 
-static int add_platform(json_t *profile, const struct ocv_probe_host *host, const char *variant,
-                        struct ocv_error *err)
-{
-    if (!host->architecture)
-        return OCV_OK;
-    json_t *platform = json_pack("{s:s, s:s}", "os", "linux", "architecture", host->architecture);
-    if (!platform || json_object_set_new(profile, "platform", platform) < 0)
-        return ocv_error_nomem(err);
-    /* a 32-bit processor has instruction set flags, but 386 has no variants */
-    return strcmp(host->architecture, "386") == 0 ? OCV_OK
-                                                  : set_text(platform, "variant", variant, err);
-}
+/* The providers that are not built in. */
+struct sources {
+    struct ocv_declarations files;
+    struct ocv_executables programs;
+    bool check; /* the one file alone */
+};
 
-static int add_head(json_t *profile, const struct ocv_probe_host *host, struct ocv_error *err)
+static int build_profile(const struct ocv_probe_host *host, const struct sources *sources,
+                         json_t *profile, struct ocv_error *err)
 {
     char hostname[IDENTITY_MAX], boot_id[IDENTITY_MAX], generated[32] = "";
     time_t now = time(NULL);
@@ -183,22 +178,17 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     OCV_TRY(set_text(profile, "boot_id", boot_id, err));
     if (host->pci_error.status != OCV_OK)
         OCV_TRY(set_text(profile, "pci_error", host->pci_error.message, err));
-    return OCV_OK;
-}
 
-/* The providers that are not built in. */
-struct sources {
-    struct ocv_declarations files;
-    struct ocv_executables programs;
-    bool check; /* the one file alone */
-};
-
-/* Ask the files' providers, of which most machines have no device: `absent` reports them all the
- * same.
- */
-static int ask_declared(const struct sources *sources, const struct ocv_probe_host *host,
-                        struct answers *answers, struct ocv_error *err)
-{
+    ocv_auto_json *namespaces = json_array();
+    struct answers answers = {.namespaces = namespaces, .variant = host->variant};
+    if (!namespaces)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < N_PROVIDERS; i++)
+        if (!sources->check && !ocv_declarations_replace(&sources->files, providers[i]) &&
+            !ocv_executables_replace(&sources->programs, providers[i]->ns, providers[i]->name))
+            OCV_TRY(ask_provider(providers[i], host, &answers, err));
+    /* of most of the files' providers a machine has no device: `absent` reports them all the same
+     */
     for (size_t i = 0; i < sources->files.n; i++) {
         const struct ocv_declaration *d = &sources->files.items[i];
         const struct provider provider = {.name = d->name,
@@ -208,39 +198,22 @@ static int ask_declared(const struct sources *sources, const struct ocv_probe_ho
                                           .quiet = !sources->check,
                                           .declaration = d};
         if (d->tree && !d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
-            OCV_TRY(ask_provider(&provider, host, answers, err));
+            OCV_TRY(ask_provider(&provider, host, &answers, err));
     }
-    return OCV_OK;
-}
+    if (answers.card)
+        OCV_TRY(yield_to_card(namespaces, answers.card, err));
+    OCV_TRY(ocv_executables_report(&sources->programs, namespaces, err));
 
-static bool is_kept(const struct sources *sources, const struct provider *provider)
-{
-    return !sources->check && !ocv_declarations_replace(&sources->files, provider) &&
-           !ocv_executables_replace(&sources->programs, provider->ns, provider->name);
-}
-
-static int build_profile(const struct ocv_probe_host *host, const struct sources *sources,
-                         json_t *profile, struct ocv_error *err)
-{
-    struct answers answers = {.namespaces = json_array(), .variant = host->variant};
-    if (!answers.namespaces)
-        return ocv_error_nomem(err);
-    int status = add_head(profile, host, err);
-    for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS; i++)
-        if (is_kept(sources, providers[i]))
-            status = ask_provider(providers[i], host, &answers, err);
-    if (status == OCV_OK)
-        status = ask_declared(sources, host, &answers, err);
-    if (status == OCV_OK && answers.card)
-        status = yield_to_card(answers.namespaces, answers.card, err);
-    if (status == OCV_OK)
-        status = ocv_executables_report(&sources->programs, answers.namespaces, err);
-    if (status == OCV_OK)
-        status = add_platform(profile, host, answers.variant, err);
-    if (status == OCV_OK && json_object_set(profile, "namespaces", answers.namespaces) < 0)
-        status = ocv_error_nomem(err);
-    json_decref(answers.namespaces);
-    return status;
+    if (host->architecture) {
+        json_t *platform =
+            json_pack("{s:s, s:s}", "os", "linux", "architecture", host->architecture);
+        if (!platform || json_object_set_new(profile, "platform", platform) < 0)
+            return ocv_error_nomem(err);
+        /* a 32-bit processor has instruction set flags, but 386 has no variants */
+        if (strcmp(host->architecture, "386") != 0)
+            OCV_TRY(set_text(platform, "variant", answers.variant, err));
+    }
+    return json_object_set(profile, "namespaces", namespaces) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
 int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,

@@ -21,19 +21,12 @@ static int by_leaf(const void *a, const void *b)
     return x->subleaf == y->subleaf ? 0 : x->subleaf < y->subleaf ? -1 : 1;
 }
 
-static const struct ocv_cpuid_row *find_row(const struct ocv_cpuid *cpuid, uint32_t leaf,
-                                            uint32_t subleaf)
-{
-    struct ocv_cpuid_row key = {.leaf = leaf, .subleaf = subleaf};
-    if (cpuid->n == 0)
-        return NULL;
-    return bsearch(&key, cpuid->rows, cpuid->n, sizeof(key), by_leaf);
-}
-
 static uint32_t raw_word(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
                          enum ocv_register reg)
 {
-    const struct ocv_cpuid_row *row = find_row(cpuid, leaf, subleaf);
+    const struct ocv_cpuid_row key = {.leaf = leaf, .subleaf = subleaf}, *row = NULL;
+    if (cpuid->n)
+        row = bsearch(&key, cpuid->rows, cpuid->n, sizeof(key), by_leaf);
     return row ? row->registers[reg] : 0;
 }
 
@@ -170,23 +163,6 @@ static int parse_xcr0(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
     return end_of_line(line, err);
 }
 
-static int add_row(struct ocv_cpuid *cpuid, const struct line *line, const uint64_t columns[6],
-                   struct ocv_error *err)
-{
-    if (cpuid->n == OCV_CPUID_ROWS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: more than %u leaves", line->source,
-                             line->number, OCV_CPUID_ROWS_MAX);
-    struct ocv_cpuid_row *row = ocv_array_grow(&cpuid->rows, cpuid->n);
-    if (!row)
-        return ocv_error_nomem(err);
-    cpuid->n++;
-    row->leaf = (uint32_t)columns[0];
-    row->subleaf = (uint32_t)columns[1];
-    for (size_t i = 0; i < 4; i++)
-        row->registers[i] = (uint32_t)columns[2 + i];
-    return OCV_OK;
-}
-
 static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_error *err)
 {
     uint64_t columns[6] = {0};
@@ -204,7 +180,18 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
         OCV_TRY(parse_hex(line, word, len, 8, &columns[i], err));
     }
     OCV_TRY(end_of_line(line, err));
-    return add_row(cpuid, line, columns, err);
+    if (cpuid->n == OCV_CPUID_ROWS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: more than %u leaves", line->source,
+                             line->number, OCV_CPUID_ROWS_MAX);
+    struct ocv_cpuid_row *row = ocv_array_grow(&cpuid->rows, cpuid->n);
+    if (!row)
+        return ocv_error_nomem(err);
+    cpuid->n++;
+    row->leaf = (uint32_t)columns[0];
+    row->subleaf = (uint32_t)columns[1];
+    for (size_t i = 0; i < 4; i++)
+        row->registers[i] = (uint32_t)columns[2 + i];
+    return OCV_OK;
 }
 
 static int parse_lines(const char *source, const char *text, size_t len, struct ocv_cpuid *cpuid,

@@ -52,74 +52,38 @@ static bool span_equals(struct span text, const char *whole)
     return text.len == strlen(whole) && span_starts(text, whole);
 }
 
-static int too_many(struct ocv_error *err)
+static bool next_word(const char **at, const char *end, struct span *word)
 {
-    return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",
-                         OCV_CPUINFO_FLAGS_MAX);
+    while (*at < end && is_blank(**at))
+        ++*at;
+    word->data = *at;
+    while (*at < end && !is_blank(**at))
+        ++*at;
+    word->len = (size_t)(*at - word->data);
+    return word->len > 0;
 }
 
-static int split_flags(struct span line, struct flags *out, struct ocv_error *err)
+/* Words of a line, or extensions of an isa line. */
+static int split_flags(struct span line, bool extensions, struct flags *out, struct ocv_error *err)
 {
-    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
+    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items)), item;
     const char *at = line.data, *end = line.data + line.len;
-    size_t n = 0;
-    if (!items)
-        return ocv_error_nomem(err);
-    for (;;) {
-        while (at < end && is_blank(*at))
-            at++;
-        if (at == end)
-            break;
-        if (n == OCV_CPUINFO_FLAGS_MAX) {
-            free(items);
-            return too_many(err);
-        }
-        const char *start = at;
-        while (at < end && !is_blank(*at))
-            at++;
-        items[n++] = (struct span){start, (size_t)(at - start)};
-    }
-    qsort(items, n, sizeof(*items), by_text);
-    *out = (struct flags){items, n};
-    return OCV_OK;
-}
-
-/* Extensions of an isa line. */
-static int split_isa(struct span line, struct flags *out, struct ocv_error *err)
-{
-    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
-    struct span item;
     struct ocv_isa isa = {0};
     size_t n = 0;
     if (!items)
         return ocv_error_nomem(err);
-    if (ocv_isa_begin(&isa, line.data, line.len))
-        while (ocv_isa_next(&isa, &item.data, &item.len)) {
-            if (n == OCV_CPUINFO_FLAGS_MAX) {
-                free(items);
-                return too_many(err);
-            }
-            items[n++] = item;
+    if (extensions)
+        (void)ocv_isa_begin(&isa, line.data, line.len);
+    while (extensions ? ocv_isa_next(&isa, &item.data, &item.len) : next_word(&at, end, &item)) {
+        if (n == OCV_CPUINFO_FLAGS_MAX) {
+            free(items);
+            return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",
+                                 OCV_CPUINFO_FLAGS_MAX);
         }
+        items[n++] = item;
+    }
     qsort(items, n, sizeof(*items), by_text);
     *out = (struct flags){items, n};
-    return OCV_OK;
-}
-
-typedef int (*splitter)(struct span line, struct flags *out, struct ocv_error *err);
-
-static int intersect_flags(struct flags *have, struct span line, splitter split_line,
-                           struct ocv_error *err)
-{
-    struct flags other = {0};
-    OCV_TRY(split_line(line, &other, err));
-    size_t kept = 0;
-    for (size_t i = 0; i < have->n; i++)
-        if (other.n > 0 &&
-            bsearch(&have->items[i], other.items, other.n, sizeof(*other.items), by_text))
-            have->items[kept++] = have->items[i];
-    have->n = kept;
-    free(other.items);
     return OCV_OK;
 }
 
@@ -175,43 +139,48 @@ struct cpuinfo_scan {
     bool x86, x86_32;
 };
 
-/* Lines that are kept; s390x numbers its processors in the key. */
-static void read_field(struct cpuinfo_scan *walk, struct span key, struct span value)
+static int read_line(struct ocv_cpuinfo *cpuinfo, struct cpuinfo_scan *walk, const char *start,
+                     const char *end, struct ocv_error *err)
 {
+    /* lines that are kept; s390x numbers its processors in the key */
     static const char *const keys[OCV_CPUINFO_FIELDS] = {[OCV_CPUINFO_CPU] = "cpu",
                                                          [OCV_CPUINFO_MACHINE] = "processor 0",
                                                          [OCV_CPUINFO_UARCH] = "uarch",
                                                          [OCV_CPUINFO_MVENDORID] = "mvendorid",
                                                          [OCV_CPUINFO_MARCHID] = "marchid"};
-    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
-        if (!walk->fields[i].data && span_equals(key, keys[i]))
-            walk->fields[i] = value;
-}
-
-static int read_line(struct ocv_cpuinfo *cpuinfo, struct cpuinfo_scan *walk, const char *start,
-                     const char *end, struct ocv_error *err)
-{
+    struct flags *have = &walk->flags, other = {0};
     const char *colon = memchr(start, ':', (size_t)(end - start));
     if (!colon)
         return OCV_OK;
     struct span key = trim_span(start, colon);
     struct span value = trim_span(colon + 1, end);
     read_sign(cpuinfo, key, value);
-    read_field(walk, key, value);
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        if (!walk->fields[i].data && span_equals(key, keys[i]))
+            walk->fields[i] = value;
     walk->x86_32 |= span_equals(key, "fdiv_bug");
     bool x86 = span_equals(key, "flags");
     bool isa = span_equals(key, "isa") && span_starts(value, "rv"); /* LoongArch has one, too */
     if (!x86 && !isa && !span_equals(key, "Features") && !span_equals(key, "features"))
         return OCV_OK;
-    splitter split_line = isa ? split_isa : split_flags;
     walk->x86 |= x86;
     if (!walk->first.data) {
         walk->first = value;
-        return split_line(value, &walk->flags, err);
+        return split_flags(value, isa, have, err);
     }
     if (value.len == walk->first.len && memcmp(value.data, walk->first.data, value.len) == 0)
         return OCV_OK;
-    return intersect_flags(&walk->flags, value, split_line, err);
+
+    /* keep what this processor has, too */
+    OCV_TRY(split_flags(value, isa, &other, err));
+    size_t kept = 0;
+    for (size_t i = 0; i < have->n; i++)
+        if (other.n > 0 &&
+            bsearch(&have->items[i], other.items, other.n, sizeof(*other.items), by_text))
+            have->items[kept++] = have->items[i];
+    have->n = kept;
+    free(other.items);
+    return OCV_OK;
 }
 
 static const char *keep_span(char **at, struct span span)
@@ -245,19 +214,6 @@ static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct cpuinfo_scan *
     return OCV_OK;
 }
 
-static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct cpuinfo_scan *walk)
-{
-    /* only 32-bit kernels write of the Pentium's bugs, also on processors that could do more */
-    if (walk->x86)
-        cpuinfo->architecture = ocv_cpuinfo_has(cpuinfo, "lm") && !walk->x86_32 ? "amd64" : "386";
-    /* a 32-bit kernel on a v8 processor also writes "CPU architecture: 8" */
-    else if (cpuinfo->architecture && strcmp(cpuinfo->architecture, "arm64") == 0 &&
-             ocv_cpuinfo_has(cpuinfo, "thumb")) {
-        cpuinfo->architecture = "arm";
-        cpuinfo->variant = "v8";
-    }
-}
-
 int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct ocv_error *err)
 {
     struct ocv_cpuinfo cpuinfo = {0};
@@ -278,7 +234,15 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct o
         ocv_cpuinfo_free(&cpuinfo);
         return status;
     }
-    settle_architecture(&cpuinfo, &walk);
+    /* only 32-bit kernels write of the Pentium's bugs, also on processors that could do more */
+    if (walk.x86)
+        cpuinfo.architecture = ocv_cpuinfo_has(&cpuinfo, "lm") && !walk.x86_32 ? "amd64" : "386";
+    /* a 32-bit kernel on a v8 processor also writes "CPU architecture: 8" */
+    else if (cpuinfo.architecture && strcmp(cpuinfo.architecture, "arm64") == 0 &&
+             ocv_cpuinfo_has(&cpuinfo, "thumb")) {
+        cpuinfo.architecture = "arm";
+        cpuinfo.variant = "v8";
+    }
     *out = cpuinfo;
     return OCV_OK;
 }

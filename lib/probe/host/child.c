@@ -47,26 +47,6 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static void start_child(struct child_run *r, struct ocv_child *child)
-{
-    const struct ocv_child_limits *asked = child->limits;
-    *r = (struct child_run){.child = child, .pidfd = -1, .before = child->out->len};
-    r->process = (struct ocv_child_process){.pid = -1, .out = -1, .err = -1};
-    r->limits.timeout_ms = asked && asked->timeout_ms ? asked->timeout_ms : OCV_CHILD_TIMEOUT_MS;
-    r->limits.output_max = asked && asked->output_max ? asked->output_max : OCV_CHILD_OUTPUT_MAX;
-    r->limits.memory_max =
-        asked && asked->memory_max ? asked->memory_max : (size_t)OCV_CHILD_MEMORY_MAX;
-    r->limits.wide = asked && asked->wide;
-    r->limits.trusted = asked && asked->trusted;
-    child->error = (struct ocv_error){0};
-    r->deadline = ocv_clock_ms() + r->limits.timeout_ms;
-    child->status =
-        ocv_child_spawn(child->path, child->argv, &r->limits, &r->process, &child->error);
-    r->outcome = child->status < 0 ? BROKEN : RUNNING;
-    if (r->outcome == RUNNING)
-        r->pidfd = (int)syscall(SYS_pidfd_open, r->process.pid, 0);
-}
-
 /* One read; false when there is nothing more to be had now. */
 static bool listen_once(struct child_run *r, int *fd)
 {
@@ -75,16 +55,15 @@ static bool listen_once(struct child_run *r, int *fd)
         return false;
     ssize_t n = read(*fd, block, sizeof(block));
     if (n > 0) {
-        /* Take what was printed. */
         struct ocv_child *child = r->child;
-        if (!(fd == &r->process.out)) {
-            size_t room = sizeof(r->words) - r->n_words;
-            memcpy(r->words + r->n_words, block, ((size_t)n) < room ? ((size_t)n) : room);
-            r->n_words += ((size_t)n) < room ? ((size_t)n) : room;
-        } else if (((size_t)n) > r->limits.output_max - (child->out->len - r->before)) {
+        size_t len = (size_t)n, room = sizeof(r->words) - r->n_words;
+        if (fd != &r->process.out) {
+            memcpy(r->words + r->n_words, block, len < room ? len : room);
+            r->n_words += len < room ? len : room;
+        } else if (len > r->limits.output_max - (child->out->len - r->before)) {
             r->outcome = VERBOSE;
         } else {
-            child->status = ocv_buffer_append(child->out, block, (size_t)n, &child->error);
+            child->status = ocv_buffer_append(child->out, block, len, &child->error);
             if (child->status < 0)
                 r->outcome = BROKEN;
         }
@@ -93,31 +72,20 @@ static bool listen_once(struct child_run *r, int *fd)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* True if it ended; it stays a zombie. Other code may have reaped it, too. */
-static bool has_ended(const struct child_run *r)
-{
-    siginfo_t info = {0};
-    int status = waitid(P_PID, (id_t)r->process.pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    return status < 0 ? errno == ECHILD : info.si_pid != 0;
-}
-
-static void read_state(struct child_run *r)
-{
-    listen_once(r, &r->process.out);
-    if (r->outcome == RUNNING)
-        listen_once(r, &r->process.err);
-    if (r->outcome == RUNNING && has_ended(r))
-        r->outcome = EXITED;
-    else if (r->outcome == RUNNING && ocv_clock_ms() >= r->deadline)
-        r->outcome = LATE;
-}
-
-/* Set the error of a child that ended by itself. `state` as waitpid(2) gives it. */
-static int classify_exit(struct child_run *r, int state)
+/* Set the error of a child that ended. `state` as waitpid(2) gives it. */
+static int classify_end(struct child_run *r, int state)
 {
     struct ocv_error *err = &r->child->error;
+    unsigned ms = r->limits.timeout_ms;
     char line[STDERR_KEPT + 1];
     size_t skip = 0, len = 0;
+    if (r->outcome == LATE)
+        return ocv_error_set(err, OCV_ERR_IO, "did not answer within %u %s",
+                             ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s");
+    if (r->outcome == VERBOSE)
+        return ocv_error_set(err, OCV_ERR_IO, "printed more than %zu bytes", r->limits.output_max);
+    if (r->outcome == BROKEN)
+        return r->child->status;
     while (skip < r->n_words && strchr(" \t\r\n", r->words[skip]))
         skip++;
     while (skip + len < r->n_words && !strchr("\r\n", r->words[skip + len]))
@@ -131,18 +99,6 @@ static int classify_exit(struct child_run *r, int state)
         return ocv_error_set(err, OCV_ERR_IO, "exit status %d%s%s", WEXITSTATUS(state),
                              len ? ": " : "", line);
     return OCV_OK;
-}
-
-static int classify_end(struct child_run *r, int state)
-{
-    struct ocv_error *err = &r->child->error;
-    unsigned ms = r->limits.timeout_ms;
-    if (r->outcome == LATE)
-        return ocv_error_set(err, OCV_ERR_IO, "did not answer within %u %s",
-                             ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s");
-    if (r->outcome == VERBOSE)
-        return ocv_error_set(err, OCV_ERR_IO, "printed more than %zu bytes", r->limits.output_max);
-    return r->outcome == BROKEN ? r->child->status : classify_exit(r, state);
 }
 
 /* Kill what is left of its group, read what is left in the pipes, reap. */
@@ -170,37 +126,43 @@ static void finish_child(struct child_run *r)
     close_fd(&r->pidfd);
 }
 
-static size_t watch_children(const struct child_run *r, struct pollfd *fds, size_t n, int *timeout)
-{
-    int64_t left = r->deadline - ocv_clock_ms();
-    int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
-    if (r->pidfd < 0 && wait > TICK_MS)
-        wait = TICK_MS;
-    if (*timeout < 0 || wait < *timeout)
-        *timeout = wait;
-    const int all[] = {r->process.out, r->process.err, r->pidfd};
-    for (size_t i = 0; i < 3; i++) /* poll(2) ignores a negative descriptor */
-        fds[n++] = (struct pollfd){.fd = all[i], .events = POLLIN};
-    return n;
-}
-
 static void serve_children(struct child_run *all, size_t n, struct pollfd *fds)
 {
     for (;;) {
-        size_t n_fds = 0;
+        nfds_t n_fds = 0;
         int timeout = -1;
-        for (size_t i = 0; i < n; i++)
-            if (all[i].outcome == RUNNING)
-                n_fds = watch_children(&all[i], fds, n_fds, &timeout);
+        for (struct child_run *r = all; r < all + n; r++) {
+            if (r->outcome != RUNNING)
+                continue;
+            int64_t left = r->deadline - ocv_clock_ms();
+            int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+            if (r->pidfd < 0 && wait > TICK_MS)
+                wait = TICK_MS;
+            if (timeout < 0 || wait < timeout)
+                timeout = wait;
+            const int watched[] = {r->process.out, r->process.err, r->pidfd};
+            for (size_t i = 0; i < 3; i++) /* poll(2) ignores a negative descriptor */
+                fds[n_fds++] = (struct pollfd){.fd = watched[i], .events = POLLIN};
+        }
         if (n_fds == 0)
             return;
-        poll(fds, (nfds_t)n_fds, timeout);
-        for (size_t i = 0; i < n; i++) {
-            if (all[i].outcome != RUNNING)
+        poll(fds, n_fds, timeout);
+        for (struct child_run *r = all; r < all + n; r++) {
+            if (r->outcome != RUNNING)
                 continue;
-            read_state(&all[i]);
-            if (all[i].outcome != RUNNING)
-                finish_child(&all[i]);
+            listen_once(r, &r->process.out);
+            if (r->outcome == RUNNING)
+                listen_once(r, &r->process.err);
+            /* one that ended stays a zombie; other code may have reaped it, too */
+            siginfo_t info = {0};
+            int code = waitid(P_PID, (id_t)r->process.pid, &info, WEXITED | WNOHANG | WNOWAIT);
+            bool ended = code < 0 ? errno == ECHILD : info.si_pid != 0;
+            if (r->outcome == RUNNING && ended)
+                r->outcome = EXITED;
+            else if (r->outcome == RUNNING && ocv_clock_ms() >= r->deadline)
+                r->outcome = LATE;
+            if (r->outcome != RUNNING)
+                finish_child(r);
         }
     }
 }
@@ -210,11 +172,29 @@ void ocv_child_run_all(struct ocv_child *children, size_t n)
     struct child_run *all = calloc(n ? n : 1, sizeof(*all));
     struct pollfd *fds = calloc(n ? n : 1, 3 * sizeof(*fds));
     for (size_t i = 0; i < n; i++) {
+        struct ocv_child *child = &children[i];
         if (!all || !fds) {
-            children[i].status = ocv_error_nomem(&children[i].error);
+            child->status = ocv_error_nomem(&child->error);
             continue;
         }
-        start_child(&all[i], &children[i]);
+        struct child_run *r = &all[i];
+        const struct ocv_child_limits none = {0}, *asked = child->limits ? child->limits : &none;
+        *r = (struct child_run){.child = child, .pidfd = -1, .before = child->out->len};
+        r->process = (struct ocv_child_process){.pid = -1, .out = -1, .err = -1};
+        r->limits = *asked;
+        if (!asked->timeout_ms)
+            r->limits.timeout_ms = OCV_CHILD_TIMEOUT_MS;
+        if (!asked->output_max)
+            r->limits.output_max = OCV_CHILD_OUTPUT_MAX;
+        if (!asked->memory_max)
+            r->limits.memory_max = (size_t)OCV_CHILD_MEMORY_MAX;
+        child->error = (struct ocv_error){0};
+        r->deadline = ocv_clock_ms() + r->limits.timeout_ms;
+        child->status =
+            ocv_child_spawn(child->path, child->argv, &r->limits, &r->process, &child->error);
+        r->outcome = child->status < 0 ? BROKEN : RUNNING;
+        if (r->outcome == RUNNING)
+            r->pidfd = (int)syscall(SYS_pidfd_open, r->process.pid, 0);
     }
     if (all && fds)
         serve_children(all, n, fds);
@@ -253,26 +233,6 @@ static void add_limit(struct ocv_spawn_program *program, int resource, uint64_t 
     program->limits[program->n_limits++].value = value;
 }
 
-static void set_limits(struct ocv_spawn_program *program, const struct ocv_child_limits *limits)
-{
-#ifndef OCV_SANITIZED /* their shadow memory alone takes terabytes of addresses */
-    add_limit(program, RLIMIT_DATA, limits->memory_max); /* all private memory, since Linux 4.7 */
-    if (!limits->wide)
-        add_limit(program, RLIMIT_AS, limits->memory_max);
-#endif
-    /* a second more than the deadline, which has the better message */
-    add_limit(program, RLIMIT_CPU, limits->timeout_ms / 1000 + 2);
-    add_limit(program, RLIMIT_FSIZE, OCV_CHILD_FILE_MAX);
-    add_limit(program, RLIMIT_NOFILE, OCV_CHILD_FILES_MAX);
-    add_limit(program, RLIMIT_CORE, 0);
-}
-
-static bool is_unusable(int code)
-{
-    return code == ENOENT || code == ENOTDIR || code == EACCES || code == ENOEXEC ||
-           code == ELOOP || code == EISDIR;
-}
-
 int ocv_child_spawn(const char *path, const char *const argv[],
                     const struct ocv_child_limits *limits, struct ocv_child_process *process,
                     struct ocv_error *err)
@@ -297,10 +257,20 @@ int ocv_child_spawn(const char *path, const char *const argv[],
                                         .errors = errors_write,
                                         .confined = true,
                                         .trusted = limits->trusted};
-    set_limits(&program, limits);
+#ifndef OCV_SANITIZED /* their shadow memory alone takes terabytes of addresses */
+    add_limit(&program, RLIMIT_DATA, limits->memory_max); /* all private memory, since Linux 4.7 */
+    if (!limits->wide)
+        add_limit(&program, RLIMIT_AS, limits->memory_max);
+#endif
+    /* a second more than the deadline, which has the better message */
+    add_limit(&program, RLIMIT_CPU, limits->timeout_ms / 1000 + 2);
+    add_limit(&program, RLIMIT_FSIZE, OCV_CHILD_FILE_MAX);
+    add_limit(&program, RLIMIT_NOFILE, OCV_CHILD_FILES_MAX);
+    add_limit(&program, RLIMIT_CORE, 0);
     if (code == 0)
         code = ocv_spawn_start(&program, &process->pid);
-    if (is_unusable(code))
+    if (code == ENOENT || code == ENOTDIR || code == EACCES || code == ENOEXEC || code == ELOOP ||
+        code == EISDIR)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "cannot be run: %s", strerror(code));
     if (code)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a program: %s", strerror(code));

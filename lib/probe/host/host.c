@@ -25,17 +25,6 @@ static const struct {
     {"mips", "mips", NULL},       {"mips64", "mips64", NULL},
 };
 
-static const char *architecture_of(const char *machine, const char **variant)
-{
-    *variant = NULL;
-    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
-        if (strcmp(machine, machines[i].machine) == 0) {
-            *variant = machines[i].variant;
-            return machines[i].architecture;
-        }
-    return NULL;
-}
-
 static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -55,30 +44,27 @@ static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
     return OCV_OK;
 }
 
-static void ask_uname(struct ocv_probe_host *host)
-{
-    struct utsname name;
-    if (uname(&name) == 0)
-        host->architecture = architecture_of(name.machine, &host->variant);
-}
-
 #define CPUID_EXT_EDX_LM (1u << 29)
 
 static int open_sources(const struct ocv_probe_options *options, struct ocv_probe_host *host,
                         struct ocv_error *err)
 {
-    if (!options->cpuid) {
-        if (options->sysroot) /* a failure costs the CPU provider only */
-            return read_cpuinfo(host, &host->cpuinfo_error) == OCV_ERR_NOMEM ? ocv_error_nomem(err)
-                                                                             : OCV_OK;
-        if (host->live)
-            ask_uname(host);
-        return OCV_OK;
+    struct utsname name;
+    if (options->cpuid) {
+        OCV_TRY(ocv_cpuid_read(options->cpuid, &host->cpuid, err));
+        host->has_cpuid = true;
+        bool lm = ocv_cpuid_word(&host->cpuid, 0x80000001, 0, OCV_EDX) & CPUID_EXT_EDX_LM;
+        host->architecture = lm ? "amd64" : "386";
+    } else if (options->sysroot) { /* a failure costs the CPU provider only */
+        if (read_cpuinfo(host, &host->cpuinfo_error) == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+    } else if (host->live && uname(&name) == 0) {
+        for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+            if (strcmp(name.machine, machines[i].machine) == 0) {
+                host->architecture = machines[i].architecture;
+                host->variant = machines[i].variant;
+            }
     }
-    OCV_TRY(ocv_cpuid_read(options->cpuid, &host->cpuid, err));
-    host->has_cpuid = true;
-    bool lm = ocv_cpuid_word(&host->cpuid, 0x80000001, 0, OCV_EDX) & CPUID_EXT_EDX_LM;
-    host->architecture = lm ? "amd64" : "386";
     return OCV_OK;
 }
 

@@ -58,29 +58,6 @@ static bool is_row(const char *line, size_t len)
     return true;
 }
 
-static void take_row(struct dump_reader *reader, const char *line, size_t len)
-{
-    size_t at = (size_t)(line[0] - '0') * 16;
-    for (size_t i = 4; i < len; i += 3) {
-        const char digits[] = {line[i], line[i + 1], '\0'};
-        reader->config[at++] = (unsigned char)strtoul(digits, NULL, 16);
-    }
-    if (at > reader->len)
-        reader->len = at;
-}
-
-/* The line that lspci -k writes below a device. */
-static void take_driver(struct dump_reader *reader, const char *line, size_t len)
-{
-    static const char words[] = "Kernel driver in use: ";
-    size_t blanks = 0;
-    while (blanks < len && (line[blanks] == ' ' || line[blanks] == '\t'))
-        blanks++;
-    size_t before = blanks + sizeof(words) - 1;
-    if (blanks && len > before && memcmp(line + blanks, words, sizeof(words) - 1) == 0)
-        ocv_pci_set_driver(&reader->device, line + before, len - before);
-}
-
 /* The next line without its end; false after the last. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *len)
 {
@@ -106,6 +83,7 @@ static int end_device(struct dump_reader *reader, struct ocv_pci_scan *scan, str
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err)
 {
+    static const char words[] = "Kernel driver in use: "; /* of lspci -k, below a device */
     struct dump_reader reader = {.len = 0}, next = {.in_rows = true};
     const char *at = text->data, *line;
     const char *end = at + text->len;
@@ -117,12 +95,24 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
             OCV_TRY(end_device(&reader, scan, err));
             reader = next;
         } else if (reader.in_rows && is_row(line, n)) {
-            take_row(&reader, line, n);
+            size_t to = (size_t)(line[0] - '0') * 16;
+            for (size_t i = 4; i < n; i += 3) {
+                const char digits[] = {line[i], line[i + 1], '\0'};
+                reader.config[to++] = (unsigned char)strtoul(digits, NULL, 16);
+            }
+            if (to > reader.len)
+                reader.len = to;
             rows = true;
-        } else if (n == 0)
+        } else if (n == 0) {
             reader.in_rows = false; /* rows after it belong to no device */
-        else if (reader.device.address[0])
-            take_driver(&reader, line, n);
+        } else if (reader.device.address[0]) {
+            size_t blanks = 0;
+            while (blanks < n && (line[blanks] == ' ' || line[blanks] == '\t'))
+                blanks++;
+            size_t before = blanks + sizeof(words) - 1;
+            if (blanks && n > before && memcmp(line + blanks, words, sizeof(words) - 1) == 0)
+                ocv_pci_set_driver(&reader.device, line + before, n - before);
+        }
     }
     if (!reader.device.address[0])
         return ocv_error_set(err, OCV_ERR_DATA,

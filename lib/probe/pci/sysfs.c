@@ -57,21 +57,6 @@ static void read_links(int dir, const char *entry, struct ocv_pci_device *device
     ocv_pci_set_driver(device, name, strlen(name));
 }
 
-static void read_details(int dir, struct ocv_pci_device *device)
-{
-    unsigned char config[OCV_PCI_CONFIG] = {0};
-    struct ocv_pci_device header = {0};
-    uint32_t revision, vendor, subsystem;
-    bool has_revision = read_attribute(dir, "revision", 0xff, &revision); /* Linux 4.10 and newer */
-    bool has_subsystem = read_attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
-                         read_attribute(dir, "subsystem_device", UINT16_MAX, &subsystem);
-    if ((!has_revision || !has_subsystem) && ocv_pci_read_config(dir, "config", config) > 0)
-        (void)ocv_pci_decode(config, &header);
-    device->revision = has_revision ? (uint8_t)revision : header.revision;
-    device->subsystem_vendor = has_subsystem ? (uint16_t)vendor : header.subsystem_vendor;
-    device->subsystem_device = has_subsystem ? (uint16_t)subsystem : header.subsystem_device;
-}
-
 /* A third of the devices, and no provider's. */
 static bool is_bridge(const struct ocv_pci_device *device)
 {
@@ -82,32 +67,28 @@ static bool is_bridge(const struct ocv_pci_device *device)
 static bool read_confined(int root, struct ocv_pci_device *out)
 {
     char path[sizeof(DEVICES) + sizeof(out->address) + 1];
-    uint32_t vendor, device;
+    unsigned char config[OCV_PCI_CONFIG] = {0};
+    struct ocv_pci_device header = {0};
+    uint32_t vendor, device, revision, subsystem;
     snprintf(path, sizeof(path), DEVICES "/%s", out->address);
-    int dir = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
-    if (dir < 0)
+    ocv_auto_fd int dir = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
+    if (dir < 0 || !read_attribute(dir, "vendor", UINT16_MAX, &vendor) ||
+        !read_attribute(dir, "device", UINT16_MAX, &device) ||
+        !read_attribute(dir, "class", 0xffffff, &out->class_code))
         return false;
-    bool good = read_attribute(dir, "vendor", UINT16_MAX, &vendor) &&
-                read_attribute(dir, "device", UINT16_MAX, &device) &&
-                read_attribute(dir, "class", 0xffffff, &out->class_code);
-    if (good) {
-        out->vendor = (uint16_t)vendor;
-        out->device = (uint16_t)device;
-        if (!is_bridge(out)) {
-            read_details(dir, out);
-            read_links(dir, ".", out);
-        }
-    }
-    close(dir);
-    return good;
-}
-
-static bool read_by_libpci(struct ocv_libpci *pci, int devices, struct ocv_pci_device *out)
-{
-    if (!ocv_libpci_read(pci, out->address, out))
-        return false;
-    if (!is_bridge(out))
-        read_links(devices, out->address, out);
+    out->vendor = (uint16_t)vendor;
+    out->device = (uint16_t)device;
+    if (is_bridge(out))
+        return true;
+    bool has_revision = read_attribute(dir, "revision", 0xff, &revision); /* Linux 4.10 and newer */
+    bool has_subsystem = read_attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
+                         read_attribute(dir, "subsystem_device", UINT16_MAX, &subsystem);
+    if ((!has_revision || !has_subsystem) && ocv_pci_read_config(dir, "config", config) > 0)
+        (void)ocv_pci_decode(config, &header);
+    out->revision = has_revision ? (uint8_t)revision : header.revision;
+    out->subsystem_vendor = has_subsystem ? (uint16_t)vendor : header.subsystem_vendor;
+    out->subsystem_device = has_subsystem ? (uint16_t)subsystem : header.subsystem_device;
+    read_links(dir, ".", out);
     return true;
 }
 
@@ -122,9 +103,11 @@ static int scan_directory(DIR *dir, struct ocv_libpci *pci, struct ocv_pci_scan 
         bool good = is_address(entry->d_name);
         if (good) {
             memcpy(device.address, entry->d_name, strlen(entry->d_name) + 1); /* at most 16 */
-            good = pci ? read_by_libpci(pci, dirfd(dir), &device)
+            good = pci ? ocv_libpci_read(pci, device.address, &device)
                        : read_confined(scan->source->root, &device);
         }
+        if (good && pci && !is_bridge(&device))
+            read_links(dirfd(dir), device.address, &device);
         OCV_TRY(good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err));
     }
     return OCV_OK;

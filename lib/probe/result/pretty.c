@@ -26,20 +26,17 @@ static int append_members(const json_t *json, size_t indent, struct ocv_buffer *
     const char *key;
     json_t *value;
     bool first = true;
-    int status = append_text(out, "{", err);
+    OCV_TRY(append_text(out, "{", err));
     json_object_foreach((json_t *)json, key, value)
     {
-        if (status == OCV_OK)
-            status = next_line(out, !first, indent + INDENT, err);
-        if (status == OCV_OK) /* keys of a profile need no escapes: all are written here */
-            status = ocv_buffer_printf(out, err, "\"%s\": ", key);
-        if (status == OCV_OK)
-            status = ocv_pretty_append(value, indent + INDENT, out, err);
+        OCV_TRY(next_line(out, !first, indent + INDENT, err));
+        /* keys of a profile need no escapes: all are written here */
+        OCV_TRY(ocv_buffer_printf(out, err, "\"%s\": ", key));
+        OCV_TRY(ocv_pretty_append(value, indent + INDENT, out, err));
         first = false;
     }
-    if (status == OCV_OK)
-        status = next_line(out, false, indent, err);
-    return status < 0 ? status : append_text(out, "}", err);
+    OCV_TRY(next_line(out, false, indent, err));
+    return append_text(out, "}", err);
 }
 
 static int append_items(const json_t *json, size_t indent, struct ocv_buffer *out,
