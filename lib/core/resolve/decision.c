@@ -101,26 +101,6 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 
 #define VALUES_SHOWN 4u /* of a long list, in a sentence */
 
-static int append_wanted(const struct ocv_decision *d, const struct ocv_rejection *r,
-                         struct ocv_buffer *out, struct ocv_error *err)
-{
-    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
-    size_t shown = 0;
-    OCV_TRY(ocv_buffer_printf(out, err, "needs %s :: %s :: ", r->ns, r->feature));
-    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
-        uint32_t id = r->entry->properties[i];
-        if (&d->host.slots[d->host.slot_of[id]] != slot)
-            continue;
-        if (shown < VALUES_SHOWN)
-            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", shown ? " or " : "",
-                                      ocv_index_property(d->index, id).value));
-        shown++;
-    }
-    if (shown > VALUES_SHOWN)
-        OCV_TRY(ocv_buffer_printf(out, err, " or %zu more", (size_t)(shown - VALUES_SHOWN)));
-    return OCV_OK;
-}
-
 static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
                        struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -140,7 +120,20 @@ static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slo
 static int append_property(const struct ocv_decision *d, const struct ocv_rejection *r,
                            struct ocv_buffer *out, struct ocv_error *err)
 {
-    OCV_TRY(append_wanted(d, r, out, err));
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    size_t shown = 0;
+    OCV_TRY(ocv_buffer_printf(out, err, "needs %s :: %s :: ", r->ns, r->feature));
+    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] != slot)
+            continue;
+        if (shown < VALUES_SHOWN)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", shown ? " or " : "",
+                                      ocv_index_property(d->index, id).value));
+        shown++;
+    }
+    if (shown > VALUES_SHOWN)
+        OCV_TRY(ocv_buffer_printf(out, err, " or %zu more", (size_t)(shown - VALUES_SHOWN)));
     switch (r->code) {
     case OCV_REJECT_NAMESPACE_UNDECLARED:
         return ocv_buffer_printf(out, err, "; the index does not list the namespace %s", r->ns);
@@ -151,7 +144,7 @@ static int append_property(const struct ocv_decision *d, const struct ocv_reject
     case OCV_REJECT_DISABLED:
         return ocv_buffer_printf(out, err, "; switched off by configuration");
     default:
-        return append_have(r, ocv_rejection_slot(d, r), out, err);
+        return append_have(r, slot, out, err);
     }
 }
 
@@ -163,9 +156,7 @@ static int append_platform(const struct ocv_decision *d, const struct ocv_reject
     ocv_platform_format(&d->platform, host, sizeof(host));
     if (r->code == OCV_REJECT_OS_FEATURES) {
         const struct ocv_platform *p = &r->entry->platform;
-        char name[128];
-        OCV_TRY(
-            ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name))));
+        OCV_TRY(ocv_buffer_printf(out, err, "for %s with", entry));
         for (size_t i = 0, shown = 0; i < p->n_os_features; i++) {
             struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
             one.os = d->platform.os;

@@ -8,43 +8,17 @@
 #define TEXT_MAX \
     (32u * 1024) /* an entry's properties have 4,000 bytes, quoted at most three times */
 
-/* "ns :: feature :: value" */
-static void write_property(struct ocv_json_writer *w, struct ocv_property p)
-{
-    char text[OCV_ENTRY_PROPERTIES_BYTES_MAX + 16];
-    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
-    ocv_json_write_string(w, NULL, text);
-}
-
 static void write_optional(struct ocv_json_writer *w, const char *key, const char *text)
 {
     if (text)
         ocv_json_write_string(w, key, text);
 }
 
-static void write_platform(struct ocv_json_writer *w, const struct ocv_entry *entry)
-{
-    const struct ocv_platform *p = &entry->platform;
-    if (!entry->has_platform) {
-        ocv_json_write_string(w, "platform", NULL);
-        return;
-    }
-    ocv_json_write_open(w, "platform", '{');
-    write_optional(w, "os", p->os);
-    write_optional(w, "architecture", p->architecture);
-    write_optional(w, "variant", p->variant);
-    ocv_json_write_close(w, '}');
-}
-
-static const char *kind_name(enum ocv_entry_kind kind)
-{
-    static const char *const names[] = {"variant", "null", "non-variant"};
-    return names[kind];
-}
-
 static void write_selected(struct ocv_json_writer *w, const struct ocv_decision *d,
                            struct ocv_buffer *text)
 {
+    static const char *const kinds[] = {"variant", "null", "non-variant"};
+    char property[OCV_ENTRY_PROPERTIES_BYTES_MAX + 16];
     const struct ocv_entry *entry = ocv_decision_selected(d);
     if (!entry) {
         ocv_json_write_string(w, "selected", NULL);
@@ -52,16 +26,26 @@ static void write_selected(struct ocv_json_writer *w, const struct ocv_decision 
     }
     ocv_json_write_open(w, "selected", '{');
     ocv_json_write_string(w, "label", entry->label);
-    ocv_json_write_string(w, "kind", kind_name(entry->kind));
+    ocv_json_write_string(w, "kind", kinds[entry->kind]);
     ocv_json_write_string(w, "digest", entry->digest);
     ocv_json_write_string(w, "mediaType", entry->media_type);
     ocv_json_write_number(w, "size", entry->size);
-    write_platform(w, entry);
+    if (entry->has_platform) {
+        ocv_json_write_open(w, "platform", '{');
+        write_optional(w, "os", entry->platform.os);
+        write_optional(w, "architecture", entry->platform.architecture);
+        write_optional(w, "variant", entry->platform.variant);
+        ocv_json_write_close(w, '}');
+    } else
+        ocv_json_write_string(w, "platform", NULL);
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
     size_t n = ocv_decision_matched(d, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
     ocv_json_write_open(w, "matched", '[');
-    for (size_t i = 0; i < n; i++)
-        write_property(w, ocv_index_property(d->index, ids[i]));
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_property p = ocv_index_property(d->index, ids[i]);
+        snprintf(property, sizeof(property), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        ocv_json_write_string(w, NULL, property);
+    }
     ocv_json_write_close(w, ']');
     if (d->index->rule)
         write_optional(w, "tag", ocv_entry_tag(d->index, entry));
@@ -71,28 +55,6 @@ static void write_selected(struct ocv_json_writer *w, const struct ocv_decision 
     if (text->len)
         ocv_json_write_string(w, "note", text->data);
     ocv_json_write_close(w, '}');
-}
-
-static void write_wanted(struct ocv_json_writer *w, const struct ocv_decision *d,
-                         const struct ocv_rejection *r, const struct ocv_slot *slot)
-{
-    ocv_json_write_open(w, "wanted", '[');
-    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
-        uint32_t id = r->entry->properties[i];
-        if (&d->host.slots[d->host.slot_of[id]] == slot)
-            ocv_json_write_string(w, NULL, ocv_index_property(d->index, id).value);
-    }
-    ocv_json_write_close(w, ']');
-}
-
-static void write_have(struct ocv_json_writer *w, const struct ocv_rejection *r,
-                       const struct ocv_slot *slot)
-{
-    const struct ocv_feature *have = ocv_rejection_have(r, slot);
-    ocv_json_write_open(w, "have", '[');
-    for (size_t i = 0; have && i < have->n_values; i++)
-        ocv_json_write_string(w, NULL, have->values[i]);
-    ocv_json_write_close(w, ']');
 }
 
 typedef int (*sentence)(const struct ocv_decision *, size_t, struct ocv_buffer *,
@@ -112,6 +74,7 @@ static void write_rejected(struct ocv_json_writer *w, const struct ocv_decision 
 {
     const struct ocv_rejection *r = &d->rejected[i];
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
     char property[OCV_ENTRY_PROPERTIES_BYTES_MAX + 16];
     snprintf(property, sizeof(property), "%s :: %s", r->ns ? r->ns : "",
              r->feature ? r->feature : "");
@@ -121,8 +84,17 @@ static void write_rejected(struct ocv_json_writer *w, const struct ocv_decision 
     ocv_json_write_string(w, "code", ocv_reject_name(r->code));
     ocv_json_write_string(w, "property", r->ns ? property : NULL);
     ocv_json_write_string(w, "device", r->device);
-    write_wanted(w, d, r, slot);
-    write_have(w, r, slot);
+    ocv_json_write_open(w, "wanted", '[');
+    for (size_t k = 0; slot && k < r->entry->n_properties; k++) {
+        uint32_t id = r->entry->properties[k];
+        if (&d->host.slots[d->host.slot_of[id]] == slot)
+            ocv_json_write_string(w, NULL, ocv_index_property(d->index, id).value);
+    }
+    ocv_json_write_close(w, ']');
+    ocv_json_write_open(w, "have", '[');
+    for (size_t k = 0; have && k < have->n_values; k++)
+        ocv_json_write_string(w, NULL, have->values[k]);
+    ocv_json_write_close(w, ']');
     write_sentence(w, "reason", d, i, ocv_decision_reason, text);
     write_sentence(w, "hint", d, i, ocv_decision_hint, text);
     write_optional(w, "required", r->required);
@@ -130,39 +102,21 @@ static void write_rejected(struct ocv_json_writer *w, const struct ocv_decision 
     ocv_json_write_close(w, '}');
 }
 
-static void write_warnings(struct ocv_json_writer *w, const struct ocv_decision *d)
-{
-    const char *const *warnings;
-    size_t n = ocv_index_warnings(d->index, &warnings);
-    ocv_json_write_open(w, "warnings", '[');
-    for (size_t i = 0; i < n; i++)
-        ocv_json_write_string(w, NULL, warnings[i]);
-    ocv_json_write_close(w, ']');
-}
-
-static const char *source_name(const struct ocv_index *index)
-{
-    return index->rule ? "rule" : index->has_variants ? "index" : "none";
-}
-
-static void write_rule(struct ocv_json_writer *w, const struct ocv_index *index)
-{
-    ocv_json_write_open(w, "rule", '{');
-    ocv_json_write_string(w, "family", index->rule);
-    ocv_json_write_string(w, "group", index->group);
-    ocv_json_write_close(w, '}');
-}
-
 int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
                              struct ocv_error *err)
 {
+    const struct ocv_index *index = decision->index;
+    const char *const *warnings;
     struct ocv_json_writer w = {.out = out, .err = err};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TEXT_MAX);
     ocv_json_write_open(&w, NULL, '{');
     ocv_json_write_string(&w, "schema", "dev.ocivariant.decision/v1");
-    ocv_json_write_string(&w, "index", decision->index->digest);
-    ocv_json_write_string(&w, "source", source_name(decision->index));
+    ocv_json_write_string(&w, "index", index->digest);
+    ocv_json_write_string(&w, "source",
+                          index->rule           ? "rule"
+                          : index->has_variants ? "index"
+                                                : "none");
     write_selected(&w, decision, &text);
     ocv_json_write_open(&w, "order", '[');
     for (size_t i = 0; i < decision->n_candidates; i++) {
@@ -174,9 +128,17 @@ int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buf
     for (size_t i = 0; i < decision->n_rejected; i++)
         write_rejected(&w, decision, i, &text);
     ocv_json_write_close(&w, ']');
-    write_warnings(&w, decision);
-    if (decision->index->rule)
-        write_rule(&w, decision->index);
+    size_t n = ocv_index_warnings(index, &warnings);
+    ocv_json_write_open(&w, "warnings", '[');
+    for (size_t i = 0; i < n; i++)
+        ocv_json_write_string(&w, NULL, warnings[i]);
+    ocv_json_write_close(&w, ']');
+    if (index->rule) {
+        ocv_json_write_open(&w, "rule", '{');
+        ocv_json_write_string(&w, "family", index->rule);
+        ocv_json_write_string(&w, "group", index->group);
+        ocv_json_write_close(&w, '}');
+    }
     ocv_json_write_close(&w, '}');
     return w.status < 0 ? w.status : ocv_buffer_append(out, "\n", 1, err);
 }

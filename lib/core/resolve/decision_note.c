@@ -63,14 +63,6 @@ static bool built_with(const struct ocv_decision *d, const struct ocv_entry *ent
     return true;
 }
 
-/* The version from which on machine code of its major runs. */
-static bool is_base(struct version v)
-{
-    struct version zstd;
-    return v.major > 0 && (v.minor == 0 || (read_number(OCV_TOOLKIT_ZSTD, &zstd) &&
-                                            v.major == zstd.major && v.minor == zstd.minor));
-}
-
 /* Does the host have of the entry's versions only the base of a major? */
 static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entry *entry,
                              struct version *base, const struct ocv_slot **slot)
@@ -86,7 +78,11 @@ static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entr
         *slot = &d->host.slots[d->host.slot_of[id]];
     }
     *base = best;
-    return is_base(best);
+    /* is it the one from which on machine code of its major runs? */
+    struct version zstd;
+    return best.major > 0 &&
+           (best.minor == 0 || (read_number(OCV_TOOLKIT_ZSTD, &zstd) && best.major == zstd.major &&
+                                best.minor == zstd.minor));
 }
 
 /* The newest version that the host has. */
@@ -96,14 +92,6 @@ static const char *host_version(const struct ocv_slot *slot)
         if (slot->lists[l] && slot->lists[l]->n_values)
             return slot->lists[l]->values[0];
     return "none";
-}
-
-static bool entry_fits(const struct ocv_decision *d, const struct ocv_entry *entry)
-{
-    for (size_t i = 0; i < d->n_candidates; i++)
-        if (d->candidates[i].entry == entry)
-            return true;
-    return false;
 }
 
 /* The user space of the entry's image, where it is newer than the first of the host's list, which
@@ -135,14 +123,18 @@ int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entr
     struct ocv_property built;
     struct version base;
     const char *tested = NULL;
-    const char *brings =
-        entry_fits(decision, entry) ? untested_note(decision, entry, &tested) : NULL;
+    size_t i = 0;
+    while (i < decision->n_candidates && decision->candidates[i].entry != entry)
+        i++;
+    if (i == decision->n_candidates)
+        return OCV_OK;
+    const char *brings = untested_note(decision, entry, &tested);
     if (brings)
         return ocv_buffer_printf(out, err,
                                  "brings ROCm %.40s, newer than what was tested with this driver "
                                  "(up to %.40s)",
                                  brings, tested);
-    if (!entry_fits(decision, entry) || !runs_by_the_base(decision, entry, &base, &slot) ||
+    if (!runs_by_the_base(decision, entry, &base, &slot) ||
         !built_with(decision, entry, base, &built))
         return OCV_OK;
     const char *needs = ocv_hint_needs(built);

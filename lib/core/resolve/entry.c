@@ -17,12 +17,12 @@ static uint32_t best_value(const struct ocv_slot *slot, size_t list, const uint3
     return best;
 }
 
-static size_t slot_end(const struct ocv_host_table *host, const struct ocv_entry *entry,
+/* Where the properties of the slot end that ids[start] is of. */
+static size_t slot_end(const struct ocv_host_table *host, const uint32_t *ids, size_t n,
                        size_t start)
 {
-    uint32_t slot = host->slot_of[entry->properties[start]];
     size_t end = start + 1;
-    while (end < entry->n_properties && host->slot_of[entry->properties[end]] == slot)
+    while (end < n && host->slot_of[ids[end]] == host->slot_of[ids[start]])
         end++;
     return end;
 }
@@ -44,17 +44,6 @@ static enum ocv_reject failure_code(const struct ocv_slot *slot, const uint32_t 
     if (elsewhere || slot->n_lists > 1)
         return OCV_REJECT_DEVICE;
     return has_feature ? OCV_REJECT_VALUE_UNSUPPORTED : OCV_REJECT_FEATURE_UNSUPPORTED;
-}
-
-static struct ocv_rejection make_rejection(const struct ocv_entry *entry,
-                                           const struct ocv_slot *slot, size_t list,
-                                           const uint32_t *ids, size_t n)
-{
-    struct ocv_rejection r = {.entry = entry, .ns = slot->ns->name, .feature = slot->feature};
-    r.code = failure_code(slot, ids, n);
-    if (slot->list_device && r.code == OCV_REJECT_DEVICE)
-        r.device = slot->list_device[list]->id;
-    return r;
 }
 
 /* Under `all` and `first` (which counts one device) every list of the slot must hold one of the
@@ -79,7 +68,12 @@ static bool fits_slot(const struct ocv_slot *slot, const struct ocv_entry *entry
         if (supported)
             return true;
     }
-    *why = make_rejection(entry, slot, failing, ids, n);
+    *why = (struct ocv_rejection){.entry = entry,
+                                  .code = failure_code(slot, ids, n),
+                                  .ns = slot->ns->name,
+                                  .feature = slot->feature};
+    if (slot->list_device && why->code == OCV_REJECT_DEVICE)
+        why->device = slot->list_device[failing]->id;
     return false;
 }
 
@@ -94,8 +88,7 @@ static bool device_serves(const struct ocv_host_table *host, size_t device, cons
 {
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
-        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
-            ;
+        end = slot_end(host, ids, n, i);
         if (best_value(slot, list_for(slot, device), ids + i, end - i) == OCV_UNSUPPORTED) {
             *failing = slot;
             return false;
@@ -137,7 +130,7 @@ bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *e
         end = namespace_end(host, entry, i);
         const uint32_t *ids = entry->properties + i;
         for (size_t k = i, stop; k < end; k = stop) {
-            stop = slot_end(host, entry, k);
+            stop = slot_end(host, entry->properties, end, k);
             const struct ocv_slot *slot = &host->slots[host->slot_of[entry->properties[k]]];
             if (!fits_slot(slot, entry, entry->properties + k, stop - k, why))
                 return false;
@@ -196,8 +189,7 @@ static size_t device_key(const struct ocv_host_table *host, size_t device, const
     size_t count = 0;
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
-        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
-            ;
+        end = slot_end(host, ids, n, i);
         uint32_t value = best_value(slot, list_for(slot, device), ids + i, end - i);
         insert_component(key, &count, component_of(slot, 0, value));
     }
@@ -230,8 +222,7 @@ static size_t all_key(const struct ocv_host_table *host, const uint32_t *ids, si
     size_t count = 0;
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
-        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
-            ;
+        end = slot_end(host, ids, n, i);
         for (size_t l = 0; l < slot->n_lists; l++) {
             uint32_t value = best_value(slot, l, ids + i, end - i);
             insert_component(key, &count, component_of(slot, l, value));
@@ -240,19 +231,14 @@ static size_t all_key(const struct ocv_host_table *host, const uint32_t *ids, si
     return count;
 }
 
-static size_t key_size(const struct ocv_host_table *host, const struct ocv_entry *entry)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < entry->n_properties; i = slot_end(host, entry, i))
-        n += host->slots[host->slot_of[entry->properties[i]]].n_lists;
-    return n;
-}
-
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err)
 {
     const struct ocv_entry *entry = candidate->entry;
     const struct ocv_host_table *host = &d->host;
-    size_t size = key_size(host, entry), n = 0;
+    size_t size = 0, n = 0;
+    for (size_t i = 0; i < entry->n_properties;
+         i = slot_end(host, entry->properties, entry->n_properties, i))
+        size += host->slots[host->slot_of[entry->properties[i]]].n_lists;
     struct ocv_component few[2 * FEW];
     struct ocv_component *key = ocv_arena_alloc(d->arena, size + 1, sizeof(*key));
     struct ocv_component *part =

@@ -8,15 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct ocv_namespace *host_lists(const struct ocv_index *index,
-                                              const struct ocv_profile *profile, const char *ns)
-{
-    for (size_t i = 0; i < index->n_statics; i++)
-        if (!strcmp(index->statics[i].name, ns))
-            return &index->statics[i];
-    return ocv_profile_namespace(profile, ns);
-}
-
 /* The user's namespaces first, then the index's order. A user's list never declares one. */
 static uint32_t namespace_rank(const struct ocv_index *index,
                                const struct ocv_preferences *preferences, const char *ns)
@@ -33,14 +24,6 @@ static uint32_t namespace_rank(const struct ocv_index *index,
     return (uint32_t)(users + place);
 }
 
-static bool device_wanted(const struct ocv_strings *wanted, const struct ocv_device *device)
-{
-    for (size_t i = 0; wanted && i < wanted->count; i++)
-        if (ocv_device_is(device, wanted->list[i]))
-            return true;
-    return !wanted;
-}
-
 static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespace *ns,
                          const struct ocv_strings *wanted, struct ocv_error *err)
 {
@@ -50,7 +33,10 @@ static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespac
         return ocv_error_nomem(err);
     for (size_t i = 0; i < list->n_devices; i++) {
         const struct ocv_device *device = &list->devices[i];
-        if (!device_wanted(wanted, device))
+        size_t k = 0;
+        while (wanted && k < wanted->count && !ocv_device_is(device, wanted->list[k]))
+            k++;
+        if (wanted && k == wanted->count)
             continue;
         if (device->secondary && ns->policy != OCV_POLICY_ANY)
             continue;
@@ -69,7 +55,10 @@ static int build_namespace(struct ocv_arena *arena, const struct ocv_index *inde
                            struct ocv_host_table_namespace *ns, struct ocv_error *err)
 {
     ns->rank = namespace_rank(index, preferences, ns->name);
-    ns->list = host_lists(index, profile, ns->name);
+    ns->list = ocv_profile_namespace(profile, ns->name);
+    for (size_t i = index->n_statics; i-- > 0;)
+        if (!strcmp(index->statics[i].name, ns->name))
+            ns->list = &index->statics[i];
     ns->policy = ocv_preferences_policy(preferences, ns->name);
     if (ns->rank == OCV_UNSUPPORTED)
         ns->code = OCV_REJECT_NAMESPACE_UNDECLARED;
@@ -113,18 +102,6 @@ static const struct ocv_feature *device_list(const struct ocv_device *device, co
     return ocv_feature_find(device->features, device->n_features, feature);
 }
 
-/* Not a per-device feature: one list for the namespace. */
-static int one_list(struct ocv_arena *arena, struct ocv_slot *slot,
-                    const struct ocv_feature *common, struct ocv_error *err)
-{
-    slot->lists = ocv_arena_alloc(arena, 1, sizeof(*slot->lists));
-    if (!slot->lists)
-        return ocv_error_nomem(err);
-    slot->lists[0] = common;
-    slot->n_lists = 1;
-    return OCV_OK;
-}
-
 /* One list per group of consecutive counted devices with equal lists. */
 static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
                          const struct ocv_feature *common, struct ocv_error *err)
@@ -133,8 +110,14 @@ static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
     bool own = false;
     for (size_t d = 0; d < ns->n_counted && !own; d++)
         own = device_list(ns->counted[d], slot->feature) != NULL;
-    if (!own)
-        return one_list(arena, slot, common, err);
+    if (!own) { /* not a per-device feature: one list for the namespace */
+        slot->lists = ocv_arena_alloc(arena, 1, sizeof(*slot->lists));
+        if (!slot->lists)
+            return ocv_error_nomem(err);
+        slot->lists[0] = common;
+        slot->n_lists = 1;
+        return OCV_OK;
+    }
     slot->lists = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->lists));
     slot->list_device = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_device));
     slot->list_of = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_of));
@@ -190,24 +173,6 @@ static void rank_values(const struct ocv_index *index, struct ocv_slot *slot, si
     }
 }
 
-static int mark_disabled(struct ocv_arena *arena, const struct ocv_index *index,
-                         const struct ocv_preferences *preferences, struct ocv_slot *slot,
-                         struct ocv_error *err)
-{
-    if (preferences->disable.count == 0)
-        return OCV_OK;
-    slot->disabled =
-        ocv_preferences_disabled(preferences, slot->ns->name, slot->feature, NULL) != NULL;
-    slot->value_disabled = ocv_arena_alloc(arena, slot->count, sizeof(bool));
-    if (!slot->value_disabled)
-        return ocv_error_nomem(err);
-    for (uint32_t k = 0; k < slot->count; k++)
-        slot->value_disabled[k] =
-            slot->disabled || ocv_preferences_disabled(preferences, slot->ns->name, slot->feature,
-                                                       index->properties[slot->first + k].value);
-    return OCV_OK;
-}
-
 static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
                       const struct ocv_preferences *preferences, struct ocv_slot *slot,
                       struct ocv_error *err)
@@ -219,7 +184,18 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     slot->rank = feature_rank(list, slot->feature);
     OCV_TRY(group_devices(arena, slot,
                           ocv_feature_find(list->features, list->n_features, slot->feature), err));
-    OCV_TRY(mark_disabled(arena, index, preferences, slot, err));
+    if (preferences->disable.count) {
+        const char *ns = slot->ns->name;
+        slot->disabled = ocv_preferences_disabled(preferences, ns, slot->feature, NULL) != NULL;
+        slot->value_disabled = ocv_arena_alloc(arena, slot->count, sizeof(bool));
+        if (!slot->value_disabled)
+            return ocv_error_nomem(err);
+        for (uint32_t k = 0; k < slot->count; k++)
+            slot->value_disabled[k] =
+                slot->disabled ||
+                ocv_preferences_disabled(preferences, ns, slot->feature,
+                                         index->properties[slot->first + k].value);
+    }
     slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
     if (!slot->ranks)
         return ocv_error_nomem(err);
@@ -228,8 +204,10 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     return OCV_OK;
 }
 
-static int allocate_table(struct ocv_arena *arena, const struct ocv_index *index,
-                          struct ocv_host_table *host, struct ocv_error *err)
+int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
+                         const struct ocv_profile *profile,
+                         const struct ocv_preferences *preferences, struct ocv_host_table *out,
+                         struct ocv_error *err)
 {
     size_t slots = 0, namespaces = 0, n = index->n_properties;
     for (size_t i = 0; i < n; i++) {
@@ -238,26 +216,19 @@ static int allocate_table(struct ocv_arena *arena, const struct ocv_index *index
         namespaces += new_ns;
         slots += new_ns || p->feature != p[-1].feature;
     }
-    host->slot_of = ocv_arena_alloc(arena, n + 1, sizeof(*host->slot_of));
-    host->slots = ocv_arena_alloc(arena, slots + 1, sizeof(*host->slots));
-    host->namespaces = ocv_arena_alloc(arena, namespaces + 1, sizeof(*host->namespaces));
-    return host->slot_of && host->slots && host->namespaces ? OCV_OK : ocv_error_nomem(err);
-}
-
-int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
-                         const struct ocv_profile *profile,
-                         const struct ocv_preferences *preferences, struct ocv_host_table *out,
-                         struct ocv_error *err)
-{
     *out = (struct ocv_host_table){0};
-    int status = allocate_table(arena, index, out, err);
-    for (size_t i = 0; i < index->n_properties && status == OCV_OK; i++) {
+    out->slot_of = ocv_arena_alloc(arena, n + 1, sizeof(*out->slot_of));
+    out->slots = ocv_arena_alloc(arena, slots + 1, sizeof(*out->slots));
+    out->namespaces = ocv_arena_alloc(arena, namespaces + 1, sizeof(*out->namespaces));
+    if (!out->slot_of || !out->slots || !out->namespaces)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
         const struct ocv_property *p = &index->properties[i];
         bool new_ns = i == 0 || p->ns != p[-1].ns;
         if (new_ns) {
             struct ocv_host_table_namespace *ns = &out->namespaces[out->n_namespaces++];
             ns->name = p->ns;
-            status = build_namespace(arena, index, profile, preferences, ns, err);
+            OCV_TRY(build_namespace(arena, index, profile, preferences, ns, err));
         }
         if (new_ns || p->feature != p[-1].feature) {
             struct ocv_slot *slot = &out->slots[out->n_slots++];
@@ -268,7 +239,7 @@ int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
         out->slots[out->n_slots - 1].count++;
         out->slot_of[i] = (uint32_t)(out->n_slots - 1);
     }
-    for (size_t i = 0; i < out->n_slots && status == OCV_OK; i++)
-        status = build_slot(arena, index, preferences, &out->slots[i], err);
-    return status;
+    for (size_t i = 0; i < out->n_slots; i++)
+        OCV_TRY(build_slot(arena, index, preferences, &out->slots[i], err));
+    return OCV_OK;
 }

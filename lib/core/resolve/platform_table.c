@@ -5,13 +5,6 @@
 
 #include <string.h>
 
-static enum ocv_reject platform_code(const char *why)
-{
-    if (!strcmp(why, "variant"))
-        return OCV_REJECT_PLATFORM_VARIANT;
-    return strcmp(why, "os.features") ? OCV_REJECT_PLATFORM : OCV_REJECT_OS_FEATURES;
-}
-
 static struct ocv_platform_place find_place(const struct ocv_platform *host,
                                             const struct ocv_entry *entry)
 {
@@ -21,23 +14,14 @@ static struct ocv_platform_place find_place(const struct ocv_platform *host,
         return p;
     int place = ocv_platform_match(host, &entry->platform, &why);
     if (place < 0) {
-        p.code = platform_code(why);
+        p.code = !strcmp(why, "variant")       ? OCV_REJECT_PLATFORM_VARIANT
+                 : !strcmp(why, "os.features") ? OCV_REJECT_OS_FEATURES
+                                               : OCV_REJECT_PLATFORM;
         return p;
     }
     p.place = (uint32_t)place;
     p.architecture = ocv_platform_same_architecture(host, &entry->platform) ? 0 : 1;
     return p;
-}
-
-/* What a client without this library takes: the first entry of its platform, where amd64 levels are
- * not detected (runtimes.md 2.5). */
-static const struct ocv_entry *older_clients_choice(const struct ocv_index *index,
-                                                    const struct ocv_platform *platform)
-{
-    struct ocv_platform host = *platform;
-    if (host.architecture && !strcmp(host.architecture, "amd64"))
-        host.variant = NULL;
-    return ocv_index_older_choice(index, &host, false);
 }
 
 struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
@@ -53,7 +37,12 @@ struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
     table->host = *host;
     for (size_t i = 0; i < index->n_entries; i++)
         table->places[i] = find_place(host, &index->entries[i]);
-    table->older = older_clients_choice(index, host);
+    /* what a client without this library takes: the first entry of its platform, where amd64 levels
+     * are not detected (runtimes.md 2.5) */
+    struct ocv_platform plain = *host;
+    if (plain.architecture && !strcmp(plain.architecture, "amd64"))
+        plain.variant = NULL;
+    table->older = ocv_index_older_choice(index, &plain, false);
     return table;
 }
 

@@ -62,17 +62,6 @@ static bool means_plain(const struct ocv_decision *d, const struct constraints *
     return true;
 }
 
-static void check_requirements(const struct ocv_decision *d, const struct constraints *request,
-                               struct ocv_rejection *why)
-{
-    size_t i = ocv_entry_unmet(&d->host, d->index, why->entry, request->required);
-    if (i >= request->required->count || !request->required->list)
-        return;
-    why->code = OCV_REJECT_REQUIREMENT;
-    why->required = request->required->list[i];
-    why->origin = request->required->origins[i];
-}
-
 static const char *disabled_at(const struct ocv_decision *d,
                                const struct ocv_preferences *preferences,
                                const struct ocv_rejection *why)
@@ -90,38 +79,18 @@ static const char *disabled_at(const struct ocv_decision *d,
     return at;
 }
 
-/* The default goes by the name null, labelled or not. An index that was kept has the tags of which
- * a rule made it, but not the rule. */
-static void check_denied(const struct ocv_decision *d, const struct constraints *request,
-                         struct ocv_rejection *why)
-{
-    const struct ocv_preferences *preferences = &request->options->preferences;
-    const char *label = why->entry->label;
-    if (preferences->deny.count &&
-        ocv_preferences_deny(preferences, label ? label : "null",
-                             ocv_entry_tag(d->index, why->entry), &why->required, &why->origin))
-        why->code = OCV_REJECT_DENIED;
-}
-
-/* The line of the configuration that decided, where one did. */
-static const char *origin_of(const struct ocv_decision *d, const struct constraints *request,
-                             const struct ocv_rejection *why)
-{
-    const struct ocv_preferences *preferences = &request->options->preferences;
-    if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
-        return preferences->label_origin;
-    if (why->code == OCV_REJECT_DISABLED)
-        return disabled_at(d, preferences, why);
-    if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
-        return ocv_preferences_devices_origin(preferences, why->ns);
-    return why->origin;
-}
-
 /* The configuration may be gone before the decision is. */
 static int reject_entry(struct ocv_decision *d, const struct constraints *request,
                         struct ocv_rejection *why, struct ocv_error *err)
 {
-    const char *origin = origin_of(d, request, why);
+    const struct ocv_preferences *preferences = &request->options->preferences;
+    const char *origin = why->origin; /* the line of the configuration that decided, if one did */
+    if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
+        origin = preferences->label_origin;
+    else if (why->code == OCV_REJECT_DISABLED)
+        origin = disabled_at(d, preferences, why);
+    else if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
+        origin = ocv_preferences_devices_origin(preferences, why->ns);
     why->origin = origin ? ocv_arena_printf(d->arena, "%s", origin) : NULL;
     if (why->required)
         why->required = ocv_arena_printf(d->arena, "%s", why->required);
@@ -134,6 +103,8 @@ static int reject_entry(struct ocv_decision *d, const struct constraints *reques
 static int consider_entry(struct ocv_decision *d, const struct constraints *request,
                           const struct ocv_entry *entry, struct ocv_error *err)
 {
+    const struct ocv_preferences *preferences = &request->options->preferences;
+    const struct ocv_strings *required = request->required;
     struct ocv_rejection why = {.entry = entry, .code = entry->code};
     const struct ocv_platform_place *place = &d->table->places[entry->position];
     struct ocv_candidate candidate = {
@@ -153,12 +124,23 @@ static int consider_entry(struct ocv_decision *d, const struct constraints *requ
         else
             ocv_entry_fits(&d->host, entry, &why);
     }
-    if (why.code == OCV_REJECT_NONE && !unchecked)
-        check_requirements(d, request, &why);
+    if (why.code == OCV_REJECT_NONE && !unchecked) {
+        size_t i = ocv_entry_unmet(&d->host, d->index, entry, required);
+        if (i < required->count && required->list) {
+            why.code = OCV_REJECT_REQUIREMENT;
+            why.required = required->list[i];
+            why.origin = required->origins[i];
+        }
+    }
     if (why.code == OCV_REJECT_NONE && !asked_for(request, entry))
         why.code = OCV_REJECT_NOT_REQUESTED;
-    if (why.code == OCV_REJECT_NONE) /* last: it says that nothing else keeps the entry away */
-        check_denied(d, request, &why);
+    /* last, as it says that nothing else keeps the entry away. The default goes by the name null,
+     * labelled or not. An index that was kept has the tags of which a rule made it, but not the
+     * rule. */
+    if (why.code == OCV_REJECT_NONE && preferences->deny.count &&
+        ocv_preferences_deny(preferences, entry->label ? entry->label : "null",
+                             ocv_entry_tag(d->index, entry), &why.required, &why.origin))
+        why.code = OCV_REJECT_DENIED;
     if (why.code != OCV_REJECT_NONE)
         return reject_entry(d, request, &why, err);
     int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
@@ -212,38 +194,19 @@ static int choose_platform(struct ocv_decision *d, struct constraints *request,
     return OCV_OK;
 }
 
-static int prepare_decision(struct ocv_decision *d, struct ocv_platform_tables *tables,
-                            struct ocv_error *err)
-{
-    if (tables)
-        OCV_TRY(ocv_platform_table_get(tables, d->index, &d->platform, &d->table, err));
-    else
-        d->table = ocv_platform_table_make(d->arena, d->index, &d->platform);
-    size_t n = d->index->n_entries + 1;
-    _Static_assert(sizeof(*d->candidates) <= sizeof(*d->rejected), "room for either");
-    d->rejected = ocv_arena_alloc(d->arena, n, sizeof(*d->rejected));
-    if (!d->table || !d->rejected)
-        return ocv_error_nomem(err);
-    d->candidates = (struct ocv_candidate *)(d->rejected + n);
-    return OCV_OK;
-}
-
-static struct constraints make_request(const struct ocv_resolve_options *options)
-{
-    static const struct ocv_strings none = {0};
-    const char *label = options->label ? options->label : options->preferences.label;
-    return (struct constraints){.options = options,
-                                .label = label && *label ? label : NULL,
-                                .required =
-                                    options->any_use ? &none : &options->preferences.require};
-}
-
 int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *profile,
                      const struct ocv_resolve_options *options, struct ocv_platform_tables *tables,
                      struct ocv_decision **out, struct ocv_error *err)
 {
-    static const struct ocv_resolve_options none = {0};
-    struct constraints request = make_request(options ? options : &none);
+    static const struct ocv_resolve_options defaults = {0};
+    static const struct ocv_strings none = {0};
+    if (!options)
+        options = &defaults;
+    const struct ocv_preferences *preferences = &options->preferences;
+    const char *label = options->label ? options->label : preferences->label;
+    struct constraints request = {.options = options,
+                                  .label = label && *label ? label : NULL,
+                                  .required = options->any_use ? &none : &preferences->require};
     ocv_auto(ocv_decision) d = calloc(1, sizeof(*d));
     if (!d)
         return ocv_error_nomem(err);
@@ -251,9 +214,17 @@ int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *pr
     d->index = index;
     d->profile = profile;
     OCV_TRY(choose_platform(d, &request, err));
-    OCV_TRY(prepare_decision(d, tables, err));
-    OCV_TRY(ocv_host_table_build(d->arena, index, profile, &request.options->preferences, &d->host,
-                                 err));
+    if (tables)
+        OCV_TRY(ocv_platform_table_get(tables, index, &d->platform, &d->table, err));
+    else
+        d->table = ocv_platform_table_make(d->arena, index, &d->platform);
+    size_t n = index->n_entries + 1;
+    _Static_assert(sizeof(*d->candidates) <= sizeof(*d->rejected), "room for either");
+    d->rejected = ocv_arena_alloc(d->arena, n, sizeof(*d->rejected));
+    if (!d->table || !d->rejected)
+        return ocv_error_nomem(err);
+    d->candidates = (struct ocv_candidate *)(d->rejected + n);
+    OCV_TRY(ocv_host_table_build(d->arena, index, profile, preferences, &d->host, err));
     request.plain = means_plain(d, &request);
     for (size_t i = 0; i < index->n_entries; i++)
         OCV_TRY(consider_entry(d, &request, &index->entries[i], err));

@@ -74,18 +74,6 @@ static int check_bare(const char *label, const struct ocv_resolve_options *optio
     return OCV_OK;
 }
 
-/* By its own label: the entry that is made of it may have another. */
-static int check_denied(const char *label, struct ocv_resolve_options *options, bool *denied,
-                        struct ocv_buffer *reason, struct ocv_error *err)
-{
-    const char *glob, *origin;
-    *denied = ocv_preferences_deny(&options->preferences, label, options->made_of, &glob, &origin);
-    options->preferences.deny.count = 0;
-    return *denied ? ocv_buffer_printf(reason, err, "never taken here: deny has '%.100s' (%s)",
-                                       glob, origin)
-                   : OCV_OK;
-}
-
 int ocv_fit_check(const char *label, const char *properties, const char *statics,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *options,
                   bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
@@ -95,26 +83,24 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     struct ocv_resolve_options own = options ? *options : (struct ocv_resolve_options){0};
-    bool denied = false;
-    int status = host_properties(properties ? properties : "", statics, &text, err);
+    const char *plain = properties && *properties ? NULL : "null", *glob, *origin;
     *fits = false;
-    const char *plain = properties && *properties ? NULL : "null";
-    if (status == OCV_OK)
-        status = check_denied(label && *label ? label : plain, &own, &denied, reason, err);
-    if (status < 0 || denied)
-        return status;
+    OCV_TRY(host_properties(properties ? properties : "", statics, &text, err));
+    /* by its own label: the entry that is made of it may have another */
+    if (ocv_preferences_deny(&own.preferences, label && *label ? label : plain, own.made_of, &glob,
+                             &origin))
+        return ocv_buffer_printf(reason, err, "never taken here: deny has '%.100s' (%s)", glob,
+                                 origin);
+    own.preferences.deny.count = 0;
     if (text.len == 0)
         return check_bare(label, options, fits, reason, err);
-    status = index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data,
-                          &index, err);
-    if (status == OCV_OK && ocv_index_entry(index, 0)->code != OCV_REJECT_NONE)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s",
-                               ocv_index_entry(index, 0)->detail ? ocv_index_entry(index, 0)->detail
-                                                                 : "malformed label or properties");
-    if (status == OCV_OK)
-        status = ocv_resolve(index, profile, &own, &decision, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data, &index,
+                         err));
+    const struct ocv_entry *entry = ocv_index_entry(index, 0);
+    if (entry->code != OCV_REJECT_NONE)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s",
+                             entry->detail ? entry->detail : "malformed label or properties");
+    OCV_TRY(ocv_resolve(index, profile, &own, &decision, err));
     *fits = ocv_decision_selected(decision) != NULL;
     return *fits ? ocv_decision_note(decision, ocv_decision_selected(decision), reason, err)
                  : ocv_decision_reason(decision, 0, reason, err);
