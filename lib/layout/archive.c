@@ -71,13 +71,12 @@ static void member_name(const struct ocv_descriptor *blob, char name[MEMBER_MAX]
 static int copy_verified(const struct archive *archive, const struct ocv_descriptor *blob, int fd,
                          struct ocv_hasher *hasher, struct ocv_error *err)
 {
-    __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer bytes = {.max = COPY_BYTES};
-    bytes.data = malloc(COPY_BYTES);
-    if (!bytes.data)
+    ocv_auto_free char *bytes = malloc(COPY_BYTES);
+    if (!bytes)
         return ocv_error_nomem(err);
     for (int64_t left = blob->size; left > 0;) {
         size_t want = left < (int64_t)COPY_BYTES ? (size_t)left : COPY_BYTES;
-        ssize_t n = read(fd, bytes.data, want);
+        ssize_t n = read(fd, bytes, want);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -85,8 +84,8 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
         if (n == 0)
             return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s was truncated", blob->digest);
         left -= n;
-        OCV_TRY(ocv_hasher_update(hasher, bytes.data, (size_t)n, err));
-        OCV_TRY(write_bytes(archive, bytes.data, (size_t)n, err));
+        OCV_TRY(ocv_hasher_update(hasher, bytes, (size_t)n, err));
+        OCV_TRY(write_bytes(archive, bytes, (size_t)n, err));
     }
     char digest[OCV_DIGEST_MAX];
     OCV_TRY(ocv_hasher_final(hasher, digest, err));
@@ -134,11 +133,8 @@ static int check_blob(const struct archive *archive, const struct ocv_descriptor
 {
     ocv_auto_fd int fd = -1;
     int64_t size;
-    int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, &size, err);
-    if (status == OCV_OK)
-        status = check_name(blob, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_layout_open_blob(archive->layout, blob->digest, &fd, &size, err));
+    OCV_TRY(check_name(blob, err));
     if (size != blob->size)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has %lld bytes, not %lld",
                              archive->layout->path, blob->digest, (long long)size,
@@ -159,13 +155,11 @@ static int check_image(const struct archive *archive, struct ocv_error *err)
         strcmp(config->media_type, MEDIA_TYPE_DOCKER_CONFIG) != 0)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "not a container image: config is %s",
                              config->media_type);
-    int status = check_name(&archive->top, err);
-    if (status == OCV_OK)
-        status = check_blob(archive, config, false, err);
-    size_t n = ocv_manifest_layer_count(archive->manifest);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = check_blob(archive, ocv_manifest_layer(archive->manifest, i), true, err);
-    return status;
+    OCV_TRY(check_name(&archive->top, err));
+    OCV_TRY(check_blob(archive, config, false, err));
+    for (size_t i = 0; i < ocv_manifest_layer_count(archive->manifest); i++)
+        OCV_TRY(check_blob(archive, ocv_manifest_layer(archive->manifest, i), true, err));
+    return OCV_OK;
 }
 
 static int format_manifest(const struct archive *archive, const char *const *names, size_t n,
@@ -252,45 +246,32 @@ static int write_head(const struct archive *archive, const char *const *names, s
     return put_text(archive, "manifest.json", manifest.data, manifest.len, err);
 }
 
-static int write_blobs(const struct archive *archive, struct ocv_error *err)
-{
-    static const char end[2 * OCV_TAR_BLOCK];
-    OCV_TRY(put_blob(archive, &archive->top, err));
-    OCV_TRY(put_blob(archive, ocv_manifest_config(archive->manifest), err));
-    size_t n = ocv_manifest_layer_count(archive->manifest);
-    for (size_t i = 0; i < n; i++)
-        if (!seen_before(archive->manifest, i))
-            OCV_TRY(put_blob(archive, ocv_manifest_layer(archive->manifest, i), err));
-    return write_bytes(archive, end, sizeof(end), err);
-}
-
-/* The manifest's descriptor; its media type may be in the body alone, or missing. */
-static int describe_layer(struct archive *archive, const char *digest,
-                          const struct ocv_buffer *text, struct ocv_error *err)
-{
-    const char *type = NULL;
-    ocv_auto_json *root = NULL;
-    OCV_TRY(ocv_json_load_counted("manifest", text->data, text->len, OCV_MANIFEST_MAX,
-                                  OCV_JSON_VALUES_MAX, &root, err));
-    OCV_TRY(ocv_json_string(root, "manifest", "mediaType", &type, err));
-    snprintf(archive->top.media_type, sizeof(archive->top.media_type), "%s",
-             type ? type : OCV_MEDIA_TYPE_MANIFEST);
-    snprintf(archive->top.digest, sizeof(archive->top.digest), "%s", digest);
-    archive->top.size = (int64_t)text->len;
-    return OCV_OK;
-}
-
 int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manifest_digest,
                              const char *const *names, size_t n, int fd, struct ocv_error *err)
 {
+    static const char end[2 * OCV_TAR_BLOCK];
+    const char *type = NULL;
+    ocv_auto_json *root = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     ocv_auto(ocv_manifest) manifest = NULL;
     OCV_TRY(ocv_layout_read_blob(layout, manifest_digest, &text, err));
     OCV_TRY(ocv_manifest_parse(text.data, text.len, NULL, &manifest, err));
     struct archive archive = {.layout = layout, .manifest = manifest, .fd = fd};
-    OCV_TRY(describe_layer(&archive, manifest_digest, &text, err));
+    struct ocv_descriptor *top = &archive.top;
+    OCV_TRY(ocv_json_load_counted("manifest", text.data, text.len, OCV_MANIFEST_MAX,
+                                  OCV_JSON_VALUES_MAX, &root, err));
+    /* it may be in the body alone, or missing */
+    OCV_TRY(ocv_json_string(root, "manifest", "mediaType", &type, err));
+    snprintf(top->media_type, sizeof(top->media_type), "%s", type ? type : OCV_MEDIA_TYPE_MANIFEST);
+    snprintf(top->digest, sizeof(top->digest), "%s", manifest_digest);
+    top->size = (int64_t)text.len;
     OCV_TRY(check_image(&archive, err));
     OCV_TRY(write_head(&archive, names, n, err));
-    return write_blobs(&archive, err);
+    OCV_TRY(put_blob(&archive, top, err));
+    OCV_TRY(put_blob(&archive, ocv_manifest_config(manifest), err));
+    for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
+        if (!seen_before(manifest, i))
+            OCV_TRY(put_blob(&archive, ocv_manifest_layer(manifest, i), err));
+    return write_bytes(&archive, end, sizeof(end), err);
 }

@@ -181,24 +181,19 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
 {
     char algorithm[8];
     const char *hex;
-    int status = ocv_digest_split(digest, algorithm, &hex, err);
-    if (status == OCV_OK)
-        status = ocv_layout_check_writable(layout, err);
-    if (status == OCV_OK && size < 0)
-        status = ocv_error_set(err, OCV_ERR_INVALID, "blob %s: negative size", digest);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_digest_split(digest, algorithm, &hex, err));
+    OCV_TRY(ocv_layout_check_writable(layout, err));
+    if (size < 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "blob %s: negative size", digest);
     *out = NULL;
     *busy = false;
     *offset = 0;
-    status = ocv_layout_find_blob(layout, digest, size, present, err);
-    if (status < 0 || *present)
-        return status;
+    OCV_TRY(ocv_layout_find_blob(layout, digest, size, present, err));
+    if (*present)
+        return OCV_OK;
     struct ocv_blob_writer *writer = NULL;
-    status = new_writer(layout, digest, size, &writer, err);
-    if (!writer)
-        return status;
-    status = lock_and_start(writer, wait, present, busy, err);
+    OCV_TRY(new_writer(layout, digest, size, &writer, err));
+    int status = lock_and_start(writer, wait, present, busy, err);
     if (status < 0 || *busy || *present) {
         free_writer(writer);
         return status;
@@ -240,13 +235,6 @@ static int claim_chunk(struct ocv_blob_writer *writer, struct ocv_error *err)
     return status;
 }
 
-/* The first chunk after a resume ends where the others can be aligned in the file. */
-static size_t chunk_size(const struct ocv_blob_writer *writer)
-{
-    uint64_t start = (uint64_t)writer->offset - writer->filled;
-    return OCV_WRITER_CHUNK - start % OCV_WRITER_ALIGN;
-}
-
 int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
                           struct ocv_error *err)
 {
@@ -262,7 +250,9 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
         if (!writer->filled)
             OCV_TRY(claim_chunk(writer, err));
         size_t slot = writer->head % OCV_WRITER_CHUNKS;
-        size_t whole = chunk_size(writer), n = whole - writer->filled;
+        /* the first chunk after a resume ends where the others can be aligned in the file */
+        uint64_t start = (uint64_t)writer->offset - writer->filled;
+        size_t whole = OCV_WRITER_CHUNK - start % OCV_WRITER_ALIGN, n = whole - writer->filled;
         n = n < len ? n : len;
         memcpy(writer->chunks[slot] + writer->filled, at, n);
         writer->filled += n;

@@ -91,16 +91,6 @@ static int write_all(struct ocv_blob_writer *writer, struct iovec *parts, int n)
     return 0;
 }
 
-static void start_writeback(struct ocv_blob_writer *writer)
-{
-    if (writer->direct || writer->layout->nosync || writer->written - writer->flushed < FLUSH_STEP)
-        return;
-    /* advice only: a file system without it loses nothing but time */
-    (void)sync_file_range(writer->fd, writer->resumed + writer->flushed,
-                          writer->written - writer->flushed, SYNC_FILE_RANGE_WRITE);
-    writer->flushed = writer->written;
-}
-
 /* Write and hash chunks [tail, tail + n). */
 static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
                         struct ocv_error *err)
@@ -115,7 +105,13 @@ static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
     set_direct(writer, aligned);
     if (write_all(writer, parts, (int)n) < 0)
         return io_failure(writer, "write", err);
-    start_writeback(writer);
+    if (!writer->direct && !writer->layout->nosync &&
+        writer->written - writer->flushed >= FLUSH_STEP) {
+        /* advice only: a file system without it loses nothing but time */
+        (void)sync_file_range(writer->fd, writer->resumed + writer->flushed,
+                              writer->written - writer->flushed, SYNC_FILE_RANGE_WRITE);
+        writer->flushed = writer->written;
+    }
     for (unsigned i = 0; i < n && hash; i++) {
         size_t slot = (writer->tail + i) % OCV_WRITER_CHUNKS;
         OCV_TRY(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* index.json as a document: find a tag, move a tag. What is not understood is kept as it is. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/core/core_internal.h"
 #include "lib/layout/layout_internal.h"
@@ -10,21 +11,16 @@
 
 int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err)
 {
-    json_t *root = NULL;
-    int status = ocv_json_load("index.json", bytes, len, OCV_MANIFEST_MAX, &root, err);
-    if (status < 0)
-        return status;
+    ocv_auto_json *root = NULL;
+    OCV_TRY(ocv_json_load("index.json", bytes, len, OCV_MANIFEST_MAX, &root, err));
     const json_t *manifests = json_object_get(root, "manifests");
     if (!json_is_array(manifests))
-        status = ocv_error_set(err, OCV_ERR_DATA, "index.json: 'manifests' is not an array");
-    else if (json_array_size(manifests) > OCV_INDEX_ENTRIES_MAX)
-        status = ocv_error_set(err, OCV_ERR_DATA, "index.json has more than %u entries",
-                               OCV_INDEX_ENTRIES_MAX);
-    if (status < 0)
-        json_decref(root);
-    else
-        *out = root;
-    return status;
+        return ocv_error_set(err, OCV_ERR_DATA, "index.json: 'manifests' is not an array");
+    if (json_array_size(manifests) > OCV_INDEX_ENTRIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index.json has more than %u entries",
+                             OCV_INDEX_ENTRIES_MAX);
+    *out = ocv_steal(&root);
+    return OCV_OK;
 }
 
 static const char *get_annotation(const json_t *entry, const char *key)
@@ -192,24 +188,6 @@ static int put_text(json_t *object, const char *key, const char *text, struct oc
     return text ? set_member(object, key, json_string(text), err) : OCV_OK;
 }
 
-static int put_platform(json_t *entry, const struct ocv_platform *platform, struct ocv_error *err)
-{
-    json_t *object = json_object();
-    OCV_TRY(set_member(entry, "platform", object, err)); /* the entry owns it from here on */
-    OCV_TRY(put_text(object, "architecture", platform->architecture, err));
-    OCV_TRY(put_text(object, "os", platform->os, err));
-    OCV_TRY(put_text(object, "os.version", platform->os_version, err));
-    OCV_TRY(put_text(object, "variant", platform->variant, err));
-    if (platform->n_os_features == 0)
-        return OCV_OK;
-    json_t *features = json_array();
-    OCV_TRY(set_member(object, "os.features", features, err));
-    for (size_t i = 0; i < platform->n_os_features; i++)
-        if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
-            return ocv_error_nomem(err);
-    return OCV_OK;
-}
-
 static int fill_entry(json_t *entry, const char *tag, const char *image_name,
                       const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                       struct ocv_error *err)
@@ -217,8 +195,20 @@ static int fill_entry(json_t *entry, const char *tag, const char *image_name,
     OCV_TRY(put_text(entry, "mediaType", descriptor->media_type, err));
     OCV_TRY(put_text(entry, "digest", descriptor->digest, err));
     OCV_TRY(set_member(entry, "size", json_integer(descriptor->size), err));
-    if (platform)
-        OCV_TRY(put_platform(entry, platform, err));
+    if (platform) {
+        json_t *object = json_object();
+        OCV_TRY(set_member(entry, "platform", object, err)); /* the entry owns it from here on */
+        OCV_TRY(put_text(object, "architecture", platform->architecture, err));
+        OCV_TRY(put_text(object, "os", platform->os, err));
+        OCV_TRY(put_text(object, "os.version", platform->os_version, err));
+        OCV_TRY(put_text(object, "variant", platform->variant, err));
+        json_t *features = platform->n_os_features ? json_array() : NULL;
+        if (platform->n_os_features)
+            OCV_TRY(set_member(object, "os.features", features, err));
+        for (size_t i = 0; i < platform->n_os_features; i++)
+            if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
+                return ocv_error_nomem(err);
+    }
     json_t *annotations = json_object_get(entry, "annotations");
     if (!json_is_object(annotations)) {
         annotations = json_object();
@@ -228,24 +218,18 @@ static int fill_entry(json_t *entry, const char *tag, const char *image_name,
     return put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
 }
 
-/* The entry that carries the tag already and may go on doing so, or NULL. */
-static json_t *find_same(const json_t *manifests, const char *tag, const char *image_name,
-                         const char *digest)
-{
-    json_t *entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
-    const char *old = ocv_json_text(entry, "digest");
-    const char *name = entry ? get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
-    if (!old || strcmp(old, digest) != 0 || (name && image_name && strcmp(name, image_name) != 0))
-        return NULL;
-    return entry;
-}
-
 int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
                        const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                        struct ocv_error *err)
 {
     json_t *manifests = json_object_get(root, "manifests");
-    json_t *entry = find_same(manifests, tag, image_name, descriptor->digest);
+    /* the entry that carries the tag already and may go on doing so */
+    json_t *entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
+    const char *old = ocv_json_text(entry, "digest");
+    const char *name = entry ? get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
+    if (!old || strcmp(old, descriptor->digest) != 0 ||
+        (name && image_name && strcmp(name, image_name) != 0))
+        entry = NULL;
     drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, tag, entry);
     if (image_name) {
         drop_annotation(manifests, OCV_ANNOTATION_IMAGE_NAME, image_name, entry);

@@ -114,29 +114,20 @@ static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
     return status;
 }
 
-static int open_directory(const char *dir, int *fd, struct ocv_error *err)
-{
-    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd >= 0)
-        return OCV_OK;
-    if (errno == ENOENT)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such directory", dir);
-    if (errno == ENOTDIR)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a directory",
-                             dir);
-    return ocv_file_fail(err, dir, NULL, "open");
-}
-
 int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct ocv_error *err)
 {
     bool create = flags & OCV_LAYOUT_CREATE;
-    ocv_auto_fd int fd = -1;
-    int status = create ? ocv_directory_make(dir, 0, err) : OCV_OK;
-    if (status == OCV_OK)
-        status = open_directory(dir, &fd, err);
-    if (status < 0)
-        return status;
-    struct ocv_layout *layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);
+    if (create)
+        OCV_TRY(ocv_directory_make(dir, 0, err));
+    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such directory", dir);
+    if (fd < 0 && errno == ENOTDIR)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a directory",
+                             dir);
+    if (fd < 0)
+        return ocv_file_fail(err, dir, NULL, "open");
+    ocv_auto(ocv_layout) layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);
     if (!layout)
         return ocv_error_nomem(err);
     memcpy(layout->path, dir, strlen(dir) + 1);
@@ -145,14 +136,10 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     layout->distrust = flags & OCV_LAYOUT_VERIFY;
     layout->fd = ocv_fd_steal(&fd);
     if (create)
-        status = prepare_directory(layout, err);
-    if (status == OCV_OK)
-        status = check_marker(layout, err);
-    if (status < 0)
-        ocv_layout_free(layout);
-    else
-        *out = layout;
-    return status;
+        OCV_TRY(prepare_directory(layout, err));
+    OCV_TRY(check_marker(layout, err));
+    *out = ocv_steal(&layout);
+    return OCV_OK;
 }
 
 void ocv_layout_free(struct ocv_layout *layout)
@@ -172,12 +159,10 @@ static int load_index(const struct ocv_layout *layout, json_t **root, struct ocv
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    int status = ocv_file_read_at(layout->fd, layout->path, INDEX, &text, err);
-    if (status == OCV_OK) {
-        status = ocv_index_json_load(text.data, text.len, root, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s", layout->path);
-    }
+    OCV_TRY(ocv_file_read_at(layout->fd, layout->path, INDEX, &text, err));
+    int status = ocv_index_json_load(text.data, text.len, root, err);
+    if (status < 0)
+        ocv_error_prefix(err, "%s", layout->path);
     return status;
 }
 
@@ -206,22 +191,6 @@ struct tag_guard {
     char *now;
 };
 
-static int check_guard(const struct ocv_layout *layout, const json_t *root, const char *tag,
-                       const struct tag_guard *guard, struct ocv_error *err)
-{
-    struct ocv_descriptor found;
-    struct ocv_error local = {0};
-    int status = ocv_index_json_find(root, tag, &found, &local);
-    guard->now[0] = '\0';
-    if (status < 0 && status != OCV_ERR_NOT_FOUND)
-        return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
-    if (status == OCV_OK)
-        memcpy(guard->now, found.digest, OCV_DIGEST_MAX);
-    if (!strcmp(guard->now, guard->before))
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile", layout->path, tag);
-}
-
 static int write_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                      const struct tag_guard *guard, struct ocv_error *err)
@@ -238,8 +207,19 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
     OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err));
     OCV_TRY(take_lock(layout, private, &lock, err));
     OCV_TRY(load_index(layout, &root, err));
-    if (guard)
-        OCV_TRY(check_guard(layout, root, tag, guard, err));
+    if (guard) {
+        struct ocv_descriptor found;
+        struct ocv_error local = {0};
+        int status = ocv_index_json_find(root, tag, &found, &local);
+        guard->now[0] = '\0';
+        if (status < 0 && status != OCV_ERR_NOT_FOUND)
+            return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
+        if (status == OCV_OK)
+            memcpy(guard->now, found.digest, OCV_DIGEST_MAX);
+        if (strcmp(guard->now, guard->before) != 0)
+            return ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile", layout->path,
+                                 tag);
+    }
     OCV_TRY(ocv_index_json_tag(root, tag, image_name, descriptor, platform, err));
     OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &text, err));
     OCV_TRY(

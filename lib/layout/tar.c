@@ -35,14 +35,6 @@ static void put_octal(char *field, size_t width, uint64_t value)
         field[i] = (char)('0' + (value & 7));
 }
 
-/* GNU's binary form for what does not fit into octal. */
-static void put_base256(char *field, size_t width, uint64_t value)
-{
-    for (size_t i = width; i-- > 1; value >>= 8)
-        field[i] = (char)(value & 0xff);
-    field[0] = (char)0x80;
-}
-
 static bool put_name(struct ustar *header, const char *name)
 {
     size_t len = strlen(name);
@@ -77,8 +69,12 @@ int ocv_tar_header(unsigned char out[OCV_TAR_BLOCK], const char *name, const cha
     put_octal(header.gid, sizeof(header.gid), 0);
     if (size < (INT64_C(1) << 33))
         put_octal(header.size, sizeof(header.size), (uint64_t)size);
-    else
-        put_base256(header.size, sizeof(header.size), (uint64_t)size);
+    else { /* GNU's binary form for what does not fit into octal */
+        uint64_t left = (uint64_t)size;
+        for (size_t i = sizeof(header.size); i-- > 1; left >>= 8)
+            header.size[i] = (char)(left & 0xff);
+        header.size[0] = (char)0x80;
+    }
     put_octal(header.mtime, sizeof(header.mtime), 0);
     memset(header.checksum, ' ', sizeof(header.checksum)); /* counted as blanks */
     memcpy(out, &header, OCV_TAR_BLOCK);
