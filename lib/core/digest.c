@@ -67,11 +67,6 @@ static bool is_lower_alnum(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_lower_hex(char c)
-{
-    return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9');
-}
-
 /* algorithm ::= component (separator component)*; component ::= [a-z0-9]+; separator ::= [+._-] */
 static const char *skip_algorithm(const char *s)
 {
@@ -112,12 +107,10 @@ static const struct algorithm *find_algorithm(const char *digest)
         if (strncmp(digest, a->name, n) != 0 || digest[n] != ':')
             continue;
         const char *hex = digest + n + 1;
-        if (strnlen(hex, a->hex_length + 1) != a->hex_length)
-            return NULL;
-        for (size_t k = 0; k < a->hex_length; k++)
-            if (!is_lower_hex(hex[k]))
-                return NULL;
-        return a;
+        return strnlen(hex, a->hex_length + 1) == a->hex_length &&
+                       strspn(hex, "0123456789abcdef") == a->hex_length
+                   ? a
+                   : NULL;
     }
     return NULL;
 }

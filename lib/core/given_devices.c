@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/cleanup.h"
 #include "lib/core/core_internal.h"
 
 #include <ctype.h>
@@ -53,34 +54,23 @@ static void plain_id(const char *id, char out[OCV_GIVEN_TEXT_MAX])
         *replica = '\0';
 }
 
-static void class_of(const struct ocv_given_device *given, char out[OCV_GIVEN_TEXT_MAX])
+/* Is it of the namespace, by its owner or by CDI's name? */
+static bool serves(const struct ocv_given_device *given, const char *ns)
 {
-    const char *slash = strchr(given->owner, '/');
-    snprintf(out, OCV_GIVEN_TEXT_MAX, "%s", slash ? slash + 1 : "");
-}
-
-/* "nvidia.com/gpu=all": every device of its owner. */
-static bool means_all(const struct ocv_given_device *given, const struct ocv_namespace *ns)
-{
-    char id[OCV_GIVEN_TEXT_MAX];
-    plain_id(given->id, id);
-    return strcmp(id, "all") == 0 &&
-           (owner_serves(given->owner, ns->name) ||
-            (strchr(given->id, '=') && owner_serves(given->id, ns->name)));
+    return owner_serves(given->owner, ns) ||
+           (strchr(given->id, '=') && owner_serves(given->id, ns));
 }
 
 /* A UUID or an address is one device's whatever its owner is called; a number only the owner's. */
 static bool is_device(const struct ocv_given_device *given, const struct ocv_namespace *ns,
                       const struct ocv_device *device)
 {
-    char id[OCV_GIVEN_TEXT_MAX], class[OCV_GIVEN_TEXT_MAX];
+    char id[OCV_GIVEN_TEXT_MAX];
     plain_id(given->id, id);
     if (id[strspn(id, "0123456789")] && ocv_device_is(device, id))
         return true;
-    bool ours = owner_serves(given->owner, ns->name) ||
-                (strchr(given->id, '=') && owner_serves(given->id, ns->name));
-    class_of(given, class);
-    const char *number = ours ? index_of(id, class) : NULL;
+    const char *slash = strchr(given->owner, '/');
+    const char *number = serves(given, ns->name) ? index_of(id, slash ? slash + 1 : "") : NULL;
     return number && ocv_device_is(device, number);
 }
 
@@ -100,7 +90,9 @@ static bool match_devices(struct device_match *f, const struct ocv_profile *prof
         for (size_t d = 0; d < ns->n_devices; d++, place++)
             for (size_t k = 0; k < f->given->n; k++) {
                 const struct ocv_given_device *given = &f->given->list[k];
-                bool all = means_all(given, ns);
+                char id[OCV_GIVEN_TEXT_MAX];
+                plain_id(given->id, id); /* "nvidia.com/gpu=all": every device of its owner */
+                bool all = strcmp(id, "all") == 0 && serves(given, ns->name);
                 if (!all && !is_device(given, ns, &ns->devices[d]))
                     continue;
                 if (!all && f->known[given->group] && f->at[given->group] != place)
@@ -116,8 +108,7 @@ static bool match_devices(struct device_match *f, const struct ocv_profile *prof
 static bool is_ours(const struct ocv_given_device *given, const struct ocv_profile *profile)
 {
     for (size_t i = 0; i < profile->n_namespaces; i++)
-        if (owner_serves(given->owner, profile->namespaces[i].name) ||
-            (strchr(given->id, '=') && owner_serves(given->id, profile->namespaces[i].name)))
+        if (serves(given, profile->namespaces[i].name))
             return true;
     return false;
 }
@@ -139,17 +130,27 @@ static int check_all(const struct device_match *f, const struct ocv_profile *pro
     return OCV_OK;
 }
 
-static int write_devices(const struct device_match *f, const struct ocv_profile *profile, char *out,
-                         size_t size, struct ocv_error *err)
+int ocv_given_find(const struct ocv_given_devices *given, const struct ocv_profile *profile,
+                   char *out, size_t size, struct ocv_error *err)
 {
-    size_t place = 0, at = 0;
+    size_t n = 0, place = 0, at = 0;
+    for (size_t i = 0; i < profile->n_namespaces; i++)
+        n += profile->namespaces[i].n_devices;
+    ocv_auto_free bool *taken = calloc(n + 1, sizeof(*taken));
+    if (!taken)
+        return ocv_error_nomem(err);
+    struct device_match f = {.given = given, .taken = taken};
+    if (!match_devices(&f, profile))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                             "names of one device mean different ones in the profile");
+    OCV_TRY(check_all(&f, profile, err));
     out[0] = '\0';
     for (size_t i = 0; i < profile->n_namespaces; i++) {
         const struct ocv_namespace *ns = &profile->namespaces[i];
         bool begun = false;
         for (size_t d = 0; d < ns->n_devices; d++, place++) {
             const char *id = ns->devices[d].id;
-            if (!f->taken[place])
+            if (!taken[place])
                 continue;
             if (at + strlen(ns->name) + strlen(id) + 4 > size || strpbrk(id, ",;\n"))
                 return ocv_error_set(err, OCV_ERR_DATA, "too many devices");
@@ -160,26 +161,4 @@ static int write_devices(const struct device_match *f, const struct ocv_profile 
         }
     }
     return OCV_OK;
-}
-
-int ocv_given_find(const struct ocv_given_devices *given, const struct ocv_profile *profile,
-                   char *out, size_t size, struct ocv_error *err)
-{
-    struct device_match f = {.given = given};
-    size_t n = 0;
-    for (size_t i = 0; i < profile->n_namespaces; i++)
-        n += profile->namespaces[i].n_devices;
-    f.taken = calloc(n + 1, sizeof(*f.taken));
-    if (!f.taken)
-        return ocv_error_nomem(err);
-    int status = OCV_OK;
-    if (!match_devices(&f, profile))
-        status = ocv_error_set(err, OCV_ERR_NOT_FOUND,
-                               "names of one device mean different ones in the profile");
-    if (status == OCV_OK)
-        status = check_all(&f, profile, err);
-    if (status == OCV_OK)
-        status = write_devices(&f, profile, out, size, err);
-    free(f.taken);
-    return status;
 }

@@ -48,24 +48,6 @@ static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *er
     return status;
 }
 
-static int reject_unknown_schema(struct ocv_index *index, const json_t *annotations,
-                                 struct ocv_error *err)
-{
-    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
-    const char *text = json_string_value(schema);
-    if (!schema || (text && !strcmp(text, "1")))
-        return OCV_OK;
-    for (size_t i = 0; i < index->n_entries; i++) {
-        char detail[128];
-        snprintf(detail, sizeof(detail), "%s is '%.40s', known here: 1", OCV_ANNOTATION_SCHEMA,
-                 text ? text : "not a string");
-        if (index->entries[i].kind != OCV_ENTRY_NON_VARIANT)
-            OCV_TRY(
-                ocv_index_reject_entry(index, &index->entries[i], OCV_REJECT_SCHEMA, detail, err));
-    }
-    return OCV_OK;
-}
-
 static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)
 {
     size_t n = json_array_size(manifests);
@@ -107,7 +89,17 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
     OCV_TRY(ocv_digest_bytes(bytes, len, index->digest, err));
     OCV_TRY(read_entries(index, manifests, err));
     OCV_TRY(reject_duplicate_labels(index, err));
-    OCV_TRY(reject_unknown_schema(index, annotations, err));
+    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
+    const char *text = json_string_value(schema);
+    bool known = !schema || (text && !strcmp(text, "1"));
+    for (size_t i = 0; !known && i < index->n_entries; i++) {
+        char detail[128];
+        snprintf(detail, sizeof(detail), "%s is '%.40s', known here: 1", OCV_ANNOTATION_SCHEMA,
+                 text ? text : "not a string");
+        if (index->entries[i].kind != OCV_ENTRY_NON_VARIANT)
+            OCV_TRY(
+                ocv_index_reject_entry(index, &index->entries[i], OCV_REJECT_SCHEMA, detail, err));
+    }
     OCV_TRY(ocv_index_read_annotations(index, annotations, err));
     *out = ocv_steal(&index);
     return OCV_OK;
@@ -196,14 +188,6 @@ const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index, con
     return NULL;
 }
 
-static bool namespace_is_static(const struct ocv_index *index, const char *ns)
-{
-    for (size_t i = 0; i < index->n_statics; i++)
-        if (!strcmp(index->statics[i].name, ns))
-            return true;
-    return false;
-}
-
 int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *entry,
                        struct ocv_buffer *properties, struct ocv_buffer *statics,
                        struct ocv_error *err)
@@ -212,7 +196,10 @@ int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *en
         struct ocv_property p = ocv_index_property(index, entry->properties[i]);
         OCV_TRY(ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
                                   p.feature, p.value));
-        if (namespace_is_static(index, p.ns))
+        size_t k = 0;
+        while (k < index->n_statics && strcmp(index->statics[k].name, p.ns) != 0)
+            k++;
+        if (k < index->n_statics)
             OCV_TRY(ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns));
     }
     return OCV_OK;

@@ -53,22 +53,9 @@ const char *ocv_reject_name(enum ocv_reject code)
     return reject_names[code];
 }
 
-static bool is_index_type(const char *type)
-{
-    return !strcmp(type, OCV_MEDIA_TYPE_INDEX) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
-}
-
 static bool is_manifest_type(const char *type)
 {
     return !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-}
-
-/* artifactType of a real image: BuildKit and podman may repeat the config's type there. */
-static bool is_image_artifact(const char *type)
-{
-    return !*type || !strcmp(type, OCV_MEDIA_TYPE_CONFIG) ||
-           !strcmp(type, "application/vnd.docker.container.image.v1+json") ||
-           is_manifest_type(type);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -76,10 +63,22 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A set, so it is kept sorted: two entries with the same ones are easy to find. */
-static int read_os_features(struct ocv_index *index, const json_t *list, struct ocv_entry *entry,
-                            const char *what, struct ocv_error *err)
+static int read_platform(struct ocv_index *index, const json_t *platform, struct ocv_entry *entry,
+                         const char *what, struct ocv_error *err)
 {
+    if (!platform || json_is_null(platform))
+        return OCV_OK;
+    if (!json_is_object(platform))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: platform is not an object", what);
+    struct ocv_platform *p = &entry->platform;
+    OCV_TRY(ocv_json_string(platform, what, "os", &p->os, err));
+    OCV_TRY(ocv_json_string(platform, what, "architecture", &p->architecture, err));
+    OCV_TRY(ocv_json_string(platform, what, "variant", &p->variant, err));
+    OCV_TRY(ocv_json_string(platform, what, "os.version", &p->os_version, err));
+    entry->has_platform = (p->os && *p->os) || (p->architecture && *p->architecture);
+
+    /* a set, so it is kept sorted: two entries with the same ones are easy to find */
+    const json_t *list = json_object_get(platform, "os.features");
     if (!list)
         return OCV_OK;
     size_t n = json_array_size(list);
@@ -95,31 +94,9 @@ static int read_os_features(struct ocv_index *index, const json_t *list, struct 
     }
     if (n > 1)
         qsort(features, n, sizeof(*features), compare_texts);
-    entry->platform.os_features = features;
-    entry->platform.n_os_features = n;
+    p->os_features = features;
+    p->n_os_features = n;
     return OCV_OK;
-}
-
-static int read_platform(struct ocv_index *index, const json_t *platform, struct ocv_entry *entry,
-                         const char *what, struct ocv_error *err)
-{
-    if (!platform || json_is_null(platform))
-        return OCV_OK;
-    if (!json_is_object(platform))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: platform is not an object", what);
-    struct ocv_platform *p = &entry->platform;
-    int status = ocv_json_string(platform, what, "os", &p->os, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(platform, what, "architecture", &p->architecture, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(platform, what, "variant", &p->variant, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(platform, what, "os.version", &p->os_version, err);
-    if (status == OCV_OK)
-        status =
-            read_os_features(index, json_object_get(platform, "os.features"), entry, what, err);
-    entry->has_platform = (p->os && *p->os) || (p->architecture && *p->architecture);
-    return status;
 }
 
 /* Entries that are not images, whatever their annotations say. */
@@ -129,11 +106,15 @@ static enum ocv_reject skip_code(const struct ocv_entry *entry, const json_t *ob
     const char *artifact = ocv_json_text(object, "artifactType");
     if (json_object_get(annotations, "vnd.docker.reference.type"))
         return OCV_REJECT_ATTESTATION;
-    if (is_index_type(entry->media_type))
+    if (!strcmp(entry->media_type, OCV_MEDIA_TYPE_INDEX) ||
+        !strcmp(entry->media_type, OCV_MEDIA_TYPE_DOCKER_LIST))
         return OCV_REJECT_NESTED;
     if (!is_manifest_type(entry->media_type))
         return OCV_REJECT_MEDIA_TYPE;
-    if (artifact && !is_image_artifact(artifact))
+    /* of a real image: BuildKit and podman may repeat the config's type there */
+    if (artifact && *artifact && strcmp(artifact, OCV_MEDIA_TYPE_CONFIG) != 0 &&
+        strcmp(artifact, "application/vnd.docker.container.image.v1+json") != 0 &&
+        !is_manifest_type(artifact))
         return OCV_REJECT_ARTIFACT;
     const struct ocv_platform *p = &entry->platform;
     if (entry->has_platform && p->os && p->architecture && !strcmp(p->os, "unknown") &&

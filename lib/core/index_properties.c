@@ -82,62 +82,40 @@ static int sort_table(struct ocv_index *index, const struct property_table *t, u
     return status;
 }
 
-static int number_entries(struct ocv_index *index, struct ocv_properties *const *sets,
-                          struct property_table *t, uint32_t *ids, struct ocv_error *err)
+int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
+                     struct ocv_error *err)
 {
-    size_t used = 0;
+    size_t total = 0, size = 64, used = 0, namespaces = 0;
+    for (size_t i = 0; i < index->n_entries; i++)
+        total += sets[i] ? ocv_properties_count(sets[i]) : 0;
+    while (size < total * 2)
+        size *= 2;
+    ocv_auto_free uint32_t *slots = malloc(size * sizeof(*slots));
+    ocv_auto_free struct ocv_property *list = malloc((total + 1) * sizeof(*list));
+    uint32_t *ids = ocv_arena_alloc(&index->arena, total + 1, sizeof(*ids));
+    if (!slots || !list || !ids)
+        return ocv_error_nomem(err);
+    memset(slots, 0xff, size * sizeof(*slots));
+    struct property_table t = {.mask = size - 1, .slots = slots, .list = list};
     for (size_t i = 0; i < index->n_entries; i++) {
         size_t n = sets[i] ? ocv_properties_count(sets[i]) : 0;
         index->entries[i].properties = ids + used;
         index->entries[i].n_properties = n;
         for (size_t k = 0; k < n; k++)
-            ids[used++] = find_or_add(t, ocv_properties_get(sets[i], k));
+            ids[used++] = find_or_add(&t, ocv_properties_get(sets[i], k));
     }
-    uint32_t *rank = malloc((t->count + 1) * sizeof(*rank));
+    ocv_auto_free uint32_t *rank = malloc((t.count + 1) * sizeof(*rank));
     if (!rank)
         return ocv_error_nomem(err);
-    int status = sort_table(index, t, rank, err);
-    for (size_t i = 0; i < used && status == OCV_OK; i++)
+    OCV_TRY(sort_table(index, &t, rank, err));
+    for (size_t i = 0; i < used; i++)
         ids[i] = rank[ids[i]];
-    free(rank);
-    return status;
-}
-
-static int check_namespaces(const struct ocv_index *index, struct ocv_error *err)
-{
-    size_t n = 0;
     for (size_t i = 0; i < index->n_properties; i++)
-        n += i == 0 || index->properties[i].ns != index->properties[i - 1].ns;
-    if (n > NAMESPACES_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "index uses %zu namespaces, at most %u are read", n,
-                             NAMESPACES_MAX);
+        namespaces += i == 0 || index->properties[i].ns != index->properties[i - 1].ns;
+    if (namespaces > NAMESPACES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index uses %zu namespaces, at most %u are read",
+                             namespaces, NAMESPACES_MAX);
     return OCV_OK;
-}
-
-int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
-                     struct ocv_error *err)
-{
-    size_t total = 0, size = 64;
-    for (size_t i = 0; i < index->n_entries; i++)
-        total += sets[i] ? ocv_properties_count(sets[i]) : 0;
-    while (size < total * 2)
-        size *= 2;
-    struct property_table t = {.mask = size - 1};
-    t.slots = malloc(size * sizeof(*t.slots));
-    t.list = malloc((total + 1) * sizeof(*t.list));
-    uint32_t *ids = ocv_arena_alloc(&index->arena, total + 1, sizeof(*ids));
-    int status;
-    if (!t.slots || !t.list || !ids) {
-        status = ocv_error_nomem(err);
-    } else {
-        memset(t.slots, 0xff, size * sizeof(*t.slots));
-        status = number_entries(index, sets, &t, ids, err);
-    }
-    if (status == OCV_OK)
-        status = check_namespaces(index, err);
-    free(t.slots);
-    free(t.list);
-    return status;
 }
 
 static bool namespace_listed(const struct ocv_index *index, const char *ns, size_t len)
@@ -175,28 +153,22 @@ static int declared_namespaces(struct ocv_index *index, const char *text, struct
     return OCV_OK;
 }
 
-static struct ocv_feature *static_feature(struct ocv_index *index, struct ocv_namespace *ns,
-                                          struct ocv_span name, size_t max_values)
-{
-    for (size_t i = 0; i < ns->n_features; i++)
-        if (strlen(ns->features[i].name) == name.len &&
-            !memcmp(ns->features[i].name, name.data, name.len))
-            return &ns->features[i];
-    struct ocv_feature *feature = &ns->features[ns->n_features];
-    feature->name = ocv_arena_copy(&index->arena, name.data, name.len);
-    feature->values = ocv_arena_alloc(&index->arena, max_values, sizeof(char *));
-    if (!feature->name || !feature->values)
-        return NULL;
-    ns->n_features++;
-    return feature;
-}
-
 static bool add_static_value(struct ocv_index *index, struct ocv_namespace *ns,
                              const struct ocv_span parts[2], size_t max_values)
 {
-    struct ocv_feature *feature = static_feature(index, ns, parts[0], max_values);
+    struct ocv_feature *feature = ns->features, *end = ns->features + ns->n_features;
+    while (feature < end && (strlen(feature->name) != parts[0].len ||
+                             memcmp(feature->name, parts[0].data, parts[0].len) != 0))
+        feature++;
+    if (feature == end) {
+        feature->name = ocv_arena_copy(&index->arena, parts[0].data, parts[0].len);
+        feature->values = ocv_arena_alloc(&index->arena, max_values, sizeof(char *));
+        if (!feature->name || !feature->values)
+            return false;
+        ns->n_features++;
+    }
     char *value = ocv_arena_copy(&index->arena, parts[1].data, parts[1].len);
-    if (!feature || !value)
+    if (!value)
         return false;
     for (size_t i = 0; i < feature->n_values; i++)
         if (!strcmp(feature->values[i], value))
@@ -246,21 +218,18 @@ static int read_statics(struct ocv_index *index, const json_t *annotations, stru
         if (strncmp(key, OCV_ANNOTATION_STATIC, prefix) != 0)
             continue;
         const char *ns = key + prefix, *text = json_string_value(value);
-        int status;
         if (!ocv_property_name_valid(ns, strlen(ns)) || !text) {
-            status = ocv_index_warn(index, err, "'%.100s' is malformed, ignored", key);
+            OCV_TRY(ocv_index_warn(index, err, "'%.100s' is malformed, ignored", key));
         } else if (ocv_vocabulary_owns(ns)) {
-            status =
-                ocv_index_warn(index, err, "%s is ignored: '%s' is probed on the host", key, ns);
+            OCV_TRY(
+                ocv_index_warn(index, err, "%s is ignored: '%s' is probed on the host", key, ns));
         } else if (index->n_statics == STATICS_MAX) {
             return ocv_error_set(err, OCV_ERR_DATA, "index has more than %u static namespaces",
                                  STATICS_MAX);
         } else {
             index->statics[index->n_statics].name = ns;
-            status = read_static(index, &index->statics[index->n_statics++], text, err);
+            OCV_TRY(read_static(index, &index->statics[index->n_statics++], text, err));
         }
-        if (status < 0)
-            return status;
     }
     return OCV_OK;
 }

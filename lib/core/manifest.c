@@ -107,19 +107,6 @@ static int read_descriptor(const json_t *json, const char *what, struct ocv_desc
     return OCV_OK;
 }
 
-static int read_manifest(struct ocv_manifest *manifest, const json_t *root, const json_t *layers,
-                         struct ocv_error *err)
-{
-    int status =
-        read_descriptor(json_object_get(root, "config"), "manifest config", &manifest->config, err);
-    for (size_t i = 0; status == OCV_OK && i < manifest->n_layers; i++) {
-        status = read_descriptor(json_array_get(layers, i), "layer", &manifest->layers[i], err);
-        if (status < 0)
-            ocv_error_prefix(err, "manifest, layer %zu", i);
-    }
-    return status;
-}
-
 int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
                        struct ocv_manifest **out, struct ocv_error *err)
 {
@@ -141,7 +128,15 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
     if (!manifest)
         return ocv_error_nomem(err);
     manifest->n_layers = n;
-    OCV_TRY(read_manifest(manifest, root, layers, err));
+    OCV_TRY(read_descriptor(json_object_get(root, "config"), "manifest config", &manifest->config,
+                            err));
+    for (size_t i = 0; i < n; i++) {
+        int status = read_descriptor(json_array_get(layers, i), "layer", &manifest->layers[i], err);
+        if (status < 0) {
+            ocv_error_prefix(err, "manifest, layer %zu", i);
+            return status;
+        }
+    }
     *out = ocv_steal(&manifest);
     return OCV_OK;
 }

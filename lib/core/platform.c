@@ -229,19 +229,14 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     return place;
 }
 
-static bool same_system(const struct ocv_platform *host, const struct ocv_platform *image)
-{
-    return !strcmp(host->os ? host->os : "linux", image->os ? image->os : "") &&
-           ocv_platform_same_architecture(host, image);
-}
-
 bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
 {
     const struct ocv_platform *first = NULL;
     for (size_t i = 0; i < index->n_entries; i++) {
         const struct ocv_entry *entry = &index->entries[i];
         if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
-            !same_system(platform, &entry->platform))
+            strcmp(platform->os ? platform->os : "linux", or_empty(entry->platform.os)) != 0 ||
+            !ocv_platform_same_architecture(platform, &entry->platform))
             continue;
         if (first && !same_variant(first, &entry->platform))
             return true;

@@ -67,39 +67,27 @@ static int compare_features(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int reject_twins(const struct ocv_feature *list, size_t n, const char *what,
-                        struct ocv_error *err)
-{
-    const char **names = malloc((n + 1) * sizeof(*names));
-    if (!names)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        names[i] = list[i].name;
-    qsort(names, n, sizeof(*names), compare_features);
-    int status = OCV_OK;
-    for (size_t i = 1; i < n && status == OCV_OK; i++)
-        if (!strcmp(names[i - 1], names[i]))
-            status = ocv_error_set(err, OCV_ERR_DATA, "profile: %s: feature '%s' is listed twice",
-                                   what, names[i]);
-    free(names);
-    return status;
-}
-
 static int read_features(struct ocv_profile *profile, const json_t *object, const char *what,
                          struct ocv_feature **out, size_t *count, struct ocv_error *err)
 {
     const json_t *list;
     size_t n;
-    int status = list_member(object, what, "features", OCV_PROFILE_FEATURES_MAX, &list, &n, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(list_member(object, what, "features", OCV_PROFILE_FEATURES_MAX, &list, &n, err));
     *out = ocv_arena_alloc(&profile->arena, n + 1, sizeof(**out));
-    if (!*out)
+    ocv_auto_free const char **names = malloc((n + 1) * sizeof(*names));
+    if (!*out || !names)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = read_feature(profile, json_array_get(list, i), what, &(*out)[i], err);
+    for (size_t i = 0; i < n; i++) {
+        OCV_TRY(read_feature(profile, json_array_get(list, i), what, &(*out)[i], err));
+        names[i] = (*out)[i].name;
+    }
     *count = n;
-    return status == OCV_OK ? reject_twins(*out, n, what, err) : status;
+    qsort(names, n, sizeof(*names), compare_features);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(names[i - 1], names[i]))
+            return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: feature '%s' is listed twice",
+                                 what, names[i]);
+    return OCV_OK;
 }
 
 static int read_device(struct ocv_profile *profile, const json_t *object, const char *ns, size_t i,
@@ -167,38 +155,30 @@ static int read_platform(struct ocv_profile *profile, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int read_profile(struct ocv_profile *profile, struct ocv_error *err)
-{
-    const json_t *schema = json_object_get(profile->root, "schema");
-    const char *text = json_string_value(schema);
-    if (schema && (!text || strcmp(text, PROFILE_SCHEMA) != 0))
-        return ocv_error_set(err, OCV_ERR_DATA, "profile: schema is '%.60s', known here: %s",
-                             text ? text : "not a string", PROFILE_SCHEMA);
-    if (!json_is_array(json_object_get(profile->root, "namespaces")))
-        return ocv_error_set(err, OCV_ERR_DATA, "profile: 'namespaces' is missing or not a list");
-    const json_t *list;
-    size_t n;
-    int status = list_member(profile->root, "top level", "namespaces", OCV_PROFILE_NAMESPACES_MAX,
-                             &list, &n, err);
-    if (status < 0)
-        return status;
-    profile->namespaces = ocv_arena_alloc(&profile->arena, n + 1, sizeof(*profile->namespaces));
-    if (!profile->namespaces)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        status = read_namespace(profile, json_array_get(list, i), &profile->namespaces[i], err);
-        profile->n_namespaces = i + 1;
-    }
-    return status == OCV_OK ? read_platform(profile, err) : status;
-}
-
 int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error *err)
 {
+    const json_t *list, *schema = json_object_get(root, "schema");
+    const char *text = json_string_value(schema);
+    size_t n;
     ocv_auto(ocv_profile) profile = calloc(1, sizeof(*profile));
     if (!profile)
         return ocv_error_nomem(err);
     profile->root = json_incref(root);
-    OCV_TRY(read_profile(profile, err));
+    if (schema && (!text || strcmp(text, PROFILE_SCHEMA) != 0))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: schema is '%.60s', known here: %s",
+                             text ? text : "not a string", PROFILE_SCHEMA);
+    if (!json_is_array(json_object_get(root, "namespaces")))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: 'namespaces' is missing or not a list");
+    OCV_TRY(
+        list_member(root, "top level", "namespaces", OCV_PROFILE_NAMESPACES_MAX, &list, &n, err));
+    profile->namespaces = ocv_arena_alloc(&profile->arena, n + 1, sizeof(*profile->namespaces));
+    if (!profile->namespaces)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        OCV_TRY(read_namespace(profile, json_array_get(list, i), &profile->namespaces[i], err));
+        profile->n_namespaces = i + 1;
+    }
+    OCV_TRY(read_platform(profile, err));
     *out = ocv_steal(&profile);
     return OCV_OK;
 }

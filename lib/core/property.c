@@ -97,37 +97,29 @@ static bool hint_value(const struct ocv_span parts[3], struct ocv_error *err)
     return true;
 }
 
-/* The vocabulary has the form of a feature's values. */
-static void hint_words(struct ocv_span text, const struct ocv_span parts[3], size_t n,
-                       struct ocv_error *err)
+static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
 {
-    bool compared = false;
+    size_t n = ocv_span_parts(text, parts, 3);
+    bool named = n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
+                 ocv_property_name_valid(parts[1].data, parts[1].len);
+    if (named && ocv_property_value_valid(parts[2].data, parts[2].len))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_DATA,
+                  "'%.*s' is not a property (namespace :: feature :: value, lower case)",
+                  (int)(text.len > 100 ? 100 : text.len), text.data ? text.data : "");
+    bool compared = false; /* the vocabulary has the form of a feature's values */
     for (size_t i = 0; i < text.len; i++)
         compared = compared || strchr("<>=", text.data[i]);
     if (compared)
         ocv_error_hint(err, "write only the value after '::': the feature defines the comparison "
                             "(variantctl vocabulary)");
     else if (n == 3 && hint_value(parts, err))
-        return;
-    else if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
-             ocv_property_name_valid(parts[1].data, parts[1].len))
+        return OCV_ERR_DATA;
+    else if (named)
         ocv_error_hint(err, "its values: variantctl vocabulary %.*s::%.*s", (int)parts[0].len,
                        parts[0].data, (int)parts[1].len, parts[1].data);
     else
         ocv_error_hint(err, "'variantctl vocabulary' lists them");
-}
-
-static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
-{
-    size_t n = ocv_span_parts(text, parts, 3);
-    if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
-        ocv_property_name_valid(parts[1].data, parts[1].len) &&
-        ocv_property_value_valid(parts[2].data, parts[2].len))
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_DATA,
-                  "'%.*s' is not a property (namespace :: feature :: value, lower case)",
-                  (int)(text.len > 100 ? 100 : text.len), text.data ? text.data : "");
-    hint_words(text, parts, n, err);
     return OCV_ERR_DATA;
 }
 
@@ -157,15 +149,6 @@ static char *copy_span(char **at, struct ocv_span s)
     start[s.len] = '\0';
     *at = start + s.len + 1;
     return start;
-}
-
-static void remove_duplicates(struct ocv_properties *set)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < set->count; i++)
-        if (kept == 0 || ocv_property_compare(&set->list[kept - 1], &set->list[i]) != 0)
-            set->list[kept++] = set->list[i];
-    set->count = kept;
 }
 
 size_t ocv_properties_pieces(struct ocv_span text)
@@ -206,7 +189,11 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
     }
     if (set->count > 1)
         qsort(set->list, set->count, sizeof(*set->list), compare_void);
-    remove_duplicates(set);
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (kept == 0 || ocv_property_compare(&set->list[kept - 1], &set->list[i]) != 0)
+            set->list[kept++] = set->list[i];
+    set->count = kept;
     *out = set;
     return OCV_OK;
 }

@@ -20,18 +20,13 @@
 #define REFERENCE_MAX 1024u /* bytes of a reference */
 #define NAME_MAX_BYTES 255u /* distribution/reference: NameTotalLengthMax */
 
-static bool is_tag_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
-}
-
 bool ocv_reference_tag_valid(const char *tag)
 {
     size_t n = strnlen(tag, 129);
     if (n == 0 || n > 128 || tag[0] == '.' || tag[0] == '-')
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!is_tag_char(tag[i]))
+        if (!isalnum((unsigned char)tag[i]) && !strchr("_.-", tag[i]))
             return false;
     return true;
 }
@@ -146,13 +141,6 @@ static bool is_image_id(const char *s)
     return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-/* Would a repository of Docker Hub be taken for something else without its host? */
-static bool needs_host(const char *familiar)
-{
-    const char *slash = strchr(familiar, '/');
-    return slash ? looks_like_host(familiar, (size_t)(slash - familiar)) : is_image_id(familiar);
-}
-
 static int bad_reference(struct ocv_error *err, const char *text, const char *why)
 {
     return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not an image reference: %s", text, why);
@@ -199,7 +187,10 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
     if (!ref->host || !ref->repository)
         return ocv_error_nomem(err);
     ref->name = join(ref->host, "/", ref->repository);
-    bool bare = hub && !needs_host(familiar);
+    /* would a repository of Docker Hub be taken for something else without its host? */
+    const char *part = strchr(familiar, '/');
+    bool bare = hub && !(part ? looks_like_host(familiar, (size_t)(part - familiar))
+                              : is_image_id(familiar));
     ref->familiar = join(bare ? "" : ref->host, bare ? "" : "/", familiar);
     if (!ref->name || !ref->familiar)
         return ocv_error_nomem(err);

@@ -52,11 +52,6 @@ static bool has_value(feature_ref feature, const char *value)
     return false;
 }
 
-static const char *meant_namespace(const char *ns)
-{
-    return ocv_nearest(ns, ocv_vocabulary_namespaces, COUNT(ocv_vocabulary_namespaces));
-}
-
 static const char *meant_feature(const char *ns, const char *feature)
 {
     struct ocv_nearest nearest = {.wanted = feature};
@@ -158,7 +153,9 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
 {
     char word[OCV_WORD_MAX];
     if (!ocv_vocabulary_owns(ns))
-        return offer_instead(OCV_WORD_NAMESPACE, meant_namespace(ns), meant);
+        return offer_instead(
+            OCV_WORD_NAMESPACE,
+            ocv_nearest(ns, ocv_vocabulary_namespaces, COUNT(ocv_vocabulary_namespaces)), meant);
     feature_ref found = feature ? find_feature(ns, feature) : NULL;
     if (feature && !found)
         return offer_instead(OCV_WORD_FEATURE, meant_feature(ns, feature), meant);
