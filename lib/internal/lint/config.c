@@ -52,9 +52,9 @@ static char group_of(const char *text)
                : '\0';
 }
 
-static bool in_group(size_t rule, char group)
+static bool in_group(const struct ocv_lint_rule *rule, char group)
 {
-    return group == '*' || ocv_lint_rule(rule)->id[3] == group;
+    return group == '*' || rule->id[3] == group;
 }
 
 static int refuse_rule(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
@@ -76,7 +76,7 @@ static int set_levels(struct ocv_lint_config *config, const struct ocv_yaml_read
         return refuse_rule(r, node, text);
     for (size_t i = 0; i < OCV_LINT_RULES; i++) {
         const struct ocv_lint_rule *one = ocv_lint_rule(i);
-        if (group ? !in_group(i, group) : one != rule)
+        if (group ? !in_group(one, group) : one != rule)
             continue;
         config->levels[i] = level                        ? *level
                             : one->level == OCV_LINT_OFF ? OCV_LINT_WARNING
@@ -91,36 +91,6 @@ static int read_names(struct ocv_lint_config *config, const struct ocv_yaml_read
     const struct ocv_yaml *list = ocv_yaml_get(config->root, key);
     for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
         OCV_TRY(set_levels(config, r, m, m->text, level));
-    return OCV_OK;
-}
-
-static int read_levels(struct ocv_lint_config *config, const struct ocv_yaml_reader *r)
-{
-    const struct ocv_yaml *map = ocv_yaml_get(config->root, "level");
-    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
-        enum ocv_lint_level level = OCV_LINT_OFF;
-        while (strcmp(ocv_lint_level_name(level), m->text) != 0)
-            level++; /* it is one of the words */
-        OCV_TRY(set_levels(config, r, m, m->key, &level));
-    }
-    return OCV_OK;
-}
-
-static int read_allow(struct ocv_lint_config *config, const struct ocv_yaml_reader *r)
-{
-    const struct ocv_yaml *list = ocv_yaml_get(config->root, "allow");
-    config->allow = calloc((list ? list->n : 0) + 1, sizeof(*config->allow));
-    if (!config->allow)
-        return ocv_error_nomem(r->err);
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next) {
-        const char *rule = ocv_yaml_text(m, "rule");
-        struct allowance *out = &config->allow[config->n_allow++];
-        *out =
-            (struct allowance){ocv_lint_rule_find(rule), group_of(rule), ocv_yaml_text(m, "input"),
-                               ocv_yaml_text(m, "label"), ocv_yaml_text(m, "reason")};
-        if (!out->rule && !out->group)
-            return refuse_rule(r, m, rule);
-    }
     return OCV_OK;
 }
 
@@ -161,8 +131,27 @@ int ocv_lint_config_read(const char *source, const char *data, size_t len,
         ocv_yaml_load(&r, &ocv_lint_config_rule, data, len, OCV_LINT_CONFIG_MAX, &config->root));
     OCV_TRY(read_names(config, &r, "disable", &off));
     OCV_TRY(read_names(config, &r, "enable", NULL));
-    OCV_TRY(read_levels(config, &r));
-    OCV_TRY(read_allow(config, &r));
+    const struct ocv_yaml *map = ocv_yaml_get(config->root, "level");
+    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
+        enum ocv_lint_level wanted = OCV_LINT_OFF;
+        while (strcmp(ocv_lint_level_name(wanted), m->text) != 0)
+            wanted++; /* it is one of the words */
+        OCV_TRY(set_levels(config, &r, m, m->key, &wanted));
+    }
+
+    const struct ocv_yaml *list = ocv_yaml_get(config->root, "allow");
+    config->allow = calloc((list ? list->n : 0) + 1, sizeof(*config->allow));
+    if (!config->allow)
+        return ocv_error_nomem(err);
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next) {
+        const char *rule = ocv_yaml_text(m, "rule");
+        struct allowance *one = &config->allow[config->n_allow++];
+        *one =
+            (struct allowance){ocv_lint_rule_find(rule), group_of(rule), ocv_yaml_text(m, "input"),
+                               ocv_yaml_text(m, "label"), ocv_yaml_text(m, "reason")};
+        if (!one->rule && !one->group)
+            return refuse_rule(&r, m, rule);
+    }
     *out = ocv_steal(&config);
     return OCV_OK;
 }
@@ -179,7 +168,7 @@ const char *ocv_lint_config_allowed(const struct ocv_lint_config *config,
 {
     for (size_t i = 0; config && i < config->n_allow; i++) {
         const struct allowance *a = &config->allow[i];
-        if (a->rule ? a->rule != rule : a->group != '*' && a->group != rule->id[3])
+        if (a->rule ? a->rule != rule : !in_group(rule, a->group))
             continue;
         if (a->input && fnmatch(a->input, input, 0) != 0)
             continue;

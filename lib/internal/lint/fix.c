@@ -133,14 +133,6 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
     return status;
 }
 
-static bool names_feature(const struct fix *fix, const struct ocv_entry *entry, const char *feature)
-{
-    for (size_t i = 0; i < entry->n_properties; i++)
-        if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
-            return true;
-    return false;
-}
-
 /* The property that says what a real platform.variant said, unless the entry names one itself. */
 static const char *level_property(const struct fix *fix, const struct ocv_entry *entry)
 {
@@ -152,15 +144,12 @@ static const char *level_property(const struct fix *fix, const struct ocv_entry 
             continue;
         snprintf(feature, sizeof(feature), "%.*s", (int)(strrchr(level->c, ' ') - 3 - level->c),
                  level->c);
-        return names_feature(fix, entry, feature) ? NULL : level->c;
+        for (size_t i = 0; i < entry->n_properties; i++)
+            if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
+                return NULL;
+        return level->c;
     }
     return NULL;
-}
-
-static bool is_amd64_v1(const struct ocv_platform *p)
-{
-    return p->variant && p->architecture && !strcmp(p->variant, "v1") &&
-           !strcmp(p->architecture, "amd64");
 }
 
 /* True for an attestation of an image that is not in the index. */
@@ -188,7 +177,8 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
                     fix, k < 3 ? OCV_LINT_ATTESTATION_PLATFORM : OCV_LINT_ATTESTATION_ANNOTATED, i,
                     wanted[k][0], wanted[k][1], wanted[k][2], err));
         } else if (entry->code == OCV_REJECT_NONE) {
-            const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
+            const struct ocv_platform *p = &entry->platform;
+            const char *also = NULL, *name = ocv_lint_architecture(p->architecture);
             char wanted[OCV_PLATFORM_HIDDEN_MAX];
             if (name)
                 OCV_TRY(set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture",
@@ -199,7 +189,8 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
                 also = level_property(fix, entry);
                 OCV_TRY(set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform",
                                    "variant", wanted, err));
-            } else if (!fix->cautious && is_amd64_v1(&entry->platform))
+            } else if (!fix->cautious && ocv_text_same(p->architecture, "amd64") &&
+                       ocv_text_same(p->variant, "v1"))
                 OCV_TRY(set_member(fix, OCV_LINT_AMD64_V1, i, "platform", "variant", NULL, err));
             OCV_TRY(fix_properties(fix, i, also, err));
         }
@@ -269,37 +260,29 @@ static int fix_order(struct fix *fix, size_t rule, struct ocv_error *err)
                                                   : "moved the default to the front");
 }
 
-static int write_result(const struct fix *fix, struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto(ocv_index) again = NULL;
-    fix->document->changed = fix->document->lines = true;
-    OCV_TRY(ocv_edit_write(fix->document, out, err));
-    return ocv_index_parse(out->data, out->len, NULL, &again, err);
-}
-
 static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,
                     size_t *changes, struct ocv_buffer *said, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_index) again = NULL;
     ocv_auto(ocv_edit) document = NULL;
-    int status = ocv_index_parse(bytes, len, NULL, &index, err);
-    if (status < 0)
-        return status;
-    if ((status = ocv_edit_read(bytes, len, &document, err)) < 0)
-        return status;
+    OCV_TRY(ocv_index_parse(bytes, len, NULL, &index, err));
+    OCV_TRY(ocv_edit_read(bytes, len, &document, err));
     struct fix fix = {.document = document, .index = index, .cautious = cautious, .said = said};
     document->add_type = !document->typed;
     if (document->add_type)
-        status = say(&fix, OCV_LINT_MEDIA_TYPE_MISSING, err, "wrote the index's own mediaType");
-    if (status == OCV_OK)
-        status = fix_annotations(&fix, err);
-    if (status == OCV_OK)
-        status = fix_entries(&fix, err);
+        OCV_TRY(say(&fix, OCV_LINT_MEDIA_TYPE_MISSING, err, "wrote the index's own mediaType"));
+    OCV_TRY(fix_annotations(&fix, err));
+    OCV_TRY(fix_entries(&fix, err));
     size_t order = cautious ? NOTHING_WRONG : is_disordered(&fix);
-    if (status == OCV_OK && order != NOTHING_WRONG)
-        status = fix_order(&fix, order, err);
+    if (order != NOTHING_WRONG)
+        OCV_TRY(fix_order(&fix, order, err));
     *changes = fix.changes;
-    return status == OCV_OK && fix.changes ? write_result(&fix, out, err) : status;
+    if (!fix.changes)
+        return OCV_OK;
+    document->changed = document->lines = true;
+    OCV_TRY(ocv_edit_write(document, out, err));
+    return ocv_index_parse(out->data, out->len, NULL, &again, err);
 }
 
 #define PASSES_MAX \

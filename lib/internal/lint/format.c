@@ -5,25 +5,6 @@
 
 #include <string.h>
 
-static const char *or_empty(const char *s)
-{
-    return s ? s : "";
-}
-
-static int put_text(const struct ocv_lint_finding *f, struct ocv_buffer *out, struct ocv_error *err)
-{
-    /* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
-    OCV_TRY(ocv_buffer_printf(out, err, "%s", f->input));
-    if (f->line)
-        OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->line));
-    if (f->line && f->pointer)
-        OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->column));
-    OCV_TRY(ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n", ocv_lint_level_name(f->level),
-                              f->where, *f->where ? ": " : "", f->message, f->rule->id,
-                              f->rule->name));
-    return f->hint ? ocv_buffer_printf(out, err, "    hint: %s\n", f->hint) : OCV_OK;
-}
-
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
@@ -32,10 +13,22 @@ static const char *plural(size_t n)
 static int format_text(const struct ocv_lint_report *report, size_t n_failures,
                        struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < report->n && status == OCV_OK; i++)
-        if (!report->findings[i].allowed)
-            status = put_text(&report->findings[i], out, err);
+    for (size_t i = 0; i < report->n; i++) {
+        const struct ocv_lint_finding *f = &report->findings[i];
+        if (f->allowed)
+            continue;
+        /* "FILE:LINE:COLUMN" where there is a line, else "NAME". */
+        OCV_TRY(ocv_buffer_printf(out, err, "%s", f->input));
+        if (f->line)
+            OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->line));
+        if (f->line && f->pointer)
+            OCV_TRY(ocv_buffer_printf(out, err, ":%zu", f->column));
+        OCV_TRY(ocv_buffer_printf(out, err, ": %s: %s%s%s [%s %s]\n", ocv_lint_level_name(f->level),
+                                  f->where, *f->where ? ": " : "", f->message, f->rule->id,
+                                  f->rule->name));
+        if (f->hint)
+            OCV_TRY(ocv_buffer_printf(out, err, "    hint: %s\n", f->hint));
+    }
     size_t errors = report->counts[OCV_LINT_ERROR] + n_failures,
            warnings = report->counts[OCV_LINT_WARNING];
     size_t notes = report->counts[OCV_LINT_NOTE];
@@ -44,33 +37,14 @@ static int format_text(const struct ocv_lint_report *report, size_t n_failures,
         snprintf(unread, sizeof(unread), " (unreadable)");
     else if (n_failures)
         snprintf(unread, sizeof(unread), " (%zu unreadable)", n_failures);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%zu error%s%s, %zu warning%s, %zu note%s", errors,
-                                   plural(errors), unread, warnings, plural(warnings), notes,
-                                   plural(notes));
-    if (status == OCV_OK && report->allowed)
-        status = ocv_buffer_printf(out, err, ", %zu allowed", report->allowed);
-    if (status == OCV_OK && report->dropped)
-        status = ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
-}
-
-static json_t *finding_json(const struct ocv_lint_finding *f)
-{
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "rule", f->rule->id, "name",
-                             f->rule->name, "level", ocv_lint_level_name(f->level), "input",
-                             f->input, "message", f->message, "where", f->where);
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"pointer", f->pointer}, {"hint", f->hint}, {"allowed", f->allowed}};
-    for (size_t i = 0; json && i < OCV_LINT_COUNT(texts); i++)
-        if (texts[i].text && json_object_set_new(json, texts[i].key, json_string(texts[i].text)))
-            break; /* a missing member is acceptable; a missing report is not */
-    if (json && f->line) {
-        json_object_set_new(json, "line", json_integer((json_int_t)f->line));
-        json_object_set_new(json, "column", json_integer((json_int_t)f->column));
-    }
-    return json;
+    OCV_TRY(ocv_buffer_printf(out, err, "%zu error%s%s, %zu warning%s, %zu note%s", errors,
+                              plural(errors), unread, warnings, plural(warnings), notes,
+                              plural(notes)));
+    if (report->allowed)
+        OCV_TRY(ocv_buffer_printf(out, err, ", %zu allowed", report->allowed));
+    if (report->dropped)
+        OCV_TRY(ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int format_json(const struct ocv_lint_report *report,
@@ -79,9 +53,25 @@ static int format_json(const struct ocv_lint_report *report,
 {
     ocv_auto_json *findings = json_array();
     ocv_auto_json *unread = json_array();
-    for (size_t i = 0; i < report->n; i++)
-        if (json_array_append_new(findings, finding_json(&report->findings[i])) < 0)
+    for (size_t i = 0; i < report->n; i++) {
+        const struct ocv_lint_finding *f = &report->findings[i];
+        json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "rule", f->rule->id, "name",
+                                 f->rule->name, "level", ocv_lint_level_name(f->level), "input",
+                                 f->input, "message", f->message, "where", f->where);
+        const struct {
+            const char *key, *text;
+        } texts[] = {{"pointer", f->pointer}, {"hint", f->hint}, {"allowed", f->allowed}};
+        for (size_t k = 0; json && k < OCV_LINT_COUNT(texts); k++)
+            if (texts[k].text &&
+                json_object_set_new(json, texts[k].key, json_string(texts[k].text)))
+                break; /* a missing member is acceptable; a missing report is not */
+        if (json && f->line) {
+            json_object_set_new(json, "line", json_integer((json_int_t)f->line));
+            json_object_set_new(json, "column", json_integer((json_int_t)f->column));
+        }
+        if (json_array_append_new(findings, json) < 0)
             return ocv_error_nomem(err);
+    }
     for (size_t i = 0; i < n_failures; i++)
         if (json_array_append_new(unread, json_pack("{s:s, s:s}", "input", failures[i].input,
                                                     "message", failures[i].message)) < 0)
@@ -109,34 +99,33 @@ static int put_escaped(const char *text, bool property, struct ocv_buffer *out,
     return OCV_OK;
 }
 
-static int put_github(const struct ocv_lint_finding *f, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "::%s ", f->level == OCV_LINT_NOTE ? "notice" : ocv_lint_level_name(f->level)));
-    if (f->file) {
-        OCV_TRY(ocv_buffer_printf(out, err, "file="));
-        OCV_TRY(put_escaped(f->input, true, out, err));
-        if (f->line)
-            OCV_TRY(ocv_buffer_printf(out, err, ",line=%zu,col=%zu", f->line, f->column));
-        OCV_TRY(ocv_buffer_printf(out, err, ","));
-    }
-    OCV_TRY(ocv_buffer_printf(out, err, "title=%s %s::", f->rule->id, f->rule->name));
-    const char *const parts[] = {f->file ? "" : f->input, f->file ? "" : ": ", f->where,
-                                 *f->where ? ": " : "",   f->message,          f->hint ? "; " : "",
-                                 or_empty(f->hint)};
-    for (size_t i = 0; i < OCV_LINT_COUNT(parts); i++)
-        OCV_TRY(put_escaped(parts[i], false, out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 static int format_github(const struct ocv_lint_report *report,
                          const struct ocv_lint_failure *failures, size_t n_failures,
                          struct ocv_buffer *out, struct ocv_error *err)
 {
-    for (size_t i = 0; i < report->n; i++)
-        if (!report->findings[i].allowed)
-            OCV_TRY(put_github(&report->findings[i], out, err));
+    for (size_t i = 0; i < report->n; i++) {
+        const struct ocv_lint_finding *f = &report->findings[i];
+        if (f->allowed)
+            continue;
+        OCV_TRY(ocv_buffer_printf(out, err, "::%s ",
+                                  f->level == OCV_LINT_NOTE ? "notice"
+                                                            : ocv_lint_level_name(f->level)));
+        if (f->file) {
+            OCV_TRY(ocv_buffer_printf(out, err, "file="));
+            OCV_TRY(put_escaped(f->input, true, out, err));
+            if (f->line)
+                OCV_TRY(ocv_buffer_printf(out, err, ",line=%zu,col=%zu", f->line, f->column));
+            OCV_TRY(ocv_buffer_printf(out, err, ","));
+        }
+        OCV_TRY(ocv_buffer_printf(out, err, "title=%s %s::", f->rule->id, f->rule->name));
+        const char *const parts[] = {
+            f->file ? "" : f->input, f->file ? "" : ": ", f->where,
+            *f->where ? ": " : "",   f->message,          f->hint ? "; " : "",
+            f->hint ? f->hint : ""};
+        for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++)
+            OCV_TRY(put_escaped(parts[k], false, out, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+    }
     for (size_t i = 0; i < n_failures; i++) {
         OCV_TRY(ocv_buffer_printf(out, err, "::error title=unreadable::"));
         OCV_TRY(put_escaped(failures[i].message, false, out, err));

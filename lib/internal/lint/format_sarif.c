@@ -36,58 +36,33 @@ static json_t *rule_json(const struct ocv_lint_rule *rule, const char *page)
                      "defaultConfiguration", "level", sarif_level(rule->level));
 }
 
-static json_t *rules_json(const char *page)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; list && i < OCV_LINT_RULES; i++)
-        if (json_array_append_new(list, rule_json(ocv_lint_rule(i), page)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
-}
-
-/* What is not a file is named in the same way: code scanning services take no result without an
- * artifact, and scanners of images do so, too. */
-static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error *err)
-{
-    ocv_auto_buffer uri;
-    ocv_buffer_init(&uri, 64u * 1024);
-    char name[2200];
-    snprintf(name, sizeof(name), "%s%s%s", f->input, *f->where ? ": " : "", f->where);
-    json_t *logical = json_pack("[{s:s, s:s}]", "fullyQualifiedName", name, "kind", "member");
-    if (ocv_url_escape(f->input, OCV_URL_UNRESERVED "/@+", &uri, err) < 0) {
-        json_decref(logical);
-        return NULL;
-    }
-    return json_pack("{s:{s:{s:s}, s:{s:I, s:I}}, s:o}", "physicalLocation", "artifactLocation",
-                     "uri", uri.data, "region", "startLine", (json_int_t)(f->line ? f->line : 1),
-                     "startColumn", (json_int_t)(f->column ? f->column : 1), "logicalLocations",
-                     logical);
-}
-
-/* A finding keeps its fingerprint in the next run, also when lines were moved. */
-static int finding_fingerprint(const struct ocv_lint_finding *f, char out[OCV_DIGEST_MAX],
-                               struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 64u * 1024);
-    OCV_TRY(ocv_buffer_printf(&text, err, "%s\n%s\n%s\n%s", f->rule->id, f->input, f->where,
-                              f->message));
-    return ocv_digest_bytes(text.data, text.len, out, err);
-}
-
 static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *err)
 {
-    char text[2 * OCV_ERROR_MESSAGE_MAX + 8], print[OCV_DIGEST_MAX];
+    char name[2200], text[2 * OCV_ERROR_MESSAGE_MAX + 8], print[OCV_DIGEST_MAX];
+    ocv_auto_buffer printed;
+    ocv_auto_buffer uri;
+    ocv_buffer_init(&printed, 64u * 1024);
+    ocv_buffer_init(&uri, 64u * 1024);
     snprintf(text, sizeof(text), "%s%s%s", f->message, f->hint ? ". Hint: " : "",
              f->hint ? f->hint : "");
-    if (finding_fingerprint(f, print, err) < 0)
+    snprintf(name, sizeof(name), "%s%s%s", f->input, *f->where ? ": " : "", f->where);
+    /* A finding keeps its fingerprint in the next run, also when lines were moved. */
+    if (ocv_buffer_printf(&printed, err, "%s\n%s\n%s\n%s", f->rule->id, f->input, f->where,
+                          f->message) < 0 ||
+        ocv_digest_bytes(printed.data, printed.len, print, err) < 0)
+        return NULL;
+    /* What is not a file is named in the same way: code scanning services take no result without an
+     * artifact, and scanners of images do so, too. */
+    if (ocv_url_escape(f->input, OCV_URL_UNRESERVED "/@+", &uri, err) < 0)
         return NULL;
     json_t *result = json_pack(
-        "{s:s, s:I, s:s, s:{s:s}, s:[o], s:{s:s}}", "ruleId", f->rule->id, "ruleIndex",
-        (json_int_t)(f->rule - ocv_lint_rule(0)), "level", sarif_level(f->level), "message", "text",
-        text, "locations", location_json(f, err), "partialFingerprints", "ocivariant/v1", print);
+        "{s:s, s:I, s:s, s:{s:s}, s:[{s:{s:{s:s}, s:{s:I, s:I}}, s:[{s:s, s:s}]}], s:{s:s}}",
+        "ruleId", f->rule->id, "ruleIndex", (json_int_t)(f->rule - ocv_lint_rule(0)), "level",
+        sarif_level(f->level), "message", "text", text, "locations", "physicalLocation",
+        "artifactLocation", "uri", uri.data, "region", "startLine",
+        (json_int_t)(f->line ? f->line : 1), "startColumn", (json_int_t)(f->column ? f->column : 1),
+        "logicalLocations", "fullyQualifiedName", name, "kind", "member", "partialFingerprints",
+        "ocivariant/v1", print);
     if (result && f->allowed &&
         json_object_set_new(result, "suppressions",
                             json_pack("[{s:s, s:s, s:s}]", "kind", "external", "status", "accepted",
@@ -98,33 +73,29 @@ static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *e
     return result;
 }
 
-static json_t *invocation_json(const struct ocv_lint_failure *failures, size_t n)
-{
-    json_t *notes = json_array();
-    for (size_t i = 0; notes && i < n; i++)
-        if (json_array_append_new(notes, json_pack("{s:s, s:{s:s}}", "level", "error", "message",
-                                                   "text", failures[i].message)) < 0) {
-            json_decref(notes);
-            return NULL;
-        }
-    return json_pack("[{s:b, s:o}]", "executionSuccessful", n == 0, "toolExecutionNotifications",
-                     notes);
-}
-
 int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_json *results = json_array();
+    ocv_auto_json *rules = json_array();
+    ocv_auto_json *notes = json_array();
     for (size_t i = 0; i < report->n; i++)
         if (json_array_append_new(results, result_json(&report->findings[i], err)) < 0)
             return ocv_error_nomem(err);
-    ocv_auto_json *root =
-        json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:o, s:s, s:O}]}", "$schema", SCHEMA,
-                  "version", "2.1.0", "runs", "tool", "driver", "name", "variantctl lint",
-                  "version", ocv_version(), "semanticVersion", ocv_version(), "rules",
-                  rules_json(report->page), "invocations", invocation_json(failures, n_failures),
-                  "columnKind", "unicodeCodePoints", "results", results);
+    for (size_t i = 0; i < OCV_LINT_RULES; i++)
+        if (json_array_append_new(rules, rule_json(ocv_lint_rule(i), report->page)) < 0)
+            return ocv_error_nomem(err);
+    for (size_t i = 0; i < n_failures; i++)
+        if (json_array_append_new(notes, json_pack("{s:s, s:{s:s}}", "level", "error", "message",
+                                                   "text", failures[i].message)) < 0)
+            return ocv_error_nomem(err);
+    ocv_auto_json *root = json_pack(
+        "{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:O}}, s:[{s:b, s:O}], s:s, s:O}]}", "$schema", SCHEMA,
+        "version", "2.1.0", "runs", "tool", "driver", "name", "variantctl lint", "version",
+        ocv_version(), "semanticVersion", ocv_version(), "rules", rules, "invocations",
+        "executionSuccessful", n_failures == 0, "toolExecutionNotifications", notes, "columnKind",
+        "unicodeCodePoints", "results", results);
     if (!root)
         return ocv_error_nomem(err);
     OCV_TRY(ocv_json_append(root, JSON_INDENT(1), out, err));

@@ -71,11 +71,14 @@ bool ocv_lint_usable(const struct ocv_entry *entry);
 /** The entry describes another one (vnd.docker.reference.type). */
 bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
 bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);
+bool ocv_lint_same_sets(const struct ocv_entry *a, const struct ocv_entry *b);
 /** The child of an entry if it was read, else NULL. */
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry);
 
 /** The image specification's name of an architecture that has another here, or NULL. */
 const char *ocv_lint_architecture(const char *name);
+/** What is known of an accelerator by its name in labels, or NULL. */
+const struct lint_fact *ocv_lint_accelerator(const char *name, size_t len);
 /** True for an unknown namespace that looks like a known one, `meant`. */
 bool ocv_lint_misspelt(const char *ns, char meant[OCV_WORD_MAX]);
 /** "ns :: feature" in one text. */

@@ -172,27 +172,25 @@ static int find_null(json_t *json, unsigned levels, struct ocv_buffer *pointer, 
     char number[24];
     json_t *value;
     size_t i;
-    int status = OCV_OK;
     if (!levels)
         return OCV_OK;
     json_object_foreach(json, key, value)
     {
-        status = add_step(pointer, key, err);
+        OCV_TRY(add_step(pointer, key, err));
         *found = json_is_null(value);
-        if (status == OCV_OK && !*found)
-            status = find_null(value, levels - 1, pointer, found, err);
-        if (status < 0 || *found)
-            return status;
+        if (!*found)
+            OCV_TRY(find_null(value, levels - 1, pointer, found, err));
+        if (*found)
+            return OCV_OK;
         pointer->len = len;
     }
     json_array_foreach(json, i, value)
     {
         snprintf(number, sizeof(number), "%zu", i);
-        status = add_step(pointer, number, err);
-        if (status == OCV_OK)
-            status = find_null(value, levels - 1, pointer, found, err);
-        if (status < 0 || *found)
-            return status;
+        OCV_TRY(add_step(pointer, number, err));
+        OCV_TRY(find_null(value, levels - 1, pointer, found, err));
+        if (*found)
+            return OCV_OK;
         pointer->len = len;
     }
     return OCV_OK;

@@ -27,20 +27,6 @@ static const char *keep_text(struct ocv_lint *lint, const char *text)
     return copy ? copy : "";
 }
 
-static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
-{
-    struct ocv_lint_report *report = lint->report;
-    if (report->n == OCV_LINT_FINDINGS_MAX) {
-        report->dropped++;
-        return NULL;
-    }
-    struct ocv_lint_finding *added = ocv_array_grow(&report->findings, report->n);
-    if (!added)
-        lint->status = ocv_error_nomem(lint->err);
-    report->n += added != NULL;
-    return added;
-}
-
 /* The place within an entry, from where it begins: the text before it is scanned once for all
  * findings. */
 static void locate_finding(const struct ocv_lint *lint, const char *pointer,
@@ -73,6 +59,7 @@ static void add_finding(struct ocv_lint *lint, enum ocv_lint_id id, const char *
                         const char *where, const char *label, const struct ocv_lint_tag *tag,
                         const char *message)
 {
+    struct ocv_lint_report *report = lint->report;
     const struct ocv_lint_rule *rule = ocv_lint_rule(id);
     enum ocv_lint_level level = ocv_lint_config_level(lint->options->config, rule);
     lint->last = NULL;
@@ -81,12 +68,19 @@ static void add_finding(struct ocv_lint *lint, enum ocv_lint_id id, const char *
     const char *allowed =
         ocv_lint_config_allowed(lint->options->config, rule, lint->input->name, label);
     if (allowed)
-        lint->report->allowed++;
+        report->allowed++;
     else
-        lint->report->counts[level]++;
-    struct ocv_lint_finding *finding = new_finding(lint);
-    if (!finding)
+        report->counts[level]++;
+    if (report->n == OCV_LINT_FINDINGS_MAX) {
+        report->dropped++;
         return;
+    }
+    struct ocv_lint_finding *finding = ocv_array_grow(&report->findings, report->n);
+    if (!finding) {
+        lint->status = ocv_error_nomem(lint->err);
+        return;
+    }
+    report->n++;
     *finding = (struct ocv_lint_finding){.rule = rule,
                                          .level = level,
                                          .input = keep_text(lint, lint->input->name),
@@ -162,17 +156,6 @@ void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, con
     add_finding(lint, id, NULL, where, t->reference->tag, t, message);
 }
 
-/* What is not written yet is corrected where it comes from: no command is named. */
-static void cut_command(char *hint)
-{
-    char *command = strstr(hint, "variantctl index ");
-    if (!command || strstr(command, "index create"))
-        return;
-    while (command > hint && strchr(" :,", command[-1]))
-        command--;
-    *command = '\0';
-}
-
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
 {
     char hint[OCV_ERROR_MESSAGE_MAX];
@@ -182,8 +165,13 @@ void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
     va_start(args, format);
     vsnprintf(hint, sizeof(hint), format, args);
     va_end(args);
-    if (lint->input->draft)
-        cut_command(hint);
+    /* What is not written yet is corrected where it comes from: no command is named. */
+    char *command = lint->input->draft ? strstr(hint, "variantctl index ") : NULL;
+    if (command && !strstr(command, "index create")) {
+        while (command > hint && strchr(" :,", command[-1]))
+            command--;
+        *command = '\0';
+    }
     if (*hint)
         lint->last->hint = keep_text(lint, hint);
 }

@@ -53,6 +53,12 @@ bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b
            ocv_text_same(a->platform.architecture, b->platform.architecture);
 }
 
+bool ocv_lint_same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
+{
+    return a->n_properties == b->n_properties &&
+           !memcmp(a->properties, b->properties, a->n_properties * sizeof(*a->properties));
+}
+
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry)
 {
     const struct ocv_lint_input *input = lint->input;
@@ -66,6 +72,15 @@ const char *ocv_lint_architecture(const char *name)
     for (size_t i = 0; name && i < OCV_LINT_COUNT(ocv_lint_architectures); i++)
         if (!strcmp(ocv_lint_architectures[i].a, name))
             return ocv_lint_architectures[i].b;
+    return NULL;
+}
+
+const struct lint_fact *ocv_lint_accelerator(const char *name, size_t len)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+        if (strlen(ocv_lint_accelerators[k].a) == len &&
+            !strncmp(ocv_lint_accelerators[k].a, name, len))
+            return &ocv_lint_accelerators[k];
     return NULL;
 }
 
@@ -93,15 +108,13 @@ bool ocv_lint_list_namespaces(const struct ocv_lint *lint, const char *more, str
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
-    int status = OCV_OK;
     bool named = !more;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         named = named || strcmp(names[i], more) == 0;
-        status = ocv_buffer_printf(out, NULL, "%s%s", i ? ", " : "", names[i]);
+        if (ocv_buffer_printf(out, NULL, "%s%s", i ? ", " : "", names[i]) < 0)
+            return false;
     }
-    if (!named && status == OCV_OK)
-        status = ocv_buffer_printf(out, NULL, "%s%s", n ? ", " : "", more);
-    return status == OCV_OK;
+    return named || ocv_buffer_printf(out, NULL, "%s%s", n ? ", " : "", more) == OCV_OK;
 }
 
 static int read_index(struct ocv_lint *lint)

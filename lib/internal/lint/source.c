@@ -27,20 +27,12 @@ static const char *architecture_of(const struct ocv_edit_source *source, size_t 
     return names[before % (sizeof(names) / sizeof(*names))];
 }
 
-static json_t *platform_json(const struct ocv_edit_source *source, size_t i)
-{
-    ocv_auto(ocv_platform) platform = NULL;
-    const char *text = ocv_edit_source_image(source, i).platform;
-    if (!text || ocv_platform_parse(text, &platform, NULL) < 0)
-        return json_pack("{s:s, s:s}", "os", "linux", "architecture", architecture_of(source, i));
-    return json_pack("{s:s, s:s}", "os", platform->os, "architecture", platform->architecture);
-}
-
 static int put_entry(json_t *manifests, const struct ocv_edit_source *source, size_t i,
                      struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
     struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+    ocv_auto(ocv_platform) platform = NULL;
     ocv_auto_buffer name;
     ocv_auto_buffer properties;
     ocv_buffer_init(&name, 16384);
@@ -52,8 +44,11 @@ static int put_entry(json_t *manifests, const struct ocv_edit_source *source, si
     OCV_TRY(ocv_digest_bytes(name.data, name.len, digest, err));
     if (image.properties)
         OCV_TRY(ocv_properties_format(image.properties, &properties, err));
-    json_t *entry = json_pack("{s:s, s:s, s:i, s:o}", "mediaType", OCV_MEDIA_TYPE_MANIFEST,
-                              "digest", digest, "size", 1, "platform", platform_json(source, i));
+    bool given = image.platform && ocv_platform_parse(image.platform, &platform, NULL) == OCV_OK;
+    json_t *entry =
+        json_pack("{s:s, s:s, s:i, s:{s:s, s:s}}", "mediaType", OCV_MEDIA_TYPE_MANIFEST, "digest",
+                  digest, "size", 1, "platform", "os", given ? platform->os : "linux",
+                  "architecture", given ? platform->architecture : architecture_of(source, i));
     bool failed = !entry;
     if (entry && !is_default(&image))
         failed = json_object_set_new(entry, "annotations",
@@ -63,44 +58,34 @@ static int put_entry(json_t *manifests, const struct ocv_edit_source *source, si
     return json_array_append_new(manifests, entry) < 0 || failed ? ocv_error_nomem(err) : OCV_OK;
 }
 
-static int put_annotations(json_t *annotations, const struct ocv_edit_source *source,
-                           struct ocv_error *err)
-{
-    const char *key, *value;
-    bool failed = json_object_set_new(annotations, OCV_ANNOTATION_SCHEMA, json_string("1")) < 0;
-    for (size_t i = 0; !failed && ocv_edit_source_annotation(source, i, &key, &value); i++)
-        failed = json_object_set_new(annotations, key, json_string(value)) < 0;
-    return failed ? ocv_error_nomem(err) : OCV_OK;
-}
-
-/* `images` gets the place in the source of each entry's image. */
-static int make_index(const struct ocv_edit_source *source, struct ocv_buffer *out, size_t *images,
-                      struct ocv_error *err)
-{
-    size_t kept = 0;
-    json_t *manifests = json_array(), *annotations = json_object();
-    ocv_auto_json *root =
-        json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
-                  "annotations", annotations, "manifests", manifests);
-    int status = root ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
-    for (size_t i = 0; i < ocv_edit_source_count(source) && status == OCV_OK; i++) {
-        struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
-        if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
-            continue; /* derived properties are unknown until its files are read */
-        images[kept++] = i;
-        status = put_entry(manifests, source, i, err);
-    }
-    return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, out, err) : status;
-}
-
 int ocv_lint_run_source(const char *name, const struct ocv_edit_source *source,
                         const struct ocv_lint_options *options, struct ocv_lint_report *report,
                         struct ocv_error *err)
 {
+    const char *key, *value;
+    size_t kept = 0;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_LINT_INDEX_MAX);
-    size_t *images = calloc(ocv_edit_source_count(source) + 1, sizeof(*images));
-    int status = images ? make_index(source, &text, images, err) : ocv_error_nomem(err);
+    /* of each entry the place in the source of its image */
+    ocv_auto_free size_t *images = calloc(ocv_edit_source_count(source) + 1, sizeof(*images));
+    json_t *manifests = json_array(), *annotations = json_object();
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
+                  "annotations", annotations, "manifests", manifests);
+    if (!images || !root ||
+        json_object_set_new(annotations, OCV_ANNOTATION_SCHEMA, json_string("1")) < 0)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; ocv_edit_source_annotation(source, i, &key, &value); i++)
+        if (json_object_set_new(annotations, key, json_string(value)) < 0)
+            return ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_edit_source_count(source); i++) {
+        struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+        if (ocv_edit_source_derives(source) && !image.properties && !is_default(&image))
+            continue; /* derived properties are unknown until its files are read */
+        images[kept++] = i;
+        OCV_TRY(put_entry(manifests, source, i, err));
+    }
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
     const struct ocv_lint_input input = {.name = name,
                                          .file = true,
                                          .draft = true,
@@ -110,8 +95,5 @@ int ocv_lint_run_source(const char *name, const struct ocv_edit_source *source,
                                          .images = images,
                                          .bytes = text.data,
                                          .len = text.len};
-    if (status == OCV_OK)
-        status = ocv_lint_run(&input, options, report, err);
-    free(images);
-    return status;
+    return ocv_lint_run(&input, options, report, err);
 }

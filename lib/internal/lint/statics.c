@@ -9,15 +9,6 @@
 #define ITEMS_MAX 512u        /* of a list; readers take no more */
 #define LIST_MAX (64u * 1024) /* bytes of a list that is looked into */
 
-static const char *list_of(const struct ocv_lint *lint, const char *ns)
-{
-    char key[256];
-    int n = snprintf(key, sizeof(key), "%s%s", OCV_ANNOTATION_STATIC, ns);
-    if (n < 0 || (size_t)n >= sizeof(key) || ocv_lint_known_namespace(ns))
-        return NULL;
-    return ocv_lint_index_annotation(lint, key);
-}
-
 /* "feature :: value" of `item`, blanks around them not counted. False: malformed. */
 static bool split_item(const char *item, size_t len, const char *parts[2], size_t lens[2])
 {
@@ -76,8 +67,13 @@ int ocv_lint_read_statics(struct ocv_lint *lint)
         return ocv_error_nomem(lint->err);
     for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(lint->index, (uint32_t)i);
-        if (strcmp(p.ns, last) != 0)
-            list = list_of(lint, p.ns);
+        if (strcmp(p.ns, last) != 0) {
+            char key[256];
+            int length = snprintf(key, sizeof(key), "%s%s", OCV_ANNOTATION_STATIC, p.ns);
+            bool own =
+                length >= 0 && (size_t)length < sizeof(key) && !ocv_lint_known_namespace(p.ns);
+            list = own ? ocv_lint_index_annotation(lint, key) : NULL;
+        }
         last = p.ns;
         lint->statics[i] = (struct ocv_lint_static){.is_static = list, .value = -1, .feature = -1};
         if (list && strlen(list) <= LIST_MAX)

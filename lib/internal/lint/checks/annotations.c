@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Annotations of the index: schema, namespaces, static namespaces (OCV101 to 110, 124, 125). */
 #include "lib/base/text.h"
+#include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 
 #include "gen/vocabulary.h"
 #include "ocivariant/vocabulary.h"
 
 #include <string.h>
-
-static void check_schema(struct ocv_lint *lint)
-{
-    const json_t *annotations = json_object_get(lint->root, "annotations");
-    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
-    const char *text = json_string_value(schema);
-    if (!schema) {
-        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_MISSING, "/annotations", "%s is missing",
-                          OCV_ANNOTATION_SCHEMA);
-        ocv_lint_hint(lint, "--fix adds it");
-    } else if (!text || strcmp(text, "1") != 0) {
-        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_UNKNOWN, "/annotations/" OCV_ANNOTATION_SCHEMA,
-                          "%s is '%.60s', known is 1", OCV_ANNOTATION_SCHEMA, text ? text : "");
-    }
-}
 
 static bool uses_namespace(const struct ocv_lint *lint, const char *ns)
 {
@@ -42,19 +28,6 @@ static bool has_broken_variant(const struct ocv_lint *lint)
     return false;
 }
 
-/* Is the name in "a, b, c"? */
-static bool is_named(const char *list, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *at = list; *at; at += strspn(at, ", ")) {
-        size_t n = strcspn(at, ", ");
-        if (n == len && !memcmp(at, name, n))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 /* For one accelerator `index create` writes the order itself; for two it must be given. Named in
  * the order of the entries. */
 static void check_order(struct ocv_lint *lint)
@@ -69,7 +42,7 @@ static void check_order(struct ocv_lint *lint)
             char key[300];
             snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.250s", ns);
             if (ocv_vocabulary_is_cpu(ns) || ocv_lint_index_annotation(lint, key) ||
-                (list.len && is_named(list.data, ns)))
+                ocv_edit_is_listed(list.data, ns))
                 continue;
             if (ocv_buffer_printf(&list, NULL, "%s%s", n++ ? ", " : "", ns) < 0)
                 return; /* more than a reader wants */
@@ -134,33 +107,6 @@ static void check_namespaces(struct ocv_lint *lint)
         }
 }
 
-static bool namespace_listed(const struct ocv_lint *lint, const char *ns)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(lint->index, &names, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(names[i], ns))
-            return true;
-    return false;
-}
-
-/* How the list gets the namespace: in what is not written yet by its author, else by --fix. */
-static void hint_listed(struct ocv_lint *lint, const char *ns)
-{
-    ocv_auto_buffer list;
-    char meant[OCV_WORD_MAX];
-    ocv_buffer_init(&list, OCV_ERROR_HINT_MAX);
-    if (ocv_lint_misspelt(ns, meant))
-        ocv_lint_hint(lint, "did you mean %s?", meant);
-    else if (!lint->input->draft)
-        ocv_lint_hint(lint, "--fix appends it there, as the least important one");
-    else if (ocv_lint_list_namespaces(lint, ns, &list))
-        ocv_lint_hint(lint,
-                      lint->input->yaml ? "'namespaces: [%s]' lists it, as the least important one"
-                                        : "--namespaces '%s' lists it, as the least important one",
-                      list.data);
-}
-
 static void check_listed(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
@@ -168,27 +114,30 @@ static void check_listed(struct ocv_lint *lint)
         const char *last = "";
         for (size_t k = 0; k < entry->n_properties; k++) {
             const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
-            if (strcmp(ns, last) != 0 && !namespace_listed(lint, ns)) {
-                ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
-                                  "/annotations/" OCV_ANNOTATION_PROPERTIES,
-                                  "the namespace %s is not in %s", ns,
-                                  lint->input->yaml ? "'namespaces'" : OCV_ANNOTATION_NAMESPACES);
-                hint_listed(lint, ns);
-            }
+            bool again = !strcmp(ns, last);
             last = ns;
+            if (again || ocv_edit_declares(lint->index, ns))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
+                              "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                              "the namespace %s is not in %s", ns,
+                              lint->input->yaml ? "'namespaces'" : OCV_ANNOTATION_NAMESPACES);
+            /* what is not written yet gets it by its author, else --fix adds it */
+            ocv_auto_buffer list;
+            char meant[OCV_WORD_MAX];
+            ocv_buffer_init(&list, OCV_ERROR_HINT_MAX);
+            if (ocv_lint_misspelt(ns, meant))
+                ocv_lint_hint(lint, "did you mean %s?", meant);
+            else if (!lint->input->draft)
+                ocv_lint_hint(lint, "--fix appends it there, as the least important one");
+            else if (ocv_lint_list_namespaces(lint, ns, &list))
+                ocv_lint_hint(lint,
+                              lint->input->yaml
+                                  ? "'namespaces: [%s]' lists it, as the least important one"
+                                  : "--namespaces '%s' lists it, as the least important one",
+                              list.data);
         }
     }
-}
-
-static bool static_malformed(const struct ocv_lint *lint, const char *ns, const char *key)
-{
-    /* a property that cannot be there finds its place only if the list is well-formed */
-    bool bad = !ocv_property_name_valid(ns, strlen(ns)) || !ocv_lint_index_annotation(lint, key);
-    const char *const *warnings;
-    size_t n = ocv_index_warnings(lint->index, &warnings);
-    for (size_t i = 0; i < n; i++)
-        bad = bad || (!strncmp(warnings[i], key, strlen(key)) && warnings[i][strlen(key)] == ':');
-    return bad;
 }
 
 static void check_static(struct ocv_lint *lint, const char *key)
@@ -202,29 +151,17 @@ static void check_static(struct ocv_lint *lint, const char *key)
         ocv_lint_hint(lint, "use a name of your own, such as priority");
         return;
     }
-    if (static_malformed(lint, ns, key)) {
+    /* a property that cannot be there finds its place only if the list is well-formed */
+    bool bad = !ocv_property_name_valid(ns, strlen(ns)) || !ocv_lint_index_annotation(lint, key);
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(lint->index, &warnings);
+    for (size_t i = 0; i < n; i++)
+        bad = bad || (!strncmp(warnings[i], key, strlen(key)) && warnings[i][strlen(key)] == ':');
+    if (bad) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_MALFORMED, at,
                           "%.200s is not a list 'feature :: value, ...'", key);
     } else if (!uses_namespace(lint, ns) && !lint->input->partial) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_UNUSED, at, "no variant uses %s", ns);
-    }
-}
-
-static void check_static_values(struct ocv_lint *lint)
-{
-    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        for (size_t k = 0; k < entry->n_properties; k++) {
-            const struct ocv_lint_static *known = &lint->statics[entry->properties[k]];
-            struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-            /* of a list that is malformed as a whole, one finding is enough */
-            if (!known->is_static || known->malformed || known->value >= 0)
-                continue;
-            ocv_lint_entry_at(lint, OCV_LINT_STATIC_VALUE_MISSING, i,
-                              "/annotations/" OCV_ANNOTATION_PROPERTIES,
-                              "%s :: %s is not in %s%s: no host has it", p.feature, p.value,
-                              OCV_ANNOTATION_STATIC, p.ns);
-        }
     }
 }
 
@@ -294,7 +231,16 @@ void ocv_lint_check_annotations(struct ocv_lint *lint)
         check_texts(lint, json_object_get(ocv_lint_entry_json(lint, i), "annotations"), (long)i);
     if (!ocv_index_has_variants(lint->index))
         return;
-    check_schema(lint);
+    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
+    const char *text = json_string_value(schema);
+    if (!schema) {
+        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_MISSING, "/annotations", "%s is missing",
+                          OCV_ANNOTATION_SCHEMA);
+        ocv_lint_hint(lint, "--fix adds it");
+    } else if (!text || strcmp(text, "1") != 0) {
+        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_UNKNOWN, "/annotations/" OCV_ANNOTATION_SCHEMA,
+                          "%s is '%.60s', known is 1", OCV_ANNOTATION_SCHEMA, text ? text : "");
+    }
     check_namespaces(lint);
     check_listed(lint);
     json_object_foreach((json_t *)annotations, key, value)
@@ -302,5 +248,18 @@ void ocv_lint_check_annotations(struct ocv_lint *lint)
         if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
             check_static(lint, key);
     }
-    check_static_values(lint);
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        for (size_t k = 0; k < entry->n_properties; k++) {
+            const struct ocv_lint_static *known = &lint->statics[entry->properties[k]];
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+            /* of a list that is malformed as a whole, one finding is enough */
+            if (!known->is_static || known->malformed || known->value >= 0)
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_STATIC_VALUE_MISSING, i,
+                              "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                              "%s :: %s is not in %s%s: no host has it", p.feature, p.value,
+                              OCV_ANNOTATION_STATIC, p.ns);
+        }
+    }
 }

@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const json_t *labels_of(const json_t *config)
-{
-    return json_object_get(json_object_get(config, "config"), "Labels");
-}
-
-static const char *label_value(const json_t *labels, const char *key)
-{
-    return ocv_json_text(labels, key);
-}
-
 /* As sets: order and blanks do not count. Text that does not parse is only equal to itself. */
 static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
 {
@@ -41,8 +31,8 @@ static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
 static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    const char *name = label_value(labels, OCV_ANNOTATION_LABEL);
-    const char *list = label_value(labels, OCV_ANNOTATION_PROPERTIES);
+    const char *name = ocv_json_text(labels, OCV_ANNOTATION_LABEL);
+    const char *list = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES);
     const char *wanted = ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL);
     const char *properties = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
     if (!name && !list)
@@ -86,14 +76,6 @@ static const struct lint_fact *known_label(const char *key)
     return NULL;
 }
 
-static bool known_prefix(const char *key)
-{
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_prefixes); k++)
-        if (!strncmp(key, ocv_lint_prefixes[k].a, strlen(ocv_lint_prefixes[k].a)))
-            return true;
-    return false;
-}
-
 static void check_key(struct ocv_lint *lint, size_t i, const char *key)
 {
     size_t len = strlen(key);
@@ -106,36 +88,14 @@ static void check_key(struct ocv_lint *lint, size_t i, const char *key)
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels); k++)
         ocv_nearest_offer(&nearest, ocv_lint_labels[k].a);
     const char *meant = ocv_nearest_meant(&nearest);
-    if (!meant || (!known_prefix(key) && nearest.distance > 2))
+    bool ours = false;
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_prefixes); k++)
+        ours = ours || !strncmp(key, ocv_lint_prefixes[k].a, strlen(ocv_lint_prefixes[k].a));
+    if (!meant || (!ours && nearest.distance > 2))
         return;
     ocv_lint_entry_at(lint, OCV_LINT_LABEL_KEY_TYPO, i, "",
                       "nothing reads the image's label %.200s", key);
     ocv_lint_hint(lint, "did you mean %s?", meant);
-}
-
-static void check_value(struct ocv_lint *lint, size_t i, const char *key, const char *value,
-                        const struct lint_fact *fact)
-{
-    regex_t regex;
-    if (!*fact->b || strlen(value) > 4096 ||
-        regcomp(&regex, fact->b, REG_EXTENDED | REG_NOSUB) != 0)
-        return;
-    if (regexec(&regex, value, 0, NULL, 0) != 0) {
-        ocv_lint_entry_at(lint, OCV_LINT_LABEL_VALUE_BAD, i, "",
-                          "the image's label %.200s=%.200s is not a value that its readers take",
-                          key, value);
-        ocv_lint_hint(lint, "it must match %s", fact->b);
-    }
-    regfree(&regex);
-}
-
-static const char *accelerator_namespace(const char *name, size_t len)
-{
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
-        if (strlen(ocv_lint_accelerators[k].a) == len &&
-            !strncmp(ocv_lint_accelerators[k].a, name, len))
-            return ocv_lint_accelerators[k].b;
-    return NULL;
 }
 
 static bool has_namespace(const struct ocv_lint *lint, const struct ocv_entry *entry,
@@ -147,30 +107,25 @@ static bool has_namespace(const struct ocv_lint *lint, const struct ocv_entry *e
     return false;
 }
 
-/* Of accelerators that the entry could speak of, does it name any at all? An image that names none,
- * as null and processor builds do, may use one where there is one. */
-static bool names_device(const struct ocv_lint *lint, const struct ocv_entry *entry)
-{
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
-        if (has_namespace(lint, entry, ocv_lint_accelerators[k].b))
-            return true;
-    return false;
-}
-
 /* The list of the label is alternatives: one that the properties name is enough. */
 static void check_accelerators(struct ocv_lint *lint, size_t i, const char *key, const char *names,
                                const char *separators)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     const char *other = NULL;
-    if (!names_device(lint, entry))
+    bool device = false;
+    /* An image that names none of the accelerators that the entry could speak of, as null and
+     * processor builds do, may use one where there is one. */
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+        device = device || has_namespace(lint, entry, ocv_lint_accelerators[k].b);
+    if (!device)
         return;
     for (const char *at = names; at && *at;) {
         size_t n = strcspn(at, separators);
-        const char *ns = accelerator_namespace(at, n);
-        if (!ns || has_namespace(lint, entry, ns))
+        const struct lint_fact *accelerator = ocv_lint_accelerator(at, n);
+        if (!accelerator || has_namespace(lint, entry, accelerator->b))
             return;
-        other = ns;
+        other = accelerator->b;
         at = separators[0] == ',' && at[n] ? at + n + 1 : NULL;
     }
     if (!other)
@@ -184,12 +139,22 @@ static void check_accelerators(struct ocv_lint *lint, size_t i, const char *key,
 static void check_label(struct ocv_lint *lint, size_t i, const char *key, const char *value)
 {
     const struct lint_fact *known = known_label(key);
-    if (!known || strstr(key, ".."))
+    bool misspelt = !known || strstr(key, "..");
+    regex_t regex;
+    if (misspelt)
         check_key(lint, i, key);
-    else if (value)
-        check_value(lint, i, key, value, known);
     if (!value)
         return;
+    if (!misspelt && *known->b && strlen(value) <= 4096 &&
+        regcomp(&regex, known->b, REG_EXTENDED | REG_NOSUB) == 0) {
+        if (regexec(&regex, value, 0, NULL, 0) != 0) {
+            ocv_lint_entry_at(
+                lint, OCV_LINT_LABEL_VALUE_BAD, i, "",
+                "the image's label %.200s=%.200s is not a value that its readers take", key, value);
+            ocv_lint_hint(lint, "it must match %s", known->b);
+        }
+        regfree(&regex);
+    }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerator_labels); k++) {
         const struct lint_fact *fact = &ocv_lint_accelerator_labels[k];
         size_t n = strlen(fact->a);
@@ -204,7 +169,8 @@ void ocv_lint_check_config_labels(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_lint_child *child = ocv_lint_child(lint, i);
-        const json_t *labels = child ? labels_of(child->config) : NULL;
+        const json_t *config = child ? json_object_get(child->config, "config") : NULL;
+        const json_t *labels = json_object_get(config, "Labels");
         const char *key;
         json_t *value;
         if (!labels || ocv_lint_attests(lint, i))

@@ -42,7 +42,6 @@ static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     const char *variant = ocv_json_text(config, "variant"),
                *architecture = ocv_json_text(config, "architecture");
-    const char *found = NULL;
     for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
         const struct lint_fact *level = &ocv_lint_levels[k];
         const char *wanted = strrchr(level->c, ' ') + 1;
@@ -52,12 +51,7 @@ static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
         if (entry->platform.variant && !strcmp(entry->platform.variant, variant))
             return;
         snprintf(feature, sizeof(feature), "%.*s", (int)(wanted - 4 - level->c), level->c);
-        for (size_t n = 0; n < entry->n_properties; n++) {
-            struct ocv_property p = ocv_index_property(lint->index, entry->properties[n]);
-            if (ocv_lint_is_feature(p, feature) &&
-                (!found || ocv_version_compare(p.value, found) < 0))
-                found = p.value;
-        }
+        const char *found = ocv_lint_lowest(lint, entry, feature);
         if (found && ocv_version_compare(found, wanted) >= 0)
             return;
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",

@@ -42,25 +42,37 @@ static void report_claim(struct ocv_lint *lint, size_t i, struct ocv_property p,
     }
 }
 
-/* One finding for a feature is enough where there is no code at all. */
-static bool already_told(const struct ocv_property *claims, size_t k)
-{
-    for (size_t i = 0; i < k; i++)
-        if (!strcmp(claims[i].ns, claims[k].ns) && !strcmp(claims[i].feature, claims[k].feature))
-            return true;
-    return false;
-}
-
 #define MORE_MAX 2000u /* what is beyond it is left out */
 
-/* What the files run on and nothing claims: "nvidia :: sm_arch :: 70_real, 75_real". */
-static void report_more(struct ocv_lint *lint, size_t i, const struct ocv_content *content,
-                        const struct ocv_property *claims, size_t n)
+static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
 {
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    struct ocv_property *claims = calloc(entry->n_properties + 1, sizeof(*claims));
+    /* of an image's second entry, for older drivers, the first one claims the rest */
+    bool broken = ocv_lint_minor_base(lint, entry);
+    if (!claims) {
+        lint->status = ocv_error_nomem(lint->err);
+        return;
+    }
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_content_claim claim;
+        claims[k] = ocv_index_property(lint->index, entry->properties[k]);
+        ocv_content_claim(content, claims[k], &claim);
+        /* one finding for a feature is enough where there is no code at all */
+        bool told = false;
+        for (size_t m = 0; m < k; m++)
+            told = told || (!strcmp(claims[m].ns, claims[k].ns) &&
+                            !strcmp(claims[m].feature, claims[k].feature));
+        if (claim.keeping != OCV_CONTENT_NO_CODE || !told)
+            report_claim(lint, i, claims[k], &claim);
+        broken = broken || claim.keeping == OCV_CONTENT_BROKEN;
+    }
+    /* What the files run on and nothing claims: "nvidia :: sm_arch :: 70_real, 75_real". */
     const char *more, *before = "";
     ocv_auto_buffer all;
     ocv_buffer_init(&all, MORE_MAX);
-    for (size_t k = 0; (more = ocv_content_unclaimed(content, claims, n, k)); k++) {
+    for (size_t k = 0;
+         !broken && (more = ocv_content_unclaimed(content, claims, entry->n_properties, k)); k++) {
         const char *value = strrchr(more, ' ') + 1; /* alone, where the feature was just named */
         bool same = !strncmp(before, more, (size_t)(value - more));
         if (ocv_buffer_printf(&all, NULL, "%s%s", k ? ", " : "", same ? value : more) < 0)
@@ -70,29 +82,6 @@ static void report_more(struct ocv_lint *lint, size_t i, const struct ocv_conten
     if (all.len)
         ocv_lint_entry_at(lint, OCV_LINT_CODE_RUNS_ON_MORE, i, "", "its files run on %s, too",
                           all.data);
-}
-
-static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    struct ocv_property *claims = calloc(entry->n_properties + 1, sizeof(*claims));
-    bool broken = false;
-    if (!claims) {
-        lint->status = ocv_error_nomem(lint->err);
-        return;
-    }
-    for (size_t k = 0; k < entry->n_properties; k++) {
-        struct ocv_content_claim claim;
-        claims[k] = ocv_index_property(lint->index, entry->properties[k]);
-        ocv_content_claim(content, claims[k], &claim);
-        if (claim.keeping != OCV_CONTENT_NO_CODE || !already_told(claims, k))
-            report_claim(lint, i, claims[k], &claim);
-        broken = broken || claim.keeping == OCV_CONTENT_BROKEN;
-    }
-    /* of an image's second entry, for older drivers, the first one claims the rest */
-    broken = broken || ocv_lint_minor_base(lint, entry);
-    if (!broken)
-        report_more(lint, i, content, claims, entry->n_properties);
     free(claims);
 }
 

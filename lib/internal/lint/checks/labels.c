@@ -92,12 +92,6 @@ static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *
     }
 }
 
-static bool same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
-{
-    return a->n_properties == b->n_properties &&
-           !memcmp(a->properties, b->properties, a->n_properties * sizeof(*a->properties));
-}
-
 static bool same_feature(const struct ocv_lint *lint, uint32_t a, uint32_t b)
 {
     struct ocv_property p = ocv_index_property(lint->index, a);
@@ -154,7 +148,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
 {
     const struct ocv_entry *a = ocv_index_entry(lint->index, i);
     const struct ocv_entry *b = ocv_index_entry(lint->index, k);
-    bool equal = same_sets(a, b);
+    bool equal = ocv_lint_same_sets(a, b);
     bool twins = !strcmp(a->label, b->label);
     if (!said->differ && !equal && twins) {
         said->differ = true;

@@ -19,11 +19,6 @@ void ocv_lint_check_size(struct ocv_lint *lint)
 
 #define LEVELS_MAX 64u /* of an index that are looked at for null */
 
-static bool is_docker(const char *type)
-{
-    return !strncmp(type, "application/vnd.docker.", 23);
-}
-
 static void check_types(struct ocv_lint *lint)
 {
     const char *type = ocv_json_text(lint->root, "mediaType");
@@ -42,7 +37,7 @@ static void check_types(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_MALFORMED ||
-            is_docker(entry->media_type) == docker)
+            !strncmp(entry->media_type, "application/vnd.docker.", 23) == docker)
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_MEDIA_TYPES_MIXED, i, "/mediaType", "%.200s in %.200s",
                           entry->media_type, type);
@@ -76,25 +71,6 @@ static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *
         ocv_lint_entry_at(
             lint, OCV_LINT_URLS_OR_DATA, i, json_object_get(object, "urls") ? "/urls" : "/data",
             "%s is not used by readers", json_object_get(object, "urls") ? "urls" : "data");
-}
-
-static void check_child(struct ocv_lint *lint, size_t i)
-{
-    const struct ocv_lint_child *child =
-        i < lint->input->n_children ? &lint->input->children[i] : NULL;
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    if (child && child->state == OCV_LINT_STATE_MISSING) {
-        ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
-                          entry->digest);
-        ocv_lint_hint(lint,
-                      "push it into the repository of the index, or variantctl index remove %s %s",
-                      ocv_lint_target(lint), entry->digest);
-    } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
-        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
-                          child->problem ? child->problem
-                                         : "the image does not match its descriptor");
-        ocv_lint_hint(lint, "push the image again and rewrite the index");
-    }
 }
 
 #define SNAPSHOT "containerd.io/snapshot/"
@@ -156,10 +132,24 @@ void ocv_lint_check_layout(struct ocv_lint *lint)
     check_types(lint);
     check_nulls(lint);
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
-        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
-        check_kind(lint, i, ocv_index_entry(lint->index, i));
-        check_child(lint, i);
-        if (child && child->manifest && !ocv_lint_attests(lint, i))
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        const struct ocv_lint_child *child =
+            i < lint->input->n_children ? &lint->input->children[i] : NULL;
+        check_kind(lint, i, entry);
+        if (child && child->state == OCV_LINT_STATE_MISSING) {
+            ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
+                              entry->digest);
+            ocv_lint_hint(
+                lint, "push it into the repository of the index, or variantctl index remove %s %s",
+                ocv_lint_target(lint), entry->digest);
+        } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
+            ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
+                              child->problem ? child->problem
+                                             : "the image does not match its descriptor");
+            ocv_lint_hint(lint, "push the image again and rewrite the index");
+        } else if (child && child->state == OCV_LINT_STATE_READ && child->manifest &&
+                   !ocv_lint_attests(lint, i)) {
             check_layers(lint, i, child->manifest);
+        }
     }
 }

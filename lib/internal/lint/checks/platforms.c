@@ -133,29 +133,10 @@ static int reached_instead(const struct ocv_lint *lint, size_t i)
     return -1;
 }
 
-/* How many usable entries have exactly this platform, whether this is the first of them, and how
- * many of them are variants. */
-static size_t count_sharing(const struct ocv_lint *lint, size_t i, bool *first, size_t *variants)
-{
-    size_t n = 0;
-    *first = true;
-    *variants = 0;
-    for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
-        const struct ocv_entry *other = entry_at(lint, k);
-        if (!shares_platform(entry_at(lint, i), other) || reached_instead(lint, k) >= 0)
-            continue;
-        *first = *first && k >= i;
-        *variants += other->kind == OCV_ENTRY_VARIANT;
-        n++;
-    }
-    return n;
-}
-
 static void check_shared(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
-    bool first;
-    size_t variants;
+    size_t n = 0, variants = 0;
     char name[128];
     if (!entry->has_platform || !is_plain(entry) || ocv_platform_is_other_format(&entry->platform))
         return;
@@ -174,8 +155,17 @@ static void check_shared(struct ocv_lint *lint, size_t i)
                       digest, ocv_lint_target(lint), digest, ocv_lint_target(lint), digest);
         return;
     }
-    size_t n = count_sharing(lint, i, &first, &variants);
-    if (n < 2 || !first)
+    /* Of the usable entries that have exactly this platform the first one speaks for all. */
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
+        const struct ocv_entry *other = entry_at(lint, k);
+        if (!shares_platform(entry, other) || reached_instead(lint, k) >= 0)
+            continue;
+        if (k < i)
+            return;
+        variants += other->kind == OCV_ENTRY_VARIANT;
+        n++;
+    }
+    if (n < 2)
         return;
     ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_SHARED, i, "/platform",
                       "%zu entries for %s: %zu extra image%s on containerd 2.1 and newer", n, name,
@@ -192,26 +182,6 @@ static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entr
             ocv_lint_same_platform(entry, entry_at(lint, k)))
             return true;
     return false;
-}
-
-/* Not a variant, though its platform says so. */
-static void check_hidden(struct ocv_lint *lint, size_t i)
-{
-    const struct ocv_entry *entry = entry_at(lint, i);
-    const char *variant = entry->platform.variant;
-    if (ocv_entry_is_unfinished(entry)) {
-        ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
-                          "platform.variant %.64s and no annotations: it is never chosen", variant);
-        ocv_lint_hint(lint,
-                      "variantctl index annotate --label %s=LABEL %s "
-                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
-                      entry->digest, ocv_lint_target(lint), entry->digest);
-    } else if (entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
-        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
-                          "the default has platform.variant %.64s", variant);
-        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",
-                      ocv_lint_target(lint));
-    }
 }
 
 static void check_entry(struct ocv_lint *lint, size_t i)
@@ -236,12 +206,24 @@ static void check_entry(struct ocv_lint *lint, size_t i)
     } else if (entry->kind == OCV_ENTRY_VARIANT) {
         check_variant_platform(lint, i);
     }
-    if (ocv_platform_is_other_format(&entry->platform) &&
-        !ocv_platform_is_hidden(entry->platform.variant))
+    bool hidden = ocv_platform_is_hidden(entry->platform.variant);
+    if (!hidden && ocv_platform_is_other_format(&entry->platform))
         ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
                           "os.features are ignored by most clients");
-    if (ocv_platform_is_hidden(entry->platform.variant))
-        check_hidden(lint, i);
+    /* Not a variant, though its platform says so. */
+    if (hidden && ocv_entry_is_unfinished(entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
+                          "platform.variant %.64s and no annotations: it is never chosen", variant);
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s "
+                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
+                      entry->digest, ocv_lint_target(lint), entry->digest);
+    } else if (hidden && entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
+                          "the default has platform.variant %.64s", variant);
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",
+                      ocv_lint_target(lint));
+    }
     check_shared(lint, i);
 }
 

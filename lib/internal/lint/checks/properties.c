@@ -43,18 +43,19 @@ static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wr
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     ocv_auto_buffer list;
     ocv_buffer_init(&list, 64u * 1024);
-    int status = OCV_OK;
-    for (size_t k = 0; k < entry->n_properties && status == OCV_OK; k++) {
+    for (size_t k = 0; k < entry->n_properties; k++) {
         struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
         bool same = !strcmp(p.ns, wrong.ns) && !strcmp(p.feature, wrong.feature) &&
                     !strcmp(p.value, wrong.value);
         p = same ? right : p;
-        status = ocv_buffer_printf(&list, lint->err, "%s%s :: %s :: %s", k ? ", " : "", p.ns,
-                                   p.feature, p.value);
+        int status = ocv_buffer_printf(&list, lint->err, "%s%s :: %s :: %s", k ? ", " : "", p.ns,
+                                       p.feature, p.value);
+        if (status < 0) {
+            lint->status = status;
+            return;
+        }
     }
-    if (status < 0)
-        lint->status = status;
-    else if (list.len + strlen(ocv_lint_target(lint)) > COMMAND_MAX)
+    if (list.len + strlen(ocv_lint_target(lint)) > COMMAND_MAX)
         ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", right.ns, right.feature, right.value);
     else
         ocv_lint_hint(lint, "did you mean %s :: %s :: %s? variantctl index annotate %s '%s=%s'",
@@ -62,23 +63,19 @@ static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wr
                       entry->label ? entry->label : entry->digest, list.data);
 }
 
-static void check_documented(struct ocv_lint *lint, size_t i, struct ocv_property p)
-{
-    feature_ref f = find_feature(p);
-    if (!f->documented || (*f->documented != '*' && find_place(f->documented, p.value) < 0))
-        return;
-    ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
-                      "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
-    ocv_lint_property(lint, i, p);
-}
-
 static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
     char meant[OCV_WORD_MAX];
     switch (ocv_vocabulary_check(p.ns, p.feature, p.value, meant)) {
-    case OCV_WORD_KNOWN:
-        check_documented(lint, i, p);
+    case OCV_WORD_KNOWN: {
+        const char *documented = find_feature(p)->documented;
+        if (!documented || (*documented != '*' && find_place(documented, p.value) < 0))
+            break;
+        ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
+                          "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
+        ocv_lint_property(lint, i, p);
         break;
+    }
     case OCV_WORD_NAMESPACE:
         ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_UNKNOWN, i, AT_PROPERTIES,
                           "no provider owns the namespace %s", p.ns);

@@ -159,12 +159,6 @@ static bool hides_entry(const struct ocv_lint *lint, const struct ocv_entry *a,
     return strcmp(b->label, a->label) < 0; /* at best a tie for A */
 }
 
-static bool same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
-{
-    return a->n_properties == b->n_properties &&
-           !memcmp(a->properties, b->properties, a->n_properties * sizeof(*a->properties));
-}
-
 /* An entry that the resolver may choose: without a fault, and with no namespace that is not listed.
  */
 static bool is_eligible(const struct ocv_lint *lint, const struct ocv_entry *entry)
@@ -199,7 +193,8 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
             continue; /* the latter's image is reached by its other entry */
         for (size_t k = 0; k < n; k++) {
             const struct ocv_entry *b = ocv_index_entry(lint->index, k);
-            if (k == i || !is_eligible(lint, b) || same_sets(a, b) || !hides_entry(lint, a, b))
+            if (k == i || !is_eligible(lint, b) || ocv_lint_same_sets(a, b) ||
+                !hides_entry(lint, a, b))
                 continue; /* another rule reports equal sets */
             ocv_lint_entry_at(
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,

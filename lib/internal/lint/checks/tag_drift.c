@@ -38,19 +38,6 @@ static void make_skeleton(const char *text, char out[WORD_MAX])
     out[n] = '\0';
 }
 
-static int notation_of(const struct tag_word_list *words, const char *text)
-{
-    for (size_t k = 0; k < words->compiled; k++)
-        if (regexec(&words->regexes[k], text, 0, NULL, 0) == 0)
-            return (int)k;
-    return -1;
-}
-
-static bool same_word(const struct tag_word *a, const struct tag_word *b)
-{
-    return !strcmp(a->text, b->text) && !strcmp(a->family, b->family);
-}
-
 static int by_text(const void *a, const void *b)
 {
     const struct tag_word *x = a, *y = b;
@@ -65,13 +52,17 @@ static void merge_words(struct tag_word_list *words)
     size_t n = 0;
     qsort(words->list, words->n, sizeof(*words->list), by_text);
     for (size_t i = 0; i < words->n; i++) {
-        if (n && same_word(&words->list[n - 1], &words->list[i])) {
-            words->list[n - 1].count += words->list[i].count;
+        const struct tag_word *word = &words->list[i];
+        struct tag_word *last = n ? &words->list[n - 1] : NULL;
+        if (last && !strcmp(last->text, word->text) && !strcmp(last->family, word->family)) {
+            last->count += word->count;
             continue;
         }
-        words->list[n] = words->list[i];
-        words->list[n].notation = notation_of(words, words->list[n].text);
-        n++;
+        size_t k = 0;
+        while (k < words->compiled && regexec(&words->regexes[k], word->text, 0, NULL, 0) != 0)
+            k++;
+        words->list[n] = *word;
+        words->list[n++].notation = k < words->compiled ? (int)k : -1;
     }
     words->n = n;
 }

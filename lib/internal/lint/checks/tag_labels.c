@@ -15,15 +15,6 @@ struct tagged_entry {
     const struct ocv_tag *tag;
 };
 
-static const struct lint_fact *find_accelerator(const char *name, size_t len)
-{
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
-        if (strlen(ocv_lint_accelerators[k].a) == len &&
-            !strncmp(ocv_lint_accelerators[k].a, name, len))
-            return &ocv_lint_accelerators[k];
-    return NULL;
-}
-
 /* Does the tag name the chip or, of an accelerator that is many chips, its namespace? */
 static bool tag_names(const struct ocv_tag *tag, const struct lint_fact *accelerator)
 {
@@ -57,7 +48,7 @@ static bool may_agree(const struct ocv_tag *tag, const char *names, const char *
 {
     for (const char *at = names; *at;) {
         size_t n = strcspn(at, separators);
-        const struct lint_fact *accelerator = find_accelerator(at, n);
+        const struct lint_fact *accelerator = ocv_lint_accelerator(at, n);
         if (n && (!accelerator || tag_names(tag, accelerator)))
             return true;
         if (*separators != ',' || !at[n])
@@ -85,25 +76,6 @@ static void check_accelerator(const struct tagged_entry *p, const char *key, con
     ocv_lint_hint(p->lint, "correct the label in the image, or the tag");
 }
 
-static bool is_zero(const char *number)
-{
-    return strspn(number, "0.") == strlen(number);
-}
-
-static void check_distribution(const struct tagged_entry *p, const char *key, const char *value)
-{
-    const char *name, *os;
-    for (size_t i = 0; ocv_tag_group(p->tag, i, &name, &os); i++) {
-        /* a tag may leave the version open: 3.9-ubuntu */
-        if (strcmp(name, "os") != 0 || !strncmp(value, os, strlen(os)))
-            continue;
-        ocv_lint_tag_at(p->lint, OCV_LINT_TAG_LABELS_DISAGREE, p->place,
-                        "by the rules of %s it is of %s, its image's label says %s=%.200s",
-                        ocv_tag_family(p->tag), os, key, value);
-        ocv_lint_hint(p->lint, "correct the label in the image, or the tag");
-    }
-}
-
 void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
                                size_t entry)
 {
@@ -122,10 +94,20 @@ void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv
             size_t n = strlen(fact->a);
             if (!strcmp(fact->b, "list") && !strcmp(key, fact->a))
                 check_accelerator(&p, key, value, value, false);
-            else if (!strcmp(fact->b, "part") && !strncmp(key, fact->a, n) && !is_zero(value))
+            else if (!strcmp(fact->b, "part") && !strncmp(key, fact->a, n) &&
+                     value[strspn(value, "0.")])
                 check_accelerator(&p, key, value, key + n, true);
         }
-        if (value && !strcmp(key, ocv_lint_distribution_labels[0].a))
-            check_distribution(&p, key, value);
+        const char *name, *os;
+        bool distribution = value && !strcmp(key, ocv_lint_distribution_labels[0].a);
+        for (size_t k = 0; distribution && ocv_tag_group(tag, k, &name, &os); k++) {
+            /* a tag may leave the version open: 3.9-ubuntu */
+            if (strcmp(name, "os") != 0 || !strncmp(value, os, strlen(os)))
+                continue;
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_LABELS_DISAGREE, i,
+                            "by the rules of %s it is of %s, its image's label says %s=%.200s",
+                            ocv_tag_family(tag), os, key, value);
+            ocv_lint_hint(lint, "correct the label in the image, or the tag");
+        }
     }
 }

@@ -72,20 +72,6 @@ static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag
     return false;
 }
 
-static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag, size_t at)
-{
-    const char *name = ocv_lint_name(lint, at);
-    struct ocv_property p;
-    bool named;
-    if (!tag_disagrees(lint, tag, at, &p, &named))
-        return;
-    ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
-                    "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
-                    ocv_tag_family(tag), p.ns, p.feature, p.value, at, *name ? name : "no label",
-                    named ? "another value" : "nothing of it");
-    ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
-}
-
 /* The entry of the image that the tag names; if it has several labels, the one that agrees. The
  * number of entries if there is none. */
 static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, const char *digest)
@@ -102,24 +88,6 @@ static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, c
         found = found == n ? k : found;
     }
     return found;
-}
-
-static void check_tag_platform(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
-                               size_t at)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
-    const char *named = ocv_tag_platform(tag);
-    char name[128];
-    struct ocv_platform plain = {.os = entry->platform.os,
-                                 .architecture = entry->platform.architecture};
-    if (!named || !entry->has_platform)
-        return;
-    ocv_platform_format(&plain, name, sizeof(name));
-    if (!strcmp(name, named))
-        return;
-    ocv_lint_tag_at(lint, OCV_LINT_TAG_PLATFORM_DISAGREES, i,
-                    "it says %s, entry %zu of the index %s", named, at, name);
-    ocv_lint_hint(lint, "move the tag to the right image");
 }
 
 /* `*family`: whose rules apply, borrowed from them; NULL for none. */
@@ -148,12 +116,32 @@ static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
         ocv_lint_tag_at(lint, OCV_LINT_TAG_AMBIGUOUS, i, "%.200s", texts[k]);
     if (!lint->index || !given->digest)
         return;
+
     size_t at = entry_of(lint, tag, given->digest);
-    if (at < ocv_index_count(lint->index)) {
-        check_entry(lint, i, tag, at);
-        check_tag_platform(lint, i, tag, at);
-        ocv_lint_check_tag_labels(lint, i, tag, at);
+    if (at == ocv_index_count(lint->index))
+        return;
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
+    const char *name = ocv_lint_name(lint, at), *platform = ocv_tag_platform(tag);
+    struct ocv_property p;
+    bool named;
+    if (tag_disagrees(lint, tag, at, &p, &named)) {
+        ocv_lint_tag_at(
+            lint, OCV_LINT_TAG_DISAGREES, i,
+            "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
+            ocv_tag_family(tag), p.ns, p.feature, p.value, at, *name ? name : "no label",
+            named ? "another value" : "nothing of it");
+        ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
     }
+    const struct ocv_platform plain = {.os = entry->platform.os,
+                                       .architecture = entry->platform.architecture};
+    char text[128];
+    ocv_platform_format(&plain, text, sizeof(text));
+    if (platform && entry->has_platform && strcmp(text, platform) != 0) {
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_PLATFORM_DISAGREES, i,
+                        "it says %s, entry %zu of the index %s", platform, at, text);
+        ocv_lint_hint(lint, "move the tag to the right image");
+    }
+    ocv_lint_check_tag_labels(lint, i, tag, at);
 }
 
 void ocv_lint_check_tags(struct ocv_lint *lint)

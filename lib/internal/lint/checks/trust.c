@@ -2,50 +2,17 @@
 /* Attestations and signatures (OCV601 to 607). */
 #include "lib/internal/lint/lint_internal.h"
 
+#include "lib/base/text.h"
+
 #include <string.h>
 
 #define REFERENCE_DIGEST "vnd.docker.reference.digest"
 
-static bool unknown_platform(const struct ocv_platform *p)
-{
-    return p->os && p->architecture && !strcmp(p->os, "unknown") &&
-           !strcmp(p->architecture, "unknown");
-}
-
-/* The place of the entry with this digest, or the number of entries. */
-static size_t find_entry(const struct ocv_lint *lint, const char *digest)
-{
-    size_t n = ocv_index_count(lint->index);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(ocv_index_entry(lint->index, i)->digest, digest))
-            return i;
-    return n;
-}
-
-static void check_subject(struct ocv_lint *lint, size_t i)
-{
-    const char *digest = ocv_lint_annotation(lint, i, REFERENCE_DIGEST);
-    if (!digest) {
-        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_SUBJECT_MISSING, i, "/annotations",
-                          "%s is missing", REFERENCE_DIGEST);
-        return;
-    }
-    size_t subject = find_entry(lint, digest);
-    if (subject == ocv_index_count(lint->index)) {
-        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_DANGLING, i, "/annotations/" REFERENCE_DIGEST,
-                          "%.140s is not in the index", digest);
-        ocv_lint_hint(lint, "--fix removes the attestation");
-    } else if (subject > i) {
-        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_FIRST, i, "",
-                          "it comes before entry %zu, which it describes", subject);
-        ocv_lint_hint(lint, "--fix moves it behind the images");
-    }
-}
-
 static void check_attestation(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    if (!unknown_platform(&entry->platform)) {
+    if (!ocv_text_same(entry->platform.os, "unknown") ||
+        !ocv_text_same(entry->platform.architecture, "unknown")) {
         char name[128];
         ocv_platform_format(&entry->platform, name, sizeof(name));
         ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_PLATFORM, i,
@@ -59,7 +26,22 @@ static void check_attestation(struct ocv_lint *lint, size_t i)
                           "an attestation with a variant's annotations");
         ocv_lint_hint(lint, "--fix removes them");
     }
-    check_subject(lint, i);
+    const char *digest = ocv_lint_annotation(lint, i, REFERENCE_DIGEST);
+    if (!digest) {
+        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_SUBJECT_MISSING, i, "/annotations",
+                          "%s is missing", REFERENCE_DIGEST);
+        return;
+    }
+    const struct ocv_entry *subject = ocv_index_find_digest(lint->index, digest);
+    if (!subject) {
+        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_DANGLING, i, "/annotations/" REFERENCE_DIGEST,
+                          "%.140s is not in the index", digest);
+        ocv_lint_hint(lint, "--fix removes the attestation");
+    } else if (subject->position > i) {
+        ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_FIRST, i, "",
+                          "it comes before entry %zu, which it describes", subject->position);
+        ocv_lint_hint(lint, "--fix moves it behind the images");
+    }
 }
 
 static bool is_attested(const struct ocv_lint *lint, const char *digest)
@@ -73,9 +55,21 @@ static bool is_attested(const struct ocv_lint *lint, const char *digest)
     return false;
 }
 
-static void check_partial(struct ocv_lint *lint)
+static bool is_signed(const struct ocv_lint_input *input, const char *digest)
+{
+    for (size_t i = 0; i < input->n_signatures; i++)
+        if (!strcmp(input->signatures[i], digest))
+            return true;
+    return false;
+}
+
+void ocv_lint_check_trust(struct ocv_lint *lint)
 {
     size_t n = ocv_index_count(lint->index), with = 0;
+    for (size_t i = 0; i < n && lint->status == OCV_OK; i++)
+        if (ocv_lint_attests(lint, i))
+            check_attestation(lint, i);
+
     for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         with += ocv_lint_usable(entry) && is_attested(lint, entry->digest);
@@ -87,21 +81,10 @@ static void check_partial(struct ocv_lint *lint)
                               "it has no attestation, and %zu other%s", with,
                               with == 1 ? " has one" : "s have");
     }
-}
 
-static bool is_signed(const struct ocv_lint_input *input, const char *digest)
-{
-    for (size_t i = 0; i < input->n_signatures; i++)
-        if (!strcmp(input->signatures[i], digest))
-            return true;
-    return false;
-}
-
-static void check_signatures(struct ocv_lint *lint)
-{
     if (!lint->input->signatures || !is_signed(lint->input, ocv_index_digest(lint->index)))
         return;
-    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         if (!ocv_lint_usable(entry) || is_signed(lint->input, entry->digest))
             continue;
@@ -109,13 +92,4 @@ static void check_signatures(struct ocv_lint *lint)
                           "the index is signed and %s is not", entry->digest);
         ocv_lint_hint(lint, "cosign sign --recursive, or sign this digest, too");
     }
-}
-
-void ocv_lint_check_trust(struct ocv_lint *lint)
-{
-    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++)
-        if (ocv_lint_attests(lint, i))
-            check_attestation(lint, i);
-    check_partial(lint);
-    check_signatures(lint);
 }

@@ -13,26 +13,23 @@ static bool user_of(const struct ocv_lint *lint, size_t i, char out[OCV_IMAGE_US
            ocv_image_user_of(child->config, out, NULL) == OCV_OK;
 }
 
-/* Against the first image of its platform. */
-static void check_user(struct ocv_lint *lint, size_t i)
-{
-    char user[OCV_IMAGE_USER_MAX], other[OCV_IMAGE_USER_MAX];
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    for (size_t k = 0; k < i; k++) {
-        if (!ocv_lint_same_platform(ocv_index_entry(lint->index, k), entry) ||
-            !user_of(lint, k, other))
-            continue;
-        if (!user_of(lint, i, user) || strcmp(user, other) == 0)
-            return;
-        ocv_lint_entry_at(lint, OCV_LINT_USERS_DIFFER, i, "",
-                          "the image runs as %s, the first one of its platform as %s", user, other);
-        ocv_lint_hint(lint, "build all of them with the same USER");
-        return;
-    }
-}
-
 void ocv_lint_check_users(struct ocv_lint *lint)
 {
-    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++)
-        check_user(lint, i);
+    char user[OCV_IMAGE_USER_MAX], other[OCV_IMAGE_USER_MAX];
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        /* against the first image of its platform */
+        for (size_t k = 0; k < i; k++) {
+            if (!ocv_lint_same_platform(ocv_index_entry(lint->index, k), entry) ||
+                !user_of(lint, k, other))
+                continue;
+            if (user_of(lint, i, user) && strcmp(user, other) != 0) {
+                ocv_lint_entry_at(lint, OCV_LINT_USERS_DIFFER, i, "",
+                                  "the image runs as %s, the first one of its platform as %s", user,
+                                  other);
+                ocv_lint_hint(lint, "build all of them with the same USER");
+            }
+            break;
+        }
+    }
 }
