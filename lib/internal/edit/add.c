@@ -17,26 +17,6 @@ int ocv_edit_check_label(const char *label, struct ocv_error *err)
     return OCV_ERR_DATA;
 }
 
-static int check_set(const struct ocv_edit *edit, const char *label, size_t n_properties,
-                     struct ocv_error *err)
-{
-    bool is_null = !strcmp(label, "null");
-    if (is_null && n_properties)
-        return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
-    if (!is_null && !n_properties) {
-        ocv_error_set(err, OCV_ERR_DATA, "it has no property");
-        ocv_error_hint(err, "a build that needs nothing is labelled null%s",
-                       edit->original ? "" : ", or --derive reads them from its files");
-        return OCV_ERR_DATA;
-    }
-    return OCV_OK;
-}
-
-static size_t count_properties(const struct ocv_properties *properties)
-{
-    return properties ? ocv_properties_count(properties) : 0;
-}
-
 int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
@@ -46,63 +26,39 @@ int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffe
     return ocv_buffer_append(out, "", 0, err);
 }
 
-static int put_features(json_t *platform, const struct ocv_platform *p, struct ocv_error *err)
-{
-    json_t *list = p->n_os_features ? json_array() : NULL;
-    bool lost = p->n_os_features && !list;
-    for (size_t i = 0; i < p->n_os_features && !lost; i++)
-        lost = json_array_append_new(list, json_string(p->os_features[i])) < 0;
-    if (lost) {
-        json_decref(list);
-        return ocv_error_nomem(err);
-    }
-    return list && json_object_set_new(platform, "os.features", list) < 0 ? ocv_error_nomem(err)
-                                                                          : OCV_OK;
-}
-
-static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_error *err)
-{
-    ocv_auto_json *platform = json_object();
-    if (!platform)
-        return ocv_error_nomem(err);
-    const char *texts[][2] = {{"architecture", p->architecture},
-                              {"os", p->os},
-                              {"variant", p->variant},
-                              {"os.version", p->os_version}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (texts[i][1] && *texts[i][1])
-            OCV_TRY(ocv_edit_put_text(platform, texts[i][0], texts[i][1], err));
-    OCV_TRY(put_features(platform, p, err));
-    *out = ocv_steal(&platform);
-    return OCV_OK;
-}
-
-static int put_variant(json_t *json, const struct ocv_edit_image *image, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    OCV_TRY(ocv_edit_canonical(image->properties, &text, err));
-    if (!image->label)
-        return OCV_OK;
-    json_t *annotations = json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
-                                    OCV_ANNOTATION_PROPERTIES, text.data);
-    return json_object_set_new(json, "annotations", annotations) < 0 ? ocv_error_nomem(err)
-                                                                     : OCV_OK;
-}
-
 static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry *out,
                       struct ocv_error *err)
 {
     const struct ocv_descriptor *d = &image->descriptor;
-    json_t *platform = NULL;
-    OCV_TRY(platform_json(&image->platform, &platform, err));
-    json_t *json = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest",
-                             d->digest, "size", (json_int_t)d->size, "platform", platform);
-    int status = json ? put_variant(json, image, err) : ocv_error_nomem(err);
-    if (status < 0) {
-        json_decref(json);
-        return status;
-    }
-    return ocv_edit_entry_make(json, out, err);
+    const struct ocv_platform *p = &image->platform;
+    const char *texts[][2] = {{"architecture", p->architecture},
+                              {"os", p->os},
+                              {"variant", p->variant},
+                              {"os.version", p->os_version}};
+    ocv_auto_json *platform = json_object();
+    if (!platform)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i][1] && *texts[i][1])
+            OCV_TRY(ocv_edit_put_text(platform, texts[i][0], texts[i][1], err));
+    json_t *features = p->n_os_features ? json_array() : NULL;
+    if (p->n_os_features && json_object_set_new(platform, "os.features", features) < 0)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < p->n_os_features; i++)
+        if (json_array_append_new(features, json_string(p->os_features[i])) < 0)
+            return ocv_error_nomem(err);
+    ocv_auto_json *json = json_pack("{s:s, s:s, s:I, s:O}", "mediaType", d->media_type, "digest",
+                                    d->digest, "size", (json_int_t)d->size, "platform", platform);
+    if (!json)
+        return ocv_error_nomem(err);
+    ocv_auto_buffer text;
+    OCV_TRY(ocv_edit_canonical(image->properties, &text, err));
+    if (image->label &&
+        json_object_set_new(json, "annotations",
+                            json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
+                                      OCV_ANNOTATION_PROPERTIES, text.data)) < 0)
+        return ocv_error_nomem(err);
+    return ocv_edit_entry_make(ocv_steal(&json), out, err);
 }
 
 bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform *platform)
@@ -129,21 +85,9 @@ static int yield_to_ordinary(struct ocv_edit *edit, const struct ocv_edit_entry 
             continue;
         struct ocv_edit_entry null = ocv_edit_take(edit, i);
         null.class = OCV_EDIT_VARIANT;
-        int status = ocv_edit_place(edit, &null, err);
-        if (status == OCV_OK)
-            status = ocv_edit_insert(edit, &null, err);
-        if (status < 0)
-            ocv_edit_entry_free(&null);
-        return status;
+        return ocv_edit_put(edit, &null, OCV_OK, err);
     }
     return OCV_OK;
-}
-
-/* `entry` was added as `null`, and there is one that is annotated so. */
-static bool null_twice(const struct ocv_edit_entry *entry, const struct ocv_edit_entry *other)
-{
-    return entry->by_null && other->label && !strcmp(other->label, "null") &&
-           ocv_edit_same_platform(entry, other);
 }
 
 /* What the document had before may be replaced. */
@@ -211,7 +155,9 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
         const struct ocv_edit_entry *other = &edit->entries[i];
         if (other == e || other->class == OCV_EDIT_OTHER)
             continue;
-        if (null_twice(e, other))
+        /* `e` was added as `null`, and there is one that is annotated so */
+        if (e->by_null && other->label && !strcmp(other->label, "null") &&
+            ocv_edit_same_platform(e, other))
             return refuse_default(edit, e, other, err);
         if (!other->label != !e->label || (e->label && strcmp(e->label, other->label) != 0))
             continue;
@@ -229,33 +175,32 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
     return OCV_OK;
 }
 
-static int check_platform(const struct ocv_platform *p, struct ocv_error *err)
-{
-    if (p->os && *p->os && p->architecture && *p->architecture)
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DATA, "the image config names no os and architecture");
-}
-
 int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, struct ocv_error *err)
 {
+    const struct ocv_platform *p = &image->platform;
+    if (!p->os || !*p->os || !p->architecture || !*p->architecture)
+        return ocv_error_set(err, OCV_ERR_DATA, "the image config names no os and architecture");
+    if (image->label)
+        OCV_TRY(ocv_edit_check_label(image->label, err));
+    bool is_null = image->label && !strcmp(image->label, "null");
+    size_t n_properties = image->properties ? ocv_properties_count(image->properties) : 0;
+    if (is_null && n_properties)
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null cannot have properties");
+    if (image->label && !is_null && !n_properties) {
+        ocv_error_set(err, OCV_ERR_DATA, "it has no property");
+        ocv_error_hint(err, "a build that needs nothing is labelled null%s",
+                       edit->original ? "" : ", or --derive reads them from its files");
+        return OCV_ERR_DATA;
+    }
+
     struct ocv_edit_entry entry = {0};
-    int status = check_platform(&image->platform, err);
-    if (status == OCV_OK && image->label)
-        status = ocv_edit_check_label(image->label, err);
-    if (status == OCV_OK && image->label)
-        status = check_set(edit, image->label, count_properties(image->properties), err);
-    if (status == OCV_OK)
-        status = make_entry(image, &entry, err);
+    OCV_TRY(make_entry(image, &entry, err));
     entry.added = true;
-    if (status == OCV_OK && entry.label && !strcmp(entry.label, "null")) {
-        entry.by_null = true;
-        status = ocv_edit_entry_plain(&entry, err);
-    }
-    if (status == OCV_OK && image->replace) {
-        for (size_t i = edit->n; i-- > 0;)
-            if (i < edit->n && is_replaced(edit, &entry, &edit->entries[i]))
-                ocv_edit_drop(edit, i);
-    }
+    entry.by_null = is_null;
+    int status = is_null ? ocv_edit_entry_plain(&entry, err) : OCV_OK;
+    for (size_t i = edit->n; status == OCV_OK && image->replace && i-- > 0;)
+        if (i < edit->n && is_replaced(edit, &entry, &edit->entries[i]))
+            ocv_edit_drop(edit, i);
     if (status == OCV_OK)
         status = ocv_edit_check_against(edit, &entry, err);
     if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)
@@ -266,14 +211,13 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
 int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len, struct ocv_error *err)
 {
     struct ocv_edit_entry entry = {0};
-    int status = ocv_edit_entry_read(json, len, &entry, err);
-    for (size_t i = 0; status == OCV_OK && entry.class == OCV_EDIT_OTHER && i < edit->n; i++)
+    OCV_TRY(ocv_edit_entry_read(json, len, &entry, err));
+    for (size_t i = 0; entry.class == OCV_EDIT_OTHER && i < edit->n; i++)
         if (!strcmp(edit->entries[i].text, entry.text)) {
             ocv_edit_entry_free(&entry); /* of two names of one image */
             return OCV_OK;
         }
-    if (status == OCV_OK)
-        status = ocv_edit_insert(edit, &entry, err);
+    int status = ocv_edit_insert(edit, &entry, err);
     if (status < 0)
         ocv_edit_entry_free(&entry);
     return status;

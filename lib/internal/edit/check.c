@@ -45,20 +45,20 @@ int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value, stru
     if (!strcmp(key, OCV_ANNOTATION_NAMESPACES)) {
         ocv_auto_buffer list;
         ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        int status = ocv_buffer_append(&list, "", 0, err);
+        OCV_TRY(ocv_buffer_append(&list, "", 0, err));
         edit->namespaces_derived = value == NULL;
-        for (const char *at = value ? value : ""; *at && status == OCV_OK;) {
+        if (!value)
+            return OCV_OK;
+        for (const char *at = value; *at;) {
             at += strspn(at, ", \t");
             size_t n = strcspn(at, ", \t");
             if (n && !ocv_property_name_valid(at, n))
-                status = ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
-            else if (n)
-                status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
+                return ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
+            if (n)
+                OCV_TRY(ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at));
             at += n;
         }
-        return status < 0 || !value
-                   ? status
-                   : set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
+        return set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
     }
     if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC))) {
         const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
@@ -92,13 +92,14 @@ int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out, st
     edit->annotations = kept;
     edit->changed = was[0];
     edit->annotations_changed = was[1];
-    if (status == OCV_OK)
-        status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
+    if (status < 0)
+        return status;
+    OCV_TRY(ocv_index_parse(bytes.data, bytes.len, NULL, &index, err));
     const char *const *names;
-    size_t n = status == OCV_OK ? ocv_index_namespaces(index, &names, NULL) : 0;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]);
-    return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
+    size_t n = ocv_index_namespaces(index, &names, NULL);
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]));
+    return ocv_buffer_append(out, "", 0, err);
 }
 
 bool ocv_edit_declares(const struct ocv_index *index, const char *ns)
@@ -111,13 +112,13 @@ bool ocv_edit_declares(const struct ocv_index *index, const char *ns)
     return false;
 }
 
-static bool in_list(const char *list, const char *ns)
+bool ocv_edit_is_listed(const char *list, const char *name)
 {
-    size_t len = strlen(ns);
+    size_t len = strlen(name);
     for (const char *at = list ? list : ""; *at;) {
         at += strspn(at, ", ");
         size_t n = strcspn(at, ", ");
-        if (n == len && !memcmp(at, ns, n))
+        if (n == len && !memcmp(at, name, n))
             return true;
         at += n;
     }
@@ -136,7 +137,7 @@ static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
              edit->yaml ? "'namespaces: [%.300s%s%s]'" : "--namespaces '%.300s%s%s'",
              now ? now : "", now && *now ? ", " : "", wrong ? meant : p.ns);
     ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", p.ns);
-    if (wrong && in_list(now, meant))
+    if (wrong && ocv_edit_is_listed(now, meant))
         ocv_error_hint(err, "did you mean %s :: %s :: %s?", meant, p.feature, p.value);
     else if (wrong)
         ocv_error_hint(err, "did you mean %s :: %s :: %s? Then %s, too, most important first",
@@ -151,19 +152,15 @@ int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_er
     ocv_auto_buffer list;
     ocv_auto(ocv_index) index = NULL;
     ocv_buffer_init(&list, OCV_MANIFEST_MAX);
-    int status = OCV_OK;
-    if (edit->changed && edit->namespaces_derived) {
-        status = ocv_edit_derive_namespaces(edit, &list, err);
-        if (status == OCV_OK)
-            status = set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
-    }
     out->len = 0;
-    if (status == OCV_OK)
-        status = ocv_edit_write(edit, out, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(out->data, out->len, NULL, &index, err);
-    if (status < 0 || !edit->changed)
-        return status;
+    if (edit->changed && edit->namespaces_derived) {
+        OCV_TRY(ocv_edit_derive_namespaces(edit, &list, err));
+        OCV_TRY(set_annotation(edit, OCV_ANNOTATION_NAMESPACES, list.data, err));
+    }
+    OCV_TRY(ocv_edit_write(edit, out, err));
+    OCV_TRY(ocv_index_parse(out->data, out->len, NULL, &index, err));
+    if (!edit->changed)
+        return OCV_OK;
     const char *const *warnings;
     if (edit->annotations_changed && ocv_index_warnings(index, &warnings))
         return ocv_error_set(err, OCV_ERR_DATA, "%s", warnings[0]);

@@ -67,25 +67,10 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
     return edit->lead && edit->trail ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int add_member(struct ocv_edit *edit, const char *before, size_t before_len,
-                      const char *value, size_t value_len, struct ocv_error *err)
-{
-    if (edit->n_members == MEMBERS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
-    struct ocv_edit_member *m = ocv_array_grow(&edit->members, edit->n_members);
-    if (!m)
-        return ocv_error_nomem(err);
-    edit->n_members++;
-    m->before = strndup(before, before_len);
-    m->value = strndup(value, value_len);
-    return m->before && m->value ? OCV_OK : ocv_error_nomem(err);
-}
-
 /* Cut the object at `text` into its members. */
 static int read_members(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     const char *p = text, *end = text + len, *start = text;
-    int status = OCV_OK;
     p += ocv_edit_scan_blanks(p, end) + 1;
     for (;;) {
         p += ocv_edit_scan_blanks(p, end);
@@ -100,14 +85,20 @@ static int read_members(struct ocv_edit *edit, const char *text, size_t len, str
         p += p < end && *p == ':';
         p += ocv_edit_scan_blanks(p, end);
         size_t n = ocv_edit_scan_value(p, end);
-        status = add_member(edit, start, (size_t)(p - start), p, n, err);
-        if (status == OCV_OK && key_len == strlen("\"manifests\"") &&
-            !memcmp(key, "\"manifests\"", key_len)) {
+        if (edit->n_members == MEMBERS_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
+        struct ocv_edit_member *m = ocv_array_grow(&edit->members, edit->n_members);
+        if (!m)
+            return ocv_error_nomem(err);
+        edit->n_members++;
+        m->before = strndup(start, (size_t)(p - start));
+        m->value = strndup(p, n);
+        if (!m->before || !m->value)
+            return ocv_error_nomem(err);
+        if (key_len == strlen("\"manifests\"") && !memcmp(key, "\"manifests\"", key_len)) {
             edit->manifests = edit->n_members - 1;
-            status = read_entries(edit, p, n, err);
+            OCV_TRY(read_entries(edit, p, n, err));
         }
-        if (status < 0)
-            return status;
         p += n;
         start = p;
     }
@@ -115,8 +106,7 @@ static int read_members(struct ocv_edit *edit, const char *text, size_t len, str
     return edit->tail ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
-                            struct ocv_error *err)
+static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
     OCV_TRY(ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err));
@@ -125,12 +115,8 @@ static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
     edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
     json_t *found = json_object_get(root, "annotations");
     edit->annotations = json_is_object(found) ? json_incref(found) : json_object();
-    return edit->annotations ? OCV_OK : ocv_error_nomem(err);
-}
-
-static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
-{
-    OCV_TRY(read_annotations(edit, text, len, err));
+    if (!edit->annotations)
+        return ocv_error_nomem(err);
     OCV_TRY(read_members(edit, text, len, err));
     if (!edit->lead) /* a key written with escapes */
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
@@ -221,16 +207,16 @@ static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *jso
         return ocv_json_append(json, flags, out, err);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    int status = ocv_json_append(json, JSON_INDENT(width), &text, err);
-    for (size_t at = 0; at < text.len && status == OCV_OK;) {
+    OCV_TRY(ocv_json_append(json, JSON_INDENT(width), &text, err));
+    for (size_t at = 0; at < text.len;) {
         size_t n = strcspn(text.data + at, "\n");
-        status = ocv_buffer_append(out, text.data + at, n, err);
+        OCV_TRY(ocv_buffer_append(out, text.data + at, n, err));
         at += n;
-        if (status == OCV_OK && at < text.len)
-            status = append_text(out, end, err);
+        if (at < text.len)
+            OCV_TRY(append_text(out, end, err));
         at += at < text.len;
     }
-    return status;
+    return OCV_OK;
 }
 
 static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
@@ -248,18 +234,6 @@ static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, st
     return append_text(out, "]", err);
 }
 
-static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
-                       struct ocv_buffer *out, struct ocv_error *err)
-{
-    const struct ocv_edit_member *m = &edit->members[i];
-    if (i == edit->manifests)
-        return write_entries(edit, out, err);
-    if (!strstr(m->before, "\"annotations\"") || !edit->annotations_changed)
-        return append_text(out, m->value, err);
-    *annotated = true;
-    return put_json(edit, 1, edit->annotations, out, err);
-}
-
 /* The key of a member that the document had not. */
 static int put_key(const struct ocv_edit *edit, const char *key, struct ocv_buffer *out,
                    struct ocv_error *err)
@@ -275,8 +249,14 @@ int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct o
     if (!edit->changed)
         return ocv_buffer_append(out, edit->original, edit->original_len, err);
     for (size_t i = 0; i < edit->n_members; i++) {
-        OCV_TRY(append_text(out, edit->members[i].before, err));
-        OCV_TRY(write_value(edit, i, &annotated, out, err));
+        const struct ocv_edit_member *m = &edit->members[i];
+        bool annotations = i != edit->manifests && edit->annotations_changed &&
+                           strstr(m->before, "\"annotations\"");
+        OCV_TRY(append_text(out, m->before, err));
+        OCV_TRY(i == edit->manifests ? write_entries(edit, out, err)
+                : annotations        ? put_json(edit, 1, edit->annotations, out, err)
+                                     : append_text(out, m->value, err));
+        annotated = annotated || annotations;
     }
     if (edit->annotations_changed && !annotated && json_object_size(edit->annotations)) {
         OCV_TRY(put_key(edit, "annotations", out, err));
@@ -309,21 +289,15 @@ size_t ocv_edit_scan_blanks(const char *text, const char *end)
     return (size_t)(p - text);
 }
 
-static size_t scan_string(const char *text, const char *end)
-{
-    const char *p = text + 1;
-    while (p < end && *p != '"')
-        p += *p == '\\' ? 2 : 1;
-    return p < end ? (size_t)(p - text) + 1 : (size_t)(end - text);
-}
-
 size_t ocv_edit_scan_value(const char *text, const char *end)
 {
     const char *p = text;
     size_t depth = 0;
     while (p < end) {
         if (*p == '"') {
-            p += scan_string(p, end);
+            for (p++; p < end && *p != '"';)
+                p += *p == '\\' ? 2 : 1;
+            p = p < end ? p + 1 : end;
         } else if (*p == '{' || *p == '[') {
             depth++;
             p++;

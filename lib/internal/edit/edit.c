@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Removing and annotating entries. */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/edit/edit_internal.h"
 
@@ -67,18 +68,13 @@ static int not_found(const struct ocv_edit *edit, const char *which, struct ocv_
     return OCV_ERR_NOT_FOUND;
 }
 
-static bool is_used(const struct ocv_edit *edit, const char *digest)
-{
-    for (size_t i = 0; i < edit->n; i++)
-        if (edit->entries[i].class != OCV_EDIT_OTHER && !strcmp(edit->entries[i].digest, digest))
-            return true;
-    return false;
-}
-
 void ocv_edit_drop(struct ocv_edit *edit, size_t i)
 {
     struct ocv_edit_entry gone = ocv_edit_take(edit, i);
-    bool used = is_used(edit, gone.digest);
+    bool used = false;
+    for (size_t k = 0; k < edit->n; k++)
+        used = used || (edit->entries[k].class != OCV_EDIT_OTHER &&
+                        !strcmp(edit->entries[k].digest, gone.digest));
     for (size_t k = edit->n; !used && k-- > 0;) { /* what attests to it */
         const struct ocv_edit_entry *e = &edit->entries[k];
         if (e->class != OCV_EDIT_OTHER || !e->subject || strcmp(e->subject, gone.digest) != 0)
@@ -116,13 +112,6 @@ int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_p
     return removed ? OCV_OK : not_found(edit, which, err);
 }
 
-/* After its annotations changed: its position and its platform. */
-static int place_entry(struct ocv_edit *edit, size_t i, struct ocv_error *err)
-{
-    struct ocv_edit_entry entry = ocv_edit_take(edit, i);
-    return ocv_edit_put(edit, &entry, ocv_edit_check_against(edit, &entry, err), err);
-}
-
 /* Entries that are meant stand first in `list`, by digest of their text; edited one by one. */
 int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
                       const char *label, const struct ocv_properties *properties,
@@ -130,36 +119,36 @@ int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv
 {
     ocv_auto_buffer text;
     size_t found = 0;
-    int status = ocv_edit_canonical(properties, &text, err);
-    if (status == OCV_OK && label)
-        status = ocv_edit_check_label(label, err);
+    OCV_TRY(ocv_edit_canonical(properties, &text, err));
+    if (label)
+        OCV_TRY(ocv_edit_check_label(label, err));
     const char *meant = meaning_of(edit, which, platform);
     for (size_t i = 0; i < edit->n; i++)
         edit->entries[i].order = is_meant(&edit->entries[i], meant, platform) &&
                                  edit->entries[i].class != OCV_EDIT_OTHER;
-    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < edit->n; i++) {
         struct ocv_edit_entry *e = &edit->entries[i];
         if (e->order != 1)
             continue;
         found++;
         if (properties)
-            status =
-                ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err);
-        if (status == OCV_OK && label)
-            status = !strcmp(label, "null")
-                         ? ocv_edit_entry_plain(e, err)
-                         : ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
+            OCV_TRY(
+                ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err));
+        if (label)
+            OCV_TRY(!strcmp(label, "null")
+                        ? ocv_edit_entry_plain(e, err)
+                        : ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err));
     }
-    bool again = true;
-    while (again && status == OCV_OK) {
-        again = false;
-        for (size_t i = 0; i < edit->n && status == OCV_OK && !again; i++)
-            if (edit->entries[i].order == 1) {
-                edit->entries[i].order = 0;
-                if (edit->entries[i].changed)
-                    status = place_entry(edit, i, err);
-                again = true;
-            }
+    /* their positions and platforms, after the annotations changed */
+    for (size_t i = 0; i < edit->n;) {
+        if (edit->entries[i].order != 1 || !edit->entries[i].changed) {
+            i++;
+            continue;
+        }
+        edit->entries[i].order = 0;
+        struct ocv_edit_entry entry = ocv_edit_take(edit, i);
+        OCV_TRY(ocv_edit_put(edit, &entry, ocv_edit_check_against(edit, &entry, err), err));
+        i = 0;
     }
-    return status == OCV_OK && !found ? not_found(edit, which, err) : status;
+    return found ? OCV_OK : not_found(edit, which, err);
 }

@@ -65,15 +65,11 @@ int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out
 
 static int write_text(struct ocv_edit_entry *e, size_t flags, struct ocv_error *err)
 {
-    struct ocv_buffer text;
+    ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    int status = ocv_json_append(e->json, JSON_COMPACT | flags, &text, err);
-    if (status < 0) {
-        ocv_buffer_free(&text);
-        return status;
-    }
+    OCV_TRY(ocv_json_append(e->json, JSON_COMPACT | flags, &text, err));
     free(e->text);
-    e->text = text.data;
+    e->text = ocv_steal(&text.data);
     e->changed = true;
     classify_entry(e);
     return OCV_OK;

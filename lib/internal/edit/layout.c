@@ -107,67 +107,40 @@ static bool null_is_default(const struct ocv_edit *edit, const struct ocv_edit_e
     return true;
 }
 
-/* The annotations of an index with variants, if the tool that made it could not write them. */
-static int complete_annotations(struct ocv_edit *edit, struct ocv_error *err)
-{
-    bool variants = false;
-    for (size_t i = 0; i < edit->n; i++)
-        variants = variants || edit->entries[i].label;
-    if (!variants)
-        return OCV_OK;
-    if (!ocv_edit_annotation(edit, OCV_ANNOTATION_NAMESPACES))
-        edit->namespaces_derived = edit->changed = true;
-    if (json_object_get(edit->annotations, OCV_ANNOTATION_SCHEMA))
-        return OCV_OK;
-    edit->annotations_changed = edit->changed = true;
-    return ocv_edit_put_text(edit->annotations, OCV_ANNOTATION_SCHEMA, "1", err);
-}
-
-/* `null` becomes an ordinary image where no other is the default, so that readers that drop
- * annotated entries find it; what is malformed stays. */
-static int relayout_null(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
+static int relayout_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
 {
     const char *properties =
         ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
-    /* check its own platform */
-    if (ocv_platform_is_hidden(e->variant))
-        OCV_TRY(ocv_edit_entry_set(e, "platform", "variant", NULL, err));
-    e->class = OCV_EDIT_DEFAULT;
-    if (properties && !*properties && null_is_default(edit, e))
-        return ocv_edit_entry_plain(e, err);
-    if (!null_is_default(edit, e))
-        e->class = OCV_EDIT_VARIANT;
-    return OCV_OK;
-}
-
-static int relayout_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
-{
-    int status = OCV_OK;
     if (e->class == OCV_EDIT_OTHER || !e->label)
         return OCV_OK;
-    if (!strcmp(e->label, "null"))
-        status = relayout_null(edit, e, err);
-    else
-        e->class = OCV_EDIT_VARIANT;
+    bool null = !strcmp(e->label, "null");
+    /* check its own platform */
+    if (null && ocv_platform_is_hidden(e->variant))
+        OCV_TRY(ocv_edit_entry_set(e, "platform", "variant", NULL, err));
+    e->class = OCV_EDIT_VARIANT;
+    /* `null` becomes an ordinary image where no other is the default, so that readers that drop
+     * annotated entries find it; what is malformed stays. */
+    if (null && null_is_default(edit, e)) {
+        e->class = OCV_EDIT_DEFAULT;
+        if (properties && !*properties)
+            OCV_TRY(ocv_edit_entry_plain(e, err));
+    }
     enum ocv_edit_class class = e->class;
-    if (status == OCV_OK)
-        status = ocv_edit_place(edit, e, err);
+    int status = ocv_edit_place(edit, e, err);
     e->class = class;
     return status;
 }
 
 int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err)
 {
-    struct ocv_edit_entry *old = edit->entries;
     size_t n = edit->n;
     int status = OCV_OK;
     bool was = edit->changed;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        old[i].order = i;
-        status = relayout_entry(edit, &old[i], err);
+    for (size_t i = 0; i < n; i++) {
+        edit->entries[i].order = i;
+        OCV_TRY(relayout_entry(edit, &edit->entries[i], err));
     }
-    if (status < 0)
-        return status;
+    struct ocv_edit_entry *old = edit->entries;
     /* images first, so that attestations find theirs */
     edit->entries = NULL;
     edit->n = 0;
@@ -187,5 +160,19 @@ int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err)
         same = !edit->entries[i].changed && edit->entries[i].order == i;
     edit->changed = was || !same;
     free(old);
-    return status < 0 ? status : complete_annotations(edit, err);
+    if (status < 0)
+        return status;
+
+    /* The annotations of an index with variants, if the tool that made it could not write them. */
+    bool variants = false;
+    for (size_t i = 0; i < edit->n; i++)
+        variants = variants || edit->entries[i].label;
+    if (!variants)
+        return OCV_OK;
+    if (!ocv_edit_annotation(edit, OCV_ANNOTATION_NAMESPACES))
+        edit->namespaces_derived = edit->changed = true;
+    if (json_object_get(edit->annotations, OCV_ANNOTATION_SCHEMA))
+        return OCV_OK;
+    edit->annotations_changed = edit->changed = true;
+    return ocv_edit_put_text(edit->annotations, OCV_ANNOTATION_SCHEMA, "1", err);
 }

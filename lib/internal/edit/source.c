@@ -42,22 +42,6 @@ static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     return OCV_OK;
 }
 
-/* `derive`: properties come from the image's files. */
-static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                         const struct ocv_source_image *image, bool derive)
-{
-    bool is_null = !strcmp(image->label, "null");
-    size_t n = image->properties ? ocv_properties_count(image->properties) : 0;
-    if (is_null && n)
-        return ocv_yaml_fail(r, node, "the label null cannot have properties");
-    if (!is_null && !n && !derive)
-        return ocv_yaml_fail(r, node,
-                             "%s has no property: a build that needs nothing is labelled null, or "
-                             "'derive: true' reads them from its files",
-                             image->label);
-    return OCV_OK;
-}
-
 static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                         const struct ocv_yaml *node)
 {
@@ -84,7 +68,16 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
                                  label->text, s->images[i].line);
     if (properties)
         OCV_TRY(ocv_edit_source_properties(r, properties, &image->properties));
-    return check_variant(r, node, image, s->derive);
+    bool is_null = !strcmp(label->text, "null");
+    size_t n = image->properties ? ocv_properties_count(image->properties) : 0;
+    if (is_null && n)
+        return ocv_yaml_fail(r, node, "the label null cannot have properties");
+    if (!is_null && !n && !s->derive)
+        return ocv_yaml_fail(r, node,
+                             "%s has no property: a build that needs nothing is labelled null, or "
+                             "'derive: true' reads them from its files",
+                             label->text);
+    return OCV_OK;
 }
 
 static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
@@ -219,12 +212,13 @@ static int add_joined(struct ocv_edit_source *s, const struct ocv_yaml_reader *r
 int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
 {
     const struct ocv_yaml *node = ocv_yaml_get(s->tree, "namespaces"), *m;
-    int status = node ? add_joined(s, r, node, OCV_ANNOTATION_NAMESPACES, "") : OCV_OK;
+    if (node)
+        OCV_TRY(add_joined(s, r, node, OCV_ANNOTATION_NAMESPACES, ""));
     node = ocv_yaml_get(s->tree, "static");
-    for (m = node ? node->first : NULL; m && status == OCV_OK; m = m->next)
-        status = add_joined(s, r, m, OCV_ANNOTATION_STATIC, m->key);
+    for (m = node ? node->first : NULL; m; m = m->next)
+        OCV_TRY(add_joined(s, r, m, OCV_ANNOTATION_STATIC, m->key));
     node = ocv_yaml_get(s->tree, "annotations");
-    for (m = node ? node->first : NULL; m && status == OCV_OK; m = m->next)
-        status = add_annotation(s, r, m, "", m->key, m->text);
-    return status;
+    for (m = node ? node->first : NULL; m; m = m->next)
+        OCV_TRY(add_annotation(s, r, m, "", m->key, m->text));
+    return OCV_OK;
 }
