@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Assumptions about a tag's image unless the tag says otherwise: the GPUs for which a toolkit's
  * libraries are built, those for which a family builds. Each bounds the image, so both do. */
+#include "lib/base/cleanup.h"
 #include "lib/core/core_internal.h"
 #include "lib/internal/tags/tags_internal.h"
 
@@ -33,23 +34,18 @@ static bool set_says(const struct ocv_properties *set, const char *text)
     return false;
 }
 
-/* Does the assumption allow the value? Also where it says nothing of the feature. */
-static bool assumption_allows(const struct ocv_tag_assumption *a, const char *text)
-{
-    bool speaks = false;
-    for (size_t i = 0; i < a->n; i++) {
-        if (strcmp(a->list[i].text, text) == 0)
-            return true;
-        speaks = speaks || same_feature(a->list[i].text, text);
-    }
-    return !speaks;
-}
-
+/* Do all assumptions allow the value? Also those that say nothing of the feature. */
 static bool all_allow(const struct ocv_tag_assumption *all, size_t n, const char *text)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!assumption_allows(&all[i], text))
+    for (size_t i = 0; i < n; i++) {
+        bool speaks = false, allows = false;
+        for (size_t k = 0; k < all[i].n; k++) {
+            allows = allows || strcmp(all[i].list[k].text, text) == 0;
+            speaks = speaks || same_feature(all[i].list[k].text, text);
+        }
+        if (speaks && !allows)
             return false;
+    }
     return true;
 }
 
@@ -78,18 +74,18 @@ int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_bu
     *none = NULL;
     if (n == 0)
         return OCV_OK;
-    int status =
-        ocv_properties_parse(properties->len ? properties->data : "", properties->len, &said, err);
+    OCV_TRY(
+        ocv_properties_parse(properties->len ? properties->data : "", properties->len, &said, err));
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < all[i].n && status == OCV_OK; k++) {
+        for (size_t k = 0; k < all[i].n; k++) {
             const char *text = all[i].list[k].text;
             if (set_says(said, text) || !is_first(all, i, text))
                 continue;
             if (!any_allowed(all, n, i, text))
                 *none = *none ? *none : text;
             else if (all_allow(all, n, text))
-                status =
-                    ocv_buffer_printf(properties, err, "%s%s", properties->len ? ", " : "", text);
+                OCV_TRY(
+                    ocv_buffer_printf(properties, err, "%s%s", properties->len ? ", " : "", text));
         }
-    return status;
+    return OCV_OK;
 }

@@ -10,19 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_manifest(const char *type)
-{
-    return strcmp(type, OCV_MEDIA_TYPE_MANIFEST) == 0 ||
-           strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0;
-}
-
 /* A document that may not be a manifest of known size is read: an index gives its images. */
 int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fixed *f,
                           struct ocv_error *err)
 {
     struct ocv_descriptor *d = &f->candidate.descriptor, seen;
     enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
-    if (is_manifest(d->media_type) && d->size >= 0)
+    if (d->size >= 0 && (strcmp(d->media_type, OCV_MEDIA_TYPE_MANIFEST) == 0 ||
+                         strcmp(d->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0))
         return OCV_OK;
     int status = source->get(source->data, d->digest, &f->body, &seen, err);
     if (status == OCV_OK)
@@ -69,32 +64,24 @@ static bool recall_config(const struct ocv_tag_source *source, const char *diges
                OCV_OK;
 }
 
-static void keep_config(const struct ocv_tag_source *source, const char *digest,
-                        const struct ocv_image_config *config)
-{
-    ocv_auto_buffer essence;
-    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
-    if (source->keep && ocv_image_config_essence(config, &essence, NULL) == OCV_OK)
-        source->keep(source->data, digest, &essence);
-}
-
+/* Read it, and keep what counts of it. */
 static int fetch_config(const struct ocv_tag_source *source, const char *digest,
                         struct ocv_image_config **out, struct ocv_error *err)
 {
     ocv_auto(ocv_manifest) manifest = NULL;
-    ocv_auto_buffer body, config;
+    ocv_auto_buffer body, config, essence;
     struct ocv_descriptor seen = {0};
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
-    int status = source->get(source->data, digest, &body, &seen, err);
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(body.data ? body.data : "", body.len,
-                                    seen.media_type[0] ? seen.media_type : NULL, &manifest, err);
-    if (status == OCV_OK)
-        status = source->blob(source->data, ocv_manifest_config(manifest), &config, err);
-    return status < 0
-               ? status
-               : ocv_image_config_parse(config.data ? config.data : "", config.len, out, err);
+    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
+    OCV_TRY(source->get(source->data, digest, &body, &seen, err));
+    OCV_TRY(ocv_manifest_parse(body.data ? body.data : "", body.len,
+                               seen.media_type[0] ? seen.media_type : NULL, &manifest, err));
+    OCV_TRY(source->blob(source->data, ocv_manifest_config(manifest), &config, err));
+    OCV_TRY(ocv_image_config_parse(config.data ? config.data : "", config.len, out, err));
+    if (source->keep && ocv_image_config_essence(*out, &essence, NULL) == OCV_OK)
+        source->keep(source->data, digest, &essence);
+    return OCV_OK;
 }
 
 /* Of a manifest that stands alone; one that an index lists has one. */
@@ -113,11 +100,8 @@ int ocv_tag_read_config(const struct ocv_tag_source *source, struct ocv_tag_fixe
 {
     ocv_auto(ocv_image_config) config = NULL;
     int status = OCV_OK;
-    if (!recall_config(source, digest, &config)) {
+    if (!recall_config(source, digest, &config))
         status = fetch_config(source, digest, &config, err);
-        if (status == OCV_OK)
-            keep_config(source, digest, config);
-    }
     bool placed = fixed->candidate.body || ocv_tag_platform(fixed->candidate.tag);
     if (status == OCV_ERR_DATA && placed)
         status = OCV_OK; /* anything but a configuration gives no facts */

@@ -88,46 +88,31 @@ static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_referen
     return status;
 }
 
-/* The candidate stands for tags between which the rules do not decide: it stops the choice where it
- * would win. */
-static int note_doubt(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
-                      size_t doubt, const char *const *names, size_t n, struct ocv_index_doubt *out,
-                      struct ocv_error *err)
-{
-    const char *const *doubts;
-    struct ocv_buffer list;
-    ocv_buffer_init(&list, NAMES_SHOWN * OCV_ERROR_HINT_MAX);
-    int status = OCV_OK;
-    ocv_tag_plan_doubts(choice->plan, 0, &doubts);
-    for (size_t i = 0; i < n && i < NAMES_SHOWN && status == OCV_OK; i++)
-        status =
-            ocv_buffer_printf(&list, err, "%s%s:%s", i ? ", " : "", reference->familiar, names[i]);
-    if (status == OCV_OK) {
-        out->message = ocv_arena_printf(&choice->arena, "%s:%s: the tag rules cannot decide: %s",
-                                        reference->familiar, reference->tag, doubts[doubt]);
-        out->hint = ocv_arena_printf(&choice->arena, "name one of them: %s", list.data);
-        if (!out->message || !out->hint)
-            status = ocv_error_nomem(err);
-    }
-    ocv_buffer_free(&list);
-    return status;
-}
-
 /* The plan's members, then the first tag of each doubt. */
 static int nth_candidate(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
                          size_t i, struct ocv_tag_fixed *out, struct ocv_error *err)
 {
     size_t members = ocv_tag_plan_members(choice->plan, 0), n;
-    const char *const *names;
+    const char *const *names, *const *doubts;
     out->candidate = (struct ocv_tag_candidate){0};
     out->doubt = (struct ocv_index_doubt){0};
     if (i < members) {
         out->candidate.tag = ocv_tag_plan_member(choice->plan, 0, i, &out->candidate.label);
         return OCV_OK;
     }
+    /* Between such tags the rules do not decide: that stops the choice where one would win. */
     out->candidate.tag =
         ocv_tag_plan_doubt(choice->plan, 0, i - members, &out->candidate.label, &names, &n);
-    return note_doubt(choice, reference, i - members, names, n, &out->doubt, err);
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, NAMES_SHOWN * OCV_ERROR_HINT_MAX);
+    for (size_t k = 0; k < n && k < NAMES_SHOWN; k++)
+        OCV_TRY(
+            ocv_buffer_printf(&list, err, "%s%s:%s", k ? ", " : "", reference->familiar, names[k]));
+    ocv_tag_plan_doubts(choice->plan, 0, &doubts);
+    out->doubt.message = ocv_arena_printf(&choice->arena, "%s:%s: the tag rules cannot decide: %s",
+                                          reference->familiar, reference->tag, doubts[i - members]);
+    out->doubt.hint = ocv_arena_printf(&choice->arena, "name one of them: %s", list.data);
+    return out->doubt.message && out->doubt.hint ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* A tag that was deleted since it was listed is not a candidate. */
@@ -147,11 +132,9 @@ static int fix_digests(struct ocv_tag_choice *choice, const struct ocv_reference
         struct ocv_tag_fixed *f = &choice->fixed[choice->n];
         struct ocv_error failure = {0};
         ocv_buffer_init(&f->body, OCV_MANIFEST_MAX);
-        int status = nth_candidate(choice, reference, i, f, err);
-        if (status < 0)
-            return status;
-        status = source->head(source->data, ocv_tag_text(f->candidate.tag),
-                              &f->candidate.descriptor, &failure);
+        OCV_TRY(nth_candidate(choice, reference, i, f, err));
+        int status = source->head(source->data, ocv_tag_text(f->candidate.tag),
+                                  &f->candidate.descriptor, &failure);
         if (status == OCV_ERR_NOT_FOUND)
             continue;
         choice->n++;
@@ -258,22 +241,6 @@ static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *
     return OCV_OK;
 }
 
-static int choose_tag(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
-                      const struct ocv_tag_source *source, struct ocv_tag_choice *choice,
-                      struct ocv_error *err)
-{
-    int status = make_plan(rules, reference, source, &choice->plan, err);
-    if (status < 0 || ocv_tag_plan_sets(choice->plan) == 0)
-        return status;
-    bool as_it_is = false;
-    status = fix_digests(choice, reference, source, err);
-    if (status == OCV_OK)
-        status = is_silent(choice, reference, source, &as_it_is, err);
-    return status == OCV_OK && choice->n && !as_it_is
-               ? make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err)
-               : status;
-}
-
 /* A tag whose parts do not say what it needs is the name of a set, not a member of it. If such a
  * tag exists, it is what was asked for, unless its configuration may say what it needs.
  */
@@ -309,15 +276,19 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     status = taken_as_it_is(tag, source, &as_it_is, err);
     if (status < 0 || as_it_is)
         return status;
-    struct ocv_tag_choice *choice = calloc(1, sizeof(*choice));
+    ocv_auto(ocv_tag_choice) choice = calloc(1, sizeof(*choice));
     if (!choice)
         return ocv_error_nomem(err);
-    status = choose_tag(rules, reference, source, choice, err);
-    if (status == OCV_OK && choice->index)
-        *out = choice;
-    else
-        ocv_tag_choice_free(choice);
-    return status;
+    OCV_TRY(make_plan(rules, reference, source, &choice->plan, err));
+    if (ocv_tag_plan_sets(choice->plan) == 0)
+        return OCV_OK;
+    OCV_TRY(fix_digests(choice, reference, source, err));
+    OCV_TRY(is_silent(choice, reference, source, &as_it_is, err));
+    if (!choice->n || as_it_is)
+        return OCV_OK;
+    OCV_TRY(make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err));
+    *out = ocv_steal(&choice);
+    return OCV_OK;
 }
 
 void ocv_tag_choice_free(struct ocv_tag_choice *choice)
@@ -366,14 +337,6 @@ static struct ocv_tag_fixed *to_read(const struct ocv_tag_choice *choice,
     return asks || !winner->has_platform ? f : NULL;
 }
 
-static bool leaves_open(const struct ocv_tag_choice *choice)
-{
-    for (size_t i = 0; i < choice->n; i++)
-        if (choice->fixed[i].candidate.tag->n_asks)
-            return true;
-    return false;
-}
-
 int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                            const struct ocv_profile *profile,
                            const struct ocv_resolve_options *options, struct ocv_decision **out,
@@ -381,33 +344,30 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
 {
     enum ocv_tag_unread unread = OCV_TAG_UNREAD_HOPE;
     size_t asked = 0;
-    bool open = leaves_open(choice);
+    bool open = false;
+    for (size_t i = 0; i < choice->n; i++)
+        open = open || choice->fixed[i].candidate.tag->n_asks;
     choice->stale = open; /* each host hopes for something else */
     /* each round reads one configuration more, so it ends */
     for (;;) {
         ocv_auto(ocv_decision) decision = NULL;
-        int status = choose_once(choice, unread, profile, options, &decision, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(choose_once(choice, unread, profile, options, &decision, err));
         const struct ocv_entry *winner = ocv_decision_selected(decision);
         struct ocv_tag_fixed *f = to_read(choice, winner, unread);
         bool asks = f && f->candidate.tag->n_asks;
         if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
-            status = ocv_index_check_doubt(choice->index, winner, err);
-            if (status == OCV_OK)
-                *out = ocv_steal(&decision);
-            return status;
+            OCV_TRY(ocv_index_check_doubt(choice->index, winner, err));
+            *out = ocv_steal(&decision);
+            return OCV_OK;
         }
         if (!f || (asks && asked == OCV_TAG_CONFIGS_MAX)) {
             unread = OCV_TAG_UNREAD_OUT; /* none of the rest would win, or may be asked */
         } else {
             char digest[OCV_DIGEST_MAX];
             snprintf(digest, sizeof(digest), "%s", winner->digest);
-            status = ocv_tag_read_config(source, f, digest, err);
+            OCV_TRY(ocv_tag_read_config(source, f, digest, err));
             asked += asks;
         }
-        if (status < 0)
-            return status;
         choice->stale = true;
         ocv_decision_free(decision); /* it borrows the index that is freed now */
         decision = NULL;

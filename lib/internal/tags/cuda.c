@@ -41,26 +41,6 @@ static const char *only_value(const struct ocv_properties *set, const char *feat
     return found;
 }
 
-static bool names_devices(const struct ocv_tag *tag)
-{
-    for (size_t i = 0; i < ocv_properties_count(tag->said); i++)
-        if (is_cuda(ocv_properties_get(tag->said, i), OCV_TOOLKIT_DEVICE))
-            return true;
-    return false;
-}
-
-static int copy_properties(const struct ocv_properties *from, struct ocv_properties **out,
-                           struct ocv_error *err)
-{
-    struct ocv_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_properties_format(from, &text, err);
-    if (status == OCV_OK)
-        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
-    ocv_buffer_free(&text);
-    return status;
-}
-
 /* "12.8" -> 12, 8; "12" -> 12 and an unknown minor version. */
 static bool read_version(const char *text, unsigned *major, unsigned *minor, bool *open)
 {
@@ -136,65 +116,39 @@ static int append_property(struct ocv_buffer *out, const char *feature, const ch
                              out->len ? ", " : "", feature, value);
 }
 
-/* What the tag says about anything but its CUDA version. */
-static int append_rest(const struct claim *c, struct ocv_buffer *out, struct ocv_error *err)
+/* `first` NULL or `version` NULL: not that one. `real`: only devices for which there is machine
+ * code. */
+static int write_claim(const struct claim *c, const char *version, const char *first, bool real,
+                       struct ocv_properties **out, struct ocv_error *err)
 {
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    /* What the tag says about anything but its CUDA version. */
     for (size_t i = 0; i < ocv_properties_count(c->tag->said); i++) {
         struct ocv_property p = ocv_properties_get(c->tag->said, i);
         if (!is_cuda(p, OCV_TOOLKIT_VERSION))
-            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+            OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "", p.ns,
                                       p.feature, p.value));
     }
     if (c->order)
-        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", c->order));
-    return OCV_OK;
-}
-
-/* `real`: only those for which there is machine code. */
-static int append_devices(const struct claim *c, bool real, struct ocv_buffer *out,
-                          struct ocv_error *err)
-{
+        OCV_TRY(ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", c->order));
+    if (c->branch)
+        OCV_TRY(append_property(&text, OCV_TOOLKIT_COMPAT, c->branch, err));
+    else if (version)
+        OCV_TRY(append_property(&text, OCV_TOOLKIT_VERSION, version, err));
+    if (first)
+        OCV_TRY(append_property(&text, OCV_TOOLKIT_VERSION, first, err));
     for (size_t i = 0; c->table && i < c->table->n_sm_arch; i++)
         if (!real || !is_ptx(c->table->sm_arch[i]))
-            OCV_TRY(append_property(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err));
+            OCV_TRY(append_property(&text, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err));
     const char *at = c->made;
     for (size_t n; at && *at; at += n + (at[n] == ' ')) {
         char value[16];
         n = strcspn(at, " ");
         snprintf(value, sizeof(value), "%.*s_real", (int)n, at);
-        OCV_TRY(append_property(out, OCV_TOOLKIT_DEVICE, value, err));
+        OCV_TRY(append_property(&text, OCV_TOOLKIT_DEVICE, value, err));
     }
-    return OCV_OK;
-}
-
-/* `first` NULL or `version` NULL: not that one. */
-static int write_claim(const struct claim *c, const char *version, const char *first, bool real,
-                       struct ocv_properties **out, struct ocv_error *err)
-{
-    struct ocv_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = append_rest(c, &text, err);
-    if (status == OCV_OK && c->branch)
-        status = append_property(&text, OCV_TOOLKIT_COMPAT, c->branch, err);
-    if (status == OCV_OK && version && !c->branch)
-        status = append_property(&text, OCV_TOOLKIT_VERSION, version, err);
-    if (status == OCV_OK && first)
-        status = append_property(&text, OCV_TOOLKIT_VERSION, first, err);
-    if (status == OCV_OK)
-        status = append_devices(c, real, &text, err);
-    if (status == OCV_OK)
-        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
-    ocv_buffer_free(&text);
-    return status;
-}
-
-/* How much of a table is PTX. */
-static size_t count_ptx(const struct ocv_tag_cuda *table)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < table->n_sm_arch; i++)
-        n += is_ptx(table->sm_arch[i]);
-    return n;
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 /* A tag that names devices itself is believed; else the table bounds them, else the toolkit. */
@@ -204,7 +158,10 @@ static void find_devices(struct claim *c, unsigned major, unsigned minor, bool o
         c->own = (struct ocv_tag_cuda){
             .minor = c->table->minor, .from = c->table->from, .compat = c->table->compat};
     c->own.any_sm = true;
-    if (names_devices(c->tag))
+    bool named = false;
+    for (size_t i = 0; i < ocv_properties_count(c->tag->said); i++)
+        named = named || is_cuda(ocv_properties_get(c->tag->said, i), OCV_TOOLKIT_DEVICE);
+    if (named)
         c->table = &c->own;
     else if (!c->table || (!c->table->any_sm && !c->table->n_sm_arch))
         c->made = toolkit_list(major, minor, open);
@@ -218,8 +175,12 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     bool open, nomem = false;
     struct claim c = {.tag = tag};
     *base = NULL;
-    if (!ocv_tag_toolkit(tag, toolkit))
-        return copy_properties(tag->said, all, err);
+    if (!ocv_tag_toolkit(tag, toolkit)) {
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        OCV_TRY(ocv_properties_format(tag->said, &text, err));
+        return ocv_properties_parse(text.data ? text.data : "", text.len, all, err);
+    }
     (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
     platform = platform ? platform : tag->platform ? tag->platform : DEFAULT_PLATFORM;
     c.table = table_of(tag, toolkit, platform, &nomem);
@@ -237,7 +198,9 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     }
     bool runs = c.table && c.table->minor && !c.branch && major >= OCV_TOOLKIT_MINOR_FROM &&
                 ocv_tag_version_compare(toolkit, first) > 0;
-    size_t ptx = runs ? count_ptx(c.table) : 0;
+    size_t ptx = 0; /* of the table's devices */
+    for (size_t i = 0; runs && i < c.table->n_sm_arch; i++)
+        ptx += is_ptx(c.table->sm_arch[i]);
     int status = write_claim(&c, toolkit, runs && !ptx ? first : NULL, false, all, err);
     if (status == OCV_OK && ptx && ptx < c.table->n_sm_arch)
         status = write_claim(&c, NULL, first, true, base, err);
@@ -267,22 +230,19 @@ static int toolkit_bounds(const struct ocv_tag *tag, bool *out, struct ocv_error
 
 int ocv_tag_assumed(const struct ocv_tag *tag, struct ocv_properties **out, struct ocv_error *err)
 {
-    struct ocv_buffer text;
+    ocv_auto_buffer text;
     bool bounds;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     *out = NULL;
-    int status = toolkit_bounds(tag, &bounds, err);
-    if (status == OCV_OK && tag->assumed && !tag->n_ambiguous)
-        status = ocv_buffer_printf(&text, err, "%s", tag->assumed);
+    OCV_TRY(toolkit_bounds(tag, &bounds, err));
+    if (tag->assumed && !tag->n_ambiguous)
+        OCV_TRY(ocv_buffer_printf(&text, err, "%s", tag->assumed));
     for (size_t i = 0; bounds && i < ocv_properties_count(tag->properties); i++) {
         struct ocv_property p = ocv_properties_get(tag->properties, i);
-        if (status == OCV_OK && is_cuda(p, OCV_TOOLKIT_DEVICE))
-            status = append_property(&text, p.feature, p.value, err);
+        if (is_cuda(p, OCV_TOOLKIT_DEVICE))
+            OCV_TRY(append_property(&text, p.feature, p.value, err));
     }
-    if (status == OCV_OK)
-        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
-    ocv_buffer_free(&text);
-    return status;
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 const char *ocv_tag_base_label(const char *label, char out[OCV_TAG_BASE_LABEL_SIZE])

@@ -13,12 +13,6 @@
 #define ASKED_VALUES_MAX 24u
 #define OTHER_VALUES_MAX 8u
 
-struct hope_text {
-    const struct ocv_tag *tag;
-    struct ocv_buffer text;
-    struct ocv_error *err;
-};
-
 static bool tag_says(const struct ocv_tag *tag, const char *ns, const char *feature)
 {
     for (size_t i = 0; i < ocv_properties_count(tag->said); i++) {
@@ -29,26 +23,20 @@ static bool tag_says(const struct ocv_tag *tag, const char *ns, const char *feat
     return false;
 }
 
-static bool is_there(const struct ocv_buffer *text, const char *piece)
+/* Each once; values beyond the limit are left out: the first ones count most. */
+static int append_property(struct ocv_buffer *text, const char *ns, const char *feature,
+                           const char *value, struct ocv_error *err)
 {
+    char piece[512];
+    snprintf(piece, sizeof(piece), "%s :: %s :: %s", ns, feature, value);
     size_t n = strlen(piece);
     for (const char *at = text->len ? strstr(text->data, piece) : NULL; at;
          at = strstr(at + n, piece))
         if (at[n] == '\0' || at[n] == ',')
-            return true;
-    return false;
-}
-
-/* Values beyond the limit are left out: the first ones count most. */
-static int append_property(struct hope_text *h, const char *ns, const char *feature,
-                           const char *value)
-{
-    char piece[512];
-    snprintf(piece, sizeof(piece), "%s :: %s :: %s", ns, feature, value);
-    if (is_there(&h->text, piece) ||
-        h->text.len + strlen(piece) + 2 > OCV_ENTRY_PROPERTIES_BYTES_MAX)
+            return OCV_OK;
+    if (text->len + n + 2 > OCV_ENTRY_PROPERTIES_BYTES_MAX)
         return OCV_OK;
-    return ocv_buffer_printf(&h->text, h->err, "%s%s", h->text.len ? ", " : "", piece);
+    return ocv_buffer_printf(text, err, "%s%s", text->len ? ", " : "", piece);
 }
 
 /* What no answer gives such a tag: the branch of libraries that its family does not bring. */
@@ -64,66 +52,54 @@ static bool is_out_of_reach(const struct ocv_tag *tag, const char *ns, const cha
 
 /* The best values of the host, and of each of its devices: a list of any length ranks as its best.
  */
-static int append_features(struct hope_text *h, const char *ns, const char *asked,
-                           const struct ocv_feature *list, size_t n)
+static int append_features(const struct ocv_tag *tag, const char *ns, const char *asked,
+                           const struct ocv_feature *list, size_t n, struct ocv_buffer *text,
+                           struct ocv_error *err)
 {
-    int status = OCV_OK;
     for (size_t i = 0; i < n; i++) {
         bool is_asked = strcmp(list[i].name, asked) == 0;
         size_t most = is_asked ? ASKED_VALUES_MAX : OTHER_VALUES_MAX;
-        if ((!is_asked && tag_says(h->tag, ns, list[i].name)) ||
-            is_out_of_reach(h->tag, ns, list[i].name))
+        if ((!is_asked && tag_says(tag, ns, list[i].name)) ||
+            is_out_of_reach(tag, ns, list[i].name))
             continue;
-        for (size_t k = 0; k < list[i].n_values && k < most && status == OCV_OK; k++)
-            status = append_property(h, ns, list[i].name, list[i].values[k]);
+        for (size_t k = 0; k < list[i].n_values && k < most; k++)
+            OCV_TRY(append_property(text, ns, list[i].name, list[i].values[k], err));
     }
-    return status;
-}
-
-static const struct ocv_namespace *find_namespace(const struct ocv_profile *profile,
-                                                  const char *name)
-{
-    for (size_t i = 0; profile && i < profile->n_namespaces; i++)
-        if (strcmp(profile->namespaces[i].name, name) == 0)
-            return &profile->namespaces[i];
-    return NULL;
-}
-
-static int write_hope(struct hope_text *h, const struct ocv_profile *profile)
-{
-    struct ocv_tag_answer_part part;
-    char ns[sizeof(part.feature)], *feature;
-    bool nomem = false;
-    if (!ocv_tag_answer_part(h->tag->family, h->tag->asks[0], "12.8", &part, &nomem))
-        return ocv_error_nomem(h->err); /* the rules were checked when they were read */
-    memcpy(ns, part.feature, sizeof(ns));
-    feature = strstr(ns, " :: ");
-    *feature = '\0';
-    feature += 4;
-    *strstr(feature, " :: ") = '\0';
-    const struct ocv_namespace *host = find_namespace(profile, ns);
-    /* the tag's own values are kept, except the one that it leaves open */
-    for (size_t i = 0; i < ocv_properties_count(h->tag->said); i++) {
-        struct ocv_property p = ocv_properties_get(h->tag->said, i);
-        if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, feature) != 0)
-            OCV_TRY(append_property(h, p.ns, p.feature, p.value));
-    }
-    size_t before = h->text.len;
-    for (size_t i = 0; host && i <= host->n_devices; i++)
-        OCV_TRY(i ? append_features(h, ns, feature, host->devices[i - 1].features,
-                                    host->devices[i - 1].n_features)
-                  : append_features(h, ns, feature, host->features, host->n_features));
-    return h->text.len == before ? append_property(h, ns, feature, UNREAD) : OCV_OK;
+    return OCV_OK;
 }
 
 int ocv_tag_hope(const struct ocv_tag *tag, const struct ocv_profile *profile,
                  struct ocv_properties **out, struct ocv_error *err)
 {
-    struct hope_text h = {.tag = tag, .err = err};
-    ocv_buffer_init(&h.text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = write_hope(&h, profile);
-    if (status == OCV_OK)
-        status = ocv_properties_parse(h.text.data, h.text.len, out, err);
-    ocv_buffer_free(&h.text);
-    return status;
+    struct ocv_tag_answer_part part;
+    char ns[sizeof(part.feature)], *feature;
+    bool nomem = false;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!ocv_tag_answer_part(tag->family, tag->asks[0], "12.8", &part, &nomem))
+        return ocv_error_nomem(err); /* the rules were checked when they were read */
+    memcpy(ns, part.feature, sizeof(ns));
+    feature = strstr(ns, " :: ");
+    *feature = '\0';
+    feature += 4;
+    *strstr(feature, " :: ") = '\0';
+    const struct ocv_namespace *host = NULL;
+    for (size_t i = 0; profile && i < profile->n_namespaces && !host; i++)
+        if (strcmp(profile->namespaces[i].name, ns) == 0)
+            host = &profile->namespaces[i];
+    /* the tag's own values are kept, except the one that it leaves open */
+    for (size_t i = 0; i < ocv_properties_count(tag->said); i++) {
+        struct ocv_property p = ocv_properties_get(tag->said, i);
+        if (strcmp(p.ns, ns) != 0 || strcmp(p.feature, feature) != 0)
+            OCV_TRY(append_property(&text, p.ns, p.feature, p.value, err));
+    }
+    size_t before = text.len;
+    if (host)
+        OCV_TRY(append_features(tag, ns, feature, host->features, host->n_features, &text, err));
+    for (size_t i = 0; host && i < host->n_devices; i++)
+        OCV_TRY(append_features(tag, ns, feature, host->devices[i].features,
+                                host->devices[i].n_features, &text, err));
+    if (text.len == before)
+        OCV_TRY(append_property(&text, ns, feature, UNREAD, err));
+    return ocv_properties_parse(text.data, text.len, out, err);
 }

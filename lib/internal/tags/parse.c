@@ -64,17 +64,6 @@ static bool kind_said(const struct parser *p, const char *kind)
     return i < p->family->n_kinds && p->said_by[i];
 }
 
-static int record_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
-{
-    if (!item->kind)
-        return OCV_OK;
-    size_t i = kind_index(p->family, item->kind);
-    if (p->said_by[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
-        return fail_ambiguous(p, "%s after %s", part, p->said_by[i]);
-    p->said_by[i] = ocv_arena_copy(&p->tag->arena, part, strlen(part));
-    return p->said_by[i] ? OCV_OK : ocv_error_nomem(p->err);
-}
-
 static int add_group(struct parser *p, const char *key, const char *value)
 {
     struct ocv_tag *tag = p->tag;
@@ -124,20 +113,10 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
             return ocv_error_nomem(p->err);
         if (status < 0 || ocv_properties_count(one) != 1)
             return fail_ambiguous(p, "%s is not a property", gives[i].text);
-        status = ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
-                                   filled);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
+                                  filled));
     }
     return OCV_OK;
-}
-
-static bool answers_any(const struct parser *p, const struct ocv_tag_pair *gives, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (is_answered(p, gives[i].text))
-            return true;
-    return false;
 }
 
 /* Those beyond the limit are dropped: no tag has as many. */
@@ -151,11 +130,10 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
                       const char *text, const regmatch_t *captures)
 {
     char filled[OCV_TAG_TEXT_MAX];
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (ocv_tag_template(groups[i].text, text, captures, false, filled) == OCV_OK && *filled)
-            status = add_group(p, groups[i].key, filled);
-    return status;
+            OCV_TRY(add_group(p, groups[i].key, filled));
+    return OCV_OK;
 }
 
 /* What the part leaves to the image's configuration, which was read or will be. Is it said there?
@@ -190,19 +168,6 @@ static void refuse_tag(struct parser *p, const char *reason, const char *config)
     tag->open = may;
 }
 
-/* "cuda12.8", and with a second part "cuda12.8_py312". */
-static int add_label(struct parser *p, const struct ocv_tag_item *item, const char *text,
-                     const regmatch_t *captures)
-{
-    char filled[OCV_TAG_TEXT_MAX];
-    struct ocv_tag *tag = p->tag;
-    if (!item->label || ocv_tag_template(item->label, text, captures, true, filled) < 0 || !*filled)
-        return OCV_OK;
-    tag->label = ocv_arena_printf(&tag->arena, "%s%s%s", tag->label ? tag->label : "",
-                                  tag->label ? "_" : "", filled);
-    return tag->label ? OCV_OK : ocv_error_nomem(p->err);
-}
-
 static int set_platform(struct parser *p, const char *platform)
 {
     struct ocv_tag *tag = p->tag;
@@ -217,26 +182,36 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
                      const regmatch_t *captures)
 {
     struct ocv_tag *tag = p->tag;
-    char part[OCV_TAG_TEXT_MAX];
+    char part[OCV_TAG_TEXT_MAX], label[OCV_TAG_TEXT_MAX];
     if (ocv_tag_template("\\0", text, captures, false, part) < 0)
         return ocv_error_set(p->err, OCV_ERR_DATA, "%s: too long", tag->reference);
-    int status = record_kind(p, item, part);
-    bool said = ask_config(p, item->config, part);
-    if (status == OCV_OK)
-        status = add_properties(p, item->gives, item->n_gives, text, captures);
-    if (!answers_any(p, item->gives, item->n_gives))
+    const char **by = item->kind ? &p->said_by[kind_index(p->family, item->kind)] : NULL;
+    if (by && *by && !item->repeat && strcmp(*by, part) != 0)
+        OCV_TRY(fail_ambiguous(p, "%s after %s", part, *by));
+    else if (by && !(*by = ocv_arena_copy(&tag->arena, part, strlen(part))))
+        return ocv_error_nomem(p->err);
+    bool said = ask_config(p, item->config, part), answered = false;
+    OCV_TRY(add_properties(p, item->gives, item->n_gives, text, captures));
+    for (size_t i = 0; i < item->n_gives; i++)
+        answered = answered || is_answered(p, item->gives[i].text);
+    if (!answered)
         assume_pairs(p, item->assumes, item->n_assumes);
-    if (status == OCV_OK)
-        status = add_groups(p, item->groups, item->n_groups, text, captures);
-    if (status == OCV_OK)
-        status = add_label(p, item, text, captures);
-    if (status == OCV_OK && item->ignore)
-        status = remember_text(p, &tag->ignored, &tag->n_ignored, part);
+    OCV_TRY(add_groups(p, item->groups, item->n_groups, text, captures));
+    /* "cuda12.8", and with a second part "cuda12.8_py312" */
+    if (item->label && ocv_tag_template(item->label, text, captures, true, label) == OCV_OK &&
+        *label) {
+        tag->label = ocv_arena_printf(&tag->arena, "%s%s%s", tag->label ? tag->label : "",
+                                      tag->label ? "_" : "", label);
+        if (!tag->label)
+            return ocv_error_nomem(p->err);
+    }
+    if (item->ignore)
+        OCV_TRY(remember_text(p, &tag->ignored, &tag->n_ignored, part));
     if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))
         tag->plain = false;
     if (item->refuse && !said)
         refuse_tag(p, item->refuse, item->config);
-    return status == OCV_OK ? set_platform(p, item->platform) : status;
+    return set_platform(p, item->platform);
 }
 
 static int parse_repository(struct parser *p, const char *name)
@@ -257,10 +232,9 @@ static int parse_tag(struct parser *p, const char *text)
 {
     const struct ocv_tag_family *f = p->family;
     regmatch_t captures[OCV_TAG_CAPTURES];
-    int status = OCV_OK;
     bool first = true, end = false;
     p->in_tag = p->tag->plain = true;
-    while (status == OCV_OK && !end) {
+    while (!end) {
         size_t i = 0;
         while (i < f->n_items && ((f->items[i].first && !first) ||
                                   !ocv_tag_match(&f->items[i].regex, text, captures, &p->nomem)))
@@ -268,19 +242,19 @@ static int parse_tag(struct parser *p, const char *text)
         size_t len;
         if (i < f->n_items) {
             len = (size_t)captures[1].rm_eo;
-            status = take_item(p, &f->items[i], text, captures);
+            OCV_TRY(take_item(p, &f->items[i], text, captures));
         } else {
             char part[OCV_TAG_TEXT_MAX];
             len = strcspn(text, f->separators);
             snprintf(part, sizeof(part), "%.*s", (int)len, text);
-            status = remember_text(p, &p->tag->unknown, &p->tag->n_unknown, part);
+            OCV_TRY(remember_text(p, &p->tag->unknown, &p->tag->n_unknown, part));
         }
         end = text[len] == '\0';
         text += len + (end ? 0 : 1);
         first = false;
     }
     p->in_tag = false;
-    return status;
+    return OCV_OK;
 }
 
 bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *where, bool *nomem)
@@ -317,10 +291,9 @@ static int parse_defaults(struct parser *p)
 {
     const struct ocv_tag_family *f = p->family;
     regmatch_t none[OCV_TAG_CAPTURES];
-    int status = OCV_OK;
     for (size_t i = 0; i < OCV_TAG_CAPTURES; i++)
         none[i] = (regmatch_t){-1, -1};
-    for (size_t i = 0; status == OCV_OK && i < f->n_defaults; i++) {
+    for (size_t i = 0; i < f->n_defaults; i++) {
         const struct ocv_tag_default *d = &f->defaults[i];
         bool done = false;
         for (size_t k = 0; k < i && !done; k++)
@@ -329,28 +302,19 @@ static int parse_defaults(struct parser *p)
             continue;
         /* a part that is not understood may be the one that is missed */
         if (!d->n_missing || !p->tag->n_unknown) {
-            status = add_properties(p, d->gives, d->n_gives, "", none);
+            OCV_TRY(add_properties(p, d->gives, d->n_gives, "", none));
             assume_pairs(p, d->assumes, d->n_assumes);
         }
-        if (status == OCV_OK)
-            status = add_groups(p, d->groups, d->n_groups, "", none);
-        if (status == OCV_OK && !p->tag->platform)
-            status = set_platform(p, d->platform);
+        OCV_TRY(add_groups(p, d->groups, d->n_groups, "", none));
+        if (!p->tag->platform)
+            OCV_TRY(set_platform(p, d->platform));
         bool said = ask_config(p, d->config, "");
         if (d->refuse && !said) {
             p->tag->by_default = !p->tag->refused || p->tag->by_default;
             refuse_tag(p, d->refuse, d->config);
         }
     }
-    return status;
-}
-
-static int keep_words(struct parser *p)
-{
-    if (!p->properties.len)
-        return OCV_OK;
-    p->tag->words = ocv_arena_copy(&p->tag->arena, p->properties.data, p->properties.len);
-    return p->tag->words ? OCV_OK : ocv_error_nomem(p->err);
+    return OCV_OK;
 }
 
 static int parse_text(struct parser *p, const char *text)
@@ -359,21 +323,22 @@ static int parse_text(struct parser *p, const char *text)
     if (p->family) {
         OCV_TRY(parse_repository(p, tag->repository));
         OCV_TRY(parse_tag(p, text));
-        OCV_TRY(keep_words(p));
+        if (p->properties.len) {
+            tag->words = ocv_arena_copy(&tag->arena, p->properties.data, p->properties.len);
+            p->nomem = p->nomem || !tag->words;
+        }
         /* what the configuration says, as if a part said it; but the tag's own name stays */
         const struct ocv_tag_answers *answers = p->answers;
-        int status = OCV_OK;
         p->answers = NULL; /* these are not to be left out */
-        for (size_t i = 0; answers && i < answers->n && status == OCV_OK; i++) {
+        for (size_t i = 0; answers && i < answers->n; i++) {
             const struct ocv_tag_answer_part *a = &answers->list[i];
             size_t kind = a->item->kind ? kind_index(p->family, a->item->kind) : p->family->n_kinds;
             if (kind < p->family->n_kinds)
                 p->said_by[kind] = a->text;
-            status = add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures);
+            OCV_TRY(add_properties(p, a->item->gives, a->item->n_gives, a->text, a->captures));
             assume_pairs(p, a->item->assumes, a->item->n_assumes);
         }
         p->answers = answers;
-        OCV_TRY(status);
         OCV_TRY(parse_defaults(p));
         const char *none = NULL;
         size_t before = p->properties.len;
@@ -381,8 +346,8 @@ static int parse_text(struct parser *p, const char *text)
         if (p->properties.len > before) {
             const char *added = p->properties.data + before;
             added += strspn(added, ", ");
-            p->tag->assumed = ocv_arena_copy(&p->tag->arena, added, strlen(added));
-            p->nomem = p->nomem || !p->tag->assumed;
+            tag->assumed = ocv_arena_copy(&tag->arena, added, strlen(added));
+            p->nomem = p->nomem || !tag->assumed;
         }
         if (none)
             OCV_TRY(
@@ -399,7 +364,7 @@ int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, co
                  const char *text, const struct ocv_tag_answers *answers, struct ocv_tag **out,
                  struct ocv_error *err)
 {
-    struct ocv_tag *tag = calloc(1, sizeof(*tag));
+    ocv_auto(ocv_tag) tag = calloc(1, sizeof(*tag));
     if (!tag)
         return ocv_error_nomem(err);
     struct parser p = {.tag = tag, .family = family, .answers = answers, .err = err};
@@ -411,13 +376,11 @@ int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, co
     int status =
         tag->repository && tag->reference && tag->tag ? parse_text(&p, text) : ocv_error_nomem(err);
     ocv_buffer_free(&p.properties);
-    if (status == OCV_OK)
-        status = ocv_tag_claims(tag, NULL, NULL, &tag->properties, &tag->base, err);
     if (status < 0)
-        ocv_tag_free(tag);
-    else
-        *out = tag;
-    return status;
+        return status;
+    OCV_TRY(ocv_tag_claims(tag, NULL, NULL, &tag->properties, &tag->base, err));
+    *out = ocv_steal(&tag);
+    return OCV_OK;
 }
 
 int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,

@@ -165,35 +165,24 @@ static json_t *property_array(const struct ocv_properties *properties)
     return array;
 }
 
-static json_t *group_object(const struct ocv_tag *tag)
-{
-    json_t *group = json_object();
-    for (size_t i = 0; i < tag->n_groups; i++)
-        set_text(&group, tag->groups[i].key, tag->groups[i].text);
-    return group;
-}
-
 int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
 {
     const char *family = ocv_tag_family(tag);
-    json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference,
-                             "family", family ? json_string(family) : json_null(), "properties",
-                             property_array(tag->properties), "group", group_object(tag), "ignored",
-                             string_list(tag->ignored, tag->n_ignored), "unknown",
-                             string_list(tag->unknown, tag->n_unknown), "ambiguous",
-                             string_list(tag->ambiguous, tag->n_ambiguous));
-    if (root && tag->base && json_object_set_new(root, "base", property_array(tag->base)) < 0) {
-        json_decref(root);
-        root = NULL;
-    }
+    json_t *group = json_object();
+    for (size_t i = 0; i < tag->n_groups; i++)
+        set_text(&group, tag->groups[i].key, tag->groups[i].text);
+    ocv_auto_json *root = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference, "family",
+        family ? json_string(family) : json_null(), "properties", property_array(tag->properties),
+        "group", group, "ignored", string_list(tag->ignored, tag->n_ignored), "unknown",
+        string_list(tag->unknown, tag->n_unknown), "ambiguous",
+        string_list(tag->ambiguous, tag->n_ambiguous));
+    if (!root || (tag->base && json_object_set_new(root, "base", property_array(tag->base)) < 0))
+        return ocv_error_nomem(err);
     set_text(&root, "platform", tag->platform);
     set_text(&root, "refused", tag->refused);
-    if (root && tag->n_asks &&
-        json_object_set_new(root, "asks", string_list(tag->asks, tag->n_asks)) < 0) {
-        json_decref(root);
-        root = NULL;
-    }
-    int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);
-    json_decref(root);
-    return status;
+    if (!root ||
+        (tag->n_asks && json_object_set_new(root, "asks", string_list(tag->asks, tag->n_asks)) < 0))
+        return ocv_error_nomem(err);
+    return ocv_json_append(root, JSON_COMPACT, out, err);
 }

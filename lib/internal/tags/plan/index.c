@@ -2,6 +2,7 @@
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are made here and not published: only their entries' digests are real.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/tags/plan/plan.h"
 
@@ -12,25 +13,6 @@
 static int set_member(json_t *object, const char *key, json_t *value, struct ocv_error *err)
 {
     return json_object_set_new(object, key, value) < 0 ? ocv_error_nomem(err) : OCV_OK;
-}
-
-/* An object is NULL once something could not be put into it. */
-static void set_text(json_t **object, const char *key, const char *text)
-{
-    if (!text || json_object_set_new(*object, key, json_string(text)) == 0)
-        return;
-    json_decref(*object);
-    *object = NULL;
-}
-
-static json_t *platform_json(const struct ocv_platform *p)
-{
-    json_t *object = json_object();
-    set_text(&object, "os", p->os);
-    set_text(&object, "architecture", p->architecture);
-    set_text(&object, "variant", p->variant);
-    set_text(&object, "os.version", p->os_version);
-    return object;
 }
 
 /* A label stands once on a platform: of two tags that need nothing the first is taken, and of an
@@ -62,25 +44,25 @@ static int put_entry(struct plan_build *m, const struct ocv_tag_candidate *c, co
                      const struct ocv_properties *set, const struct ocv_descriptor *d,
                      const struct ocv_platform *platform)
 {
-    struct ocv_buffer properties;
+    ocv_auto_buffer properties;
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     if (is_there(m->manifests, label, platform))
         return OCV_OK;
-    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_properties_format(set, &properties, m->err);
-    json_t *entry = NULL;
-    if (status == OCV_OK) {
-        entry =
-            json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", d->media_type, "digest",
-                      d->digest, "size", (json_int_t)d->size, "annotations", OCV_ANNOTATION_LABEL,
-                      label, OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "",
-                      OCV_ANNOTATION_REF_NAME, ocv_tag_text(c->tag));
-        if (!entry || json_array_append_new(m->manifests, entry) < 0)
-            status = ocv_error_nomem(m->err);
-    }
-    if (status == OCV_OK && platform)
-        status = set_member(entry, "platform", platform_json(platform), m->err);
-    ocv_buffer_free(&properties);
-    return status;
+    OCV_TRY(ocv_properties_format(set, &properties, m->err));
+    json_t *entry =
+        json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", d->media_type, "digest",
+                  d->digest, "size", (json_int_t)d->size, "annotations", OCV_ANNOTATION_LABEL,
+                  label, OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "",
+                  OCV_ANNOTATION_REF_NAME, ocv_tag_text(c->tag));
+    if (!entry || json_array_append_new(m->manifests, entry) < 0)
+        return ocv_error_nomem(m->err);
+    if (!platform)
+        return OCV_OK;
+    return set_member(entry, "platform",
+                      json_pack("{s:s*, s:s*, s:s*, s:s*}", "os", platform->os, "architecture",
+                                platform->architecture, "variant", platform->variant, "os.version",
+                                platform->os_version),
+                      m->err);
 }
 
 /* The tag with what the image's configuration says, or as it is. */
@@ -98,29 +80,22 @@ static int add_entry(struct plan_build *m, const struct ocv_tag_candidate *c,
 {
     const struct ocv_tag *tag = tag_of(c, d->digest);
     if (tag->n_asks && m->unread != OCV_TAG_UNREAD_OUT) { /* what its configuration may say */
-        struct ocv_properties *hope = NULL;
-        int status = ocv_tag_hope(c->tag, m->unread == OCV_TAG_UNREAD_HOPE ? m->profile : NULL,
-                                  &hope, m->err);
-        if (status == OCV_OK)
-            status = put_entry(m, c, c->label, hope, d, platform);
-        ocv_properties_free(hope);
-        return status;
+        ocv_auto(ocv_properties) hope = NULL;
+        OCV_TRY(ocv_tag_hope(c->tag, m->unread == OCV_TAG_UNREAD_HOPE ? m->profile : NULL, &hope,
+                             m->err));
+        return put_entry(m, c, c->label, hope, d, platform);
     }
     if (tag->refused)
         return OCV_OK;
     char order[OCV_TAG_TEXT_MAX], name[OCV_TAG_TEXT_MAX], label[OCV_TAG_BASE_LABEL_SIZE];
-    struct ocv_properties *all = NULL, *base = NULL;
+    ocv_auto(ocv_properties) all = NULL;
+    ocv_auto(ocv_properties) base = NULL;
     if (platform)
         snprintf(name, sizeof(name), "%.200s/%.200s", platform->os, platform->architecture);
-    int status = ocv_tag_claims(tag, platform ? name : NULL,
-                                ocv_tag_order_property(&m->order, tag, order), &all, &base, m->err);
-    if (status == OCV_OK)
-        status = put_entry(m, c, c->label, all, d, platform);
-    if (status == OCV_OK && base)
-        status = put_entry(m, c, ocv_tag_base_label(c->label, label), base, d, platform);
-    ocv_properties_free(all);
-    ocv_properties_free(base);
-    return status;
+    OCV_TRY(ocv_tag_claims(tag, platform ? name : NULL,
+                           ocv_tag_order_property(&m->order, tag, order), &all, &base, m->err));
+    OCV_TRY(put_entry(m, c, c->label, all, d, platform));
+    return base ? put_entry(m, c, ocv_tag_base_label(c->label, label), base, d, platform) : OCV_OK;
 }
 
 static int add_candidate(struct plan_build *m, const struct ocv_tag_candidate *c)
@@ -130,20 +105,18 @@ static int add_candidate(struct plan_build *m, const struct ocv_tag_candidate *c
     if (c->body) {
         /* A tag that is an index of its own gives its images for every platform. */
         ocv_auto(ocv_index) index = NULL;
-        int status =
-            ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, m->err);
-        if (status < 0)
+        if (ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, m->err) < 0)
             return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
-        for (size_t i = 0; status == OCV_OK && i < ocv_index_count(index); i++) {
+        for (size_t i = 0; i < ocv_index_count(index); i++) {
             const struct ocv_entry *e = ocv_index_entry(index, i);
             struct ocv_descriptor d = {.size = e->size};
             if (e->code != OCV_REJECT_NONE || !e->has_platform)
                 continue;
             snprintf(d.media_type, sizeof(d.media_type), "%s", e->media_type);
             snprintf(d.digest, sizeof(d.digest), "%s", e->digest);
-            status = add_entry(m, c, &d, &e->platform);
+            OCV_TRY(add_entry(m, c, &d, &e->platform));
         }
-        return status;
+        return OCV_OK;
     }
     if (text && ocv_platform_parse(text, &platform, m->err) < 0)
         return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
@@ -154,36 +127,10 @@ static int put_list(json_t *annotations, const char *key, const struct plan_buil
                     int (*append)(const struct ocv_tag_order *, struct ocv_buffer *,
                                   struct ocv_error *))
 {
-    struct ocv_buffer list;
+    ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = append(&m->order, &list, m->err);
-    if (status == OCV_OK && list.len)
-        status = set_member(annotations, key, json_string(list.data), m->err);
-    ocv_buffer_free(&list);
-    return status;
-}
-
-/* Ordered by what is known about them. */
-static int order_tags(struct plan_build *m, const struct ocv_tag_candidate *candidates,
-                      const struct ocv_tag **tags, size_t n)
-{
-    size_t all = 0;
-    if (!tags)
-        return ocv_error_nomem(m->err);
-    for (size_t i = 0; i < n; i++) {
-        tags[all++] = candidates[i].tag;
-        for (size_t k = 0; k < candidates[i].n_answered; k++)
-            tags[all++] = candidates[i].answered[k].tag;
-    }
-    return ocv_tag_order_make(&m->order, tags, all, m->err);
-}
-
-static size_t count_tags(const struct ocv_tag_candidate *candidates, size_t n)
-{
-    size_t all = n;
-    for (size_t i = 0; i < n; i++)
-        all += candidates[i].n_answered;
-    return all;
+    OCV_TRY(append(&m->order, &list, m->err));
+    return list.len ? set_member(annotations, key, json_string(list.data), m->err) : OCV_OK;
 }
 
 int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv_tag_unread unread,
@@ -191,11 +138,23 @@ int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv
 {
     struct plan_build m = {
         .manifests = json_array(), .unread = unread, .profile = profile, .err = err};
-    json_t *root =
+    ocv_auto_json *root =
         json_pack("{s:i, s:s, s:{s:s}, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
                   "annotations", OCV_ANNOTATION_SCHEMA, "1", "manifests", m.manifests);
-    const struct ocv_tag **tags = calloc(count_tags(candidates, n) + 1, sizeof(*tags));
-    int status = root ? order_tags(&m, candidates, tags, n) : ocv_error_nomem(err);
+    /* ordered by what is known about them */
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += 1 + candidates[i].n_answered;
+    ocv_auto_free const struct ocv_tag **tags = calloc(all + 1, sizeof(*tags));
+    if (!root || !tags)
+        return ocv_error_nomem(err);
+    all = 0;
+    for (size_t i = 0; i < n; i++) {
+        tags[all++] = candidates[i].tag;
+        for (size_t k = 0; k < candidates[i].n_answered; k++)
+            tags[all++] = candidates[i].answered[k].tag;
+    }
+    int status = ocv_tag_order_make(&m.order, tags, all, err);
     for (size_t i = 0; status == OCV_OK && i < n; i++)
         status = add_candidate(&m, &candidates[i]);
     json_t *annotations = json_object_get(root, "annotations");
@@ -206,8 +165,6 @@ int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv
                           ocv_tag_order_list);
     if (status == OCV_OK)
         status = ocv_json_append(root, JSON_COMPACT, out, err);
-    json_decref(root);
     ocv_tag_order_clear(&m.order);
-    free(tags);
     return status;
 }

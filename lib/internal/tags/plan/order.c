@@ -85,7 +85,7 @@ static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out
     size_t all = 0, used = 0;
     for (size_t i = 0; i < order->n_tags; i++)
         all += ocv_properties_count(order->tags[i]->said);
-    const char **names = calloc(all + 1, sizeof(*names));
+    ocv_auto_free const char **names = calloc(all + 1, sizeof(*names));
     if (!names)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < order->n_tags; i++)
@@ -95,13 +95,11 @@ static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out
                 names[used++] = ns;
         }
     qsort(names, used, sizeof(*names), by_name);
-    int status = OCV_OK;
     for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++)
-        for (size_t i = 0; status == OCV_OK && i < used; i++)
+        for (size_t i = 0; i < used; i++)
             if (ocv_vocabulary_turn(names[i]) == turn)
-                status = append_name(out, names[i], err);
-    free(names);
-    return status;
+                OCV_TRY(append_name(out, names[i], err));
+    return OCV_OK;
 }
 
 int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffer *out,
@@ -110,15 +108,14 @@ int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffe
     const struct ocv_tag_family *family = order->n_tags ? order->tags[0]->family : NULL;
     const char *const *own = family ? family->namespaces : NULL;
     size_t n = family ? family->n_namespaces : 0;
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = append_name(out, own[i], err);
-    if (order->n < 2 || status < 0)
-        return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(append_name(out, own[i], err));
+    if (order->n < 2)
+        return OCV_OK;
     if (n == 0)
-        status = append_used(order, out, err);
-    return status < 0 || is_named(own, n, OCV_TAG_ORDER_NAMESPACE)
-               ? status
+        OCV_TRY(append_used(order, out, err));
+    return is_named(own, n, OCV_TAG_ORDER_NAMESPACE)
+               ? OCV_OK
                : append_name(out, OCV_TAG_ORDER_NAMESPACE, err);
 }
 

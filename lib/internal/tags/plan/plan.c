@@ -5,6 +5,7 @@
 #include "lib/internal/tags/plan/plan.h"
 
 #include "lib/base/arena.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,40 +15,20 @@ static int add_tag(struct ocv_tag_plan *plan, struct ocv_tag *tag, const char *w
                    struct ocv_error *err)
 {
     char name[OCV_TAG_TEXT_MAX];
-    int status = OCV_OK;
     bool any = false;
     tag->out = ocv_tag_unfit(&plan->arena, tag);
     if (tag->out)
         return OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < tag->family->n_group_tags; i++) {
+    for (size_t i = 0; i < tag->family->n_group_tags; i++) {
         const char *format = tag->family->group_tags[i];
         if (!ocv_tag_group_format(tag, format, name) || !ocv_tag_joins(tag, format))
             continue;
         any = true;
         if (!wanted || strcmp(wanted, name) == 0)
-            status = ocv_tag_set_add(plan, name, format, tag, err);
+            OCV_TRY(ocv_tag_set_add(plan, name, format, tag, err));
     }
     if (!any)
         tag->out = "the rule names no group for it";
-    return status;
-}
-
-/* Every candidate tag is either in a set or here. */
-static int list_left_out(struct ocv_tag_plan *plan, struct ocv_error *err)
-{
-    plan->out = calloc(plan->n_tags + 1, sizeof(*plan->out));
-    if (!plan->out)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < plan->n_tags; i++) {
-        struct ocv_tag *tag = plan->tags[i];
-        if (!tag->out && tag->candidate && !tag->placed)
-            tag->out = tag->better ? ocv_arena_printf(&plan->arena,
-                                                      "says the same as %s, which is preferred",
-                                                      tag->better->tag)
-                                   : "nothing to choose: no other tag is in its group";
-        if (tag->out)
-            plan->out[plan->n_out++] = (struct left_out){tag, tag->out};
-    }
     return OCV_OK;
 }
 
@@ -86,47 +67,47 @@ static int read_tags(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rule
                      const struct ocv_reference *reference, const char *wanted,
                      const char *const *tags, size_t n, struct ocv_error *err)
 {
-    const char **sorted = calloc(n + 1, sizeof(*sorted));
-    int status = sorted ? OCV_OK : ocv_error_nomem(err);
-    if (sorted && n) {
+    ocv_auto_free const char **sorted = calloc(n + 1, sizeof(*sorted));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    if (n) {
         memcpy(sorted, tags, n * sizeof(*sorted));
         qsort(sorted, n, sizeof(*sorted), by_bytes);
     }
-    for (size_t i = 0; status == OCV_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
             continue;
-        status = ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err);
-        if (status == OCV_OK)
-            status = add_tag(plan, plan->tags[plan->n_tags++], wanted, err);
+        OCV_TRY(ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err));
+        OCV_TRY(add_tag(plan, plan->tags[plan->n_tags++], wanted, err));
     }
-    free(sorted);
-    return status;
+    return OCV_OK;
 }
 
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err)
 {
-    struct ocv_tag_plan *plan = calloc(1, sizeof(*plan));
-    if (plan)
-        plan->tags = calloc(n + 1, sizeof(*plan->tags));
-    if (!plan || !plan->tags) {
-        free(plan);
-        return ocv_error_nomem(err);
-    }
     char name[OCV_TAG_TEXT_MAX];
-    int status = wanted ? ocv_tag_set_name(rules, reference, wanted, name, err) : OCV_OK;
-    if (status == OCV_OK)
-        status = read_tags(plan, rules, reference, wanted ? name : NULL, tags, n, err);
-    if (status == OCV_OK)
-        status = ocv_tag_sets_settle(plan, err);
-    if (status == OCV_OK)
-        status = list_left_out(plan, err);
-    if (status < 0) {
-        ocv_tag_plan_free(plan);
-        return status;
+    ocv_auto(ocv_tag_plan) plan = calloc(1, sizeof(*plan));
+    if (!plan || !(plan->tags = calloc(n + 1, sizeof(*plan->tags))) ||
+        !(plan->out = calloc(n + 1, sizeof(*plan->out))))
+        return ocv_error_nomem(err);
+    if (wanted)
+        OCV_TRY(ocv_tag_set_name(rules, reference, wanted, name, err));
+    OCV_TRY(read_tags(plan, rules, reference, wanted ? name : NULL, tags, n, err));
+    OCV_TRY(ocv_tag_sets_settle(plan, err));
+    /* Every candidate tag is either in a set or left out. */
+    for (size_t i = 0; i < plan->n_tags; i++) {
+        struct ocv_tag *tag = plan->tags[i];
+        if (!tag->out && tag->candidate && !tag->placed)
+            tag->out = tag->better ? ocv_arena_printf(&plan->arena,
+                                                      "says the same as %s, which is preferred",
+                                                      tag->better->tag)
+                                   : "nothing to choose: no other tag is in its group";
+        if (tag->out)
+            plan->out[plan->n_out++] = (struct left_out){tag, tag->out};
     }
-    *out = plan;
+    *out = ocv_steal(&plan);
     return OCV_OK;
 }
 

@@ -43,16 +43,16 @@ bool ocv_tag_joins(const struct ocv_tag *tag, const char *format)
 
 static char *identity_of(struct ocv_arena *arena, const struct ocv_tag *tag)
 {
-    struct ocv_buffer text;
+    ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX + 2 * OCV_TAG_TEXT_MAX);
-    char *copy = NULL;
-    int status = ocv_buffer_printf(&text, NULL, "%s|", tag->platform ? tag->platform : "");
-    for (size_t i = 0; i < tag->n_asks && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&text, NULL, "%.64s?%.64s ", tag->asks[i], tag->asked_by[i]);
-    if (status == OCV_OK && ocv_properties_format(tag->properties, &text, NULL) == OCV_OK)
-        copy = ocv_arena_copy(arena, text.data, text.len);
-    ocv_buffer_free(&text);
-    return copy;
+    if (ocv_buffer_printf(&text, NULL, "%s|", tag->platform ? tag->platform : "") < 0)
+        return NULL;
+    for (size_t i = 0; i < tag->n_asks; i++)
+        if (ocv_buffer_printf(&text, NULL, "%.64s?%.64s ", tag->asks[i], tag->asked_by[i]) < 0)
+            return NULL;
+    if (ocv_properties_format(tag->properties, &text, NULL) < 0)
+        return NULL;
+    return ocv_arena_copy(arena, text.data, text.len);
 }
 
 /* The tag, or what its parts make of it, in a label's characters; a long or doubtful one keeps its
@@ -191,9 +191,8 @@ static bool is_name(const struct ocv_tag_set *set, const struct ocv_tag_member *
 static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv_error *err)
 {
     size_t kept = 0;
-    int status = OCV_OK;
     qsort(set->members, set->n, sizeof(*set->members), by_identity);
-    for (size_t i = 0, next; status == OCV_OK && i < set->n; i = next) {
+    for (size_t i = 0, next; i < set->n; i = next) {
         const struct ocv_tag_member *best = &set->members[i];
         bool named = is_name(set, best);
         size_t tied = 1;
@@ -207,7 +206,7 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
         if (tied > 1) {
             for (size_t k = i; k < next; k++)
                 set->members[k].tag->placed = true;
-            status = add_doubt(plan, set, best, tied, err);
+            OCV_TRY(add_doubt(plan, set, best, tied, err));
         } else {
             for (size_t k = i; k < next; k++)
                 if (&set->members[k] != best)
@@ -216,7 +215,7 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
         }
     }
     set->n = kept;
-    return status;
+    return OCV_OK;
 }
 
 /* One label on two platforms is one build, if it says the same. */

@@ -53,18 +53,6 @@ static bool is_group(const struct ocv_tag_family *f, const char *name, size_t le
     return found;
 }
 
-static int check_group_tags(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
-{
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
-        for (const char *p = strchr(m->text, '{'); p; p = strchr(p + 1, '{')) {
-            size_t len = strcspn(p + 1, "}");
-            if (!is_group(r->family, p + 1, len))
-                OCV_TRY(ocv_yaml_fail(&r->file, m, "'%.*s' is a group that no part captures",
-                                      (int)len, p + 1));
-        }
-    return OCV_OK;
-}
-
 static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                       const char *besides)
 {
@@ -72,28 +60,6 @@ static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map
         if ((!besides || strcmp(m->key, besides) != 0) &&
             !is_group(r->family, m->key, strlen(m->key)))
             OCV_TRY(ocv_yaml_error(&r->file, m, "is a group that no part captures"));
-    return OCV_OK;
-}
-
-static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
-{
-    const struct ocv_tag_family *f = r->family;
-    const struct ocv_yaml *m = list ? list->first : NULL;
-    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next) {
-        const struct ocv_tag_default *d = &f->defaults[i];
-        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
-        /* it matches nothing of the tag */
-        OCV_TRY(check_captures(r, m, d->gives, d->n_gives, 0));
-        OCV_TRY(check_captures(r, m, d->assumes, d->n_assumes, 0));
-        OCV_TRY(check_captures(r, m, d->groups, d->n_groups, 0));
-    }
-    return OCV_OK;
-}
-
-static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
-{
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
-        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
     return OCV_OK;
 }
 
@@ -111,18 +77,38 @@ static int check_config(const struct ocv_tag_reader *r, const struct ocv_yaml *m
 
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
-    OCV_TRY(check_group_tags(r, ocv_yaml_get(tree, "group_tags")));
-    OCV_TRY(check_keys(r, ocv_yaml_get(tree, "prefer"), "tag"));
-    OCV_TRY(check_defaults(r, ocv_yaml_get(tree, "defaults")));
     const struct ocv_tag_family *f = r->family;
-    const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
-    const struct ocv_yaml *m = list ? list->first : NULL;
+    const struct ocv_yaml *list = ocv_yaml_get(tree, "group_tags"), *m;
+    for (m = list ? list->first : NULL; m; m = m->next)
+        for (const char *p = strchr(m->text, '{'); p; p = strchr(p + 1, '{')) {
+            size_t len = strcspn(p + 1, "}");
+            if (!is_group(f, p + 1, len))
+                return ocv_yaml_fail(&r->file, m, "'%.*s' is a group that no part captures",
+                                     (int)len, p + 1);
+        }
+    OCV_TRY(check_keys(r, ocv_yaml_get(tree, "prefer"), "tag"));
+
+    list = ocv_yaml_get(tree, "defaults");
+    m = list ? list->first : NULL;
+    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next) {
+        const struct ocv_tag_default *d = &f->defaults[i];
+        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
+        /* it matches nothing of the tag */
+        OCV_TRY(check_captures(r, m, d->gives, d->n_gives, 0));
+        OCV_TRY(check_captures(r, m, d->assumes, d->n_assumes, 0));
+        OCV_TRY(check_captures(r, m, d->groups, d->n_groups, 0));
+    }
+
     for (size_t i = 0; i < f->n_repositories; i++)
         OCV_TRY(check_config(r, tree, f->repositories[i].config));
     for (size_t i = 0; i < f->n_items; i++)
         OCV_TRY(check_config(r, tree, f->items[i].config));
+    m = list ? list->first : NULL;
     for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next)
         OCV_TRY(check_config(r, m, f->defaults[i].config));
 
-    return check_cuda(r, ocv_yaml_get(tree, "cuda"));
+    list = ocv_yaml_get(tree, "cuda");
+    for (m = list ? list->first : NULL; m; m = m->next)
+        OCV_TRY(check_keys(r, ocv_yaml_get(m, "where"), NULL));
+    return OCV_OK;
 }

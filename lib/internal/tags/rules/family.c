@@ -16,15 +16,14 @@ static int read_repositories(const struct ocv_tag_reader *r, const struct ocv_ya
     f->repositories = ocv_arena_alloc(&f->arena, list->n, sizeof(*f->repositories));
     if (!f->repositories)
         return ocv_error_nomem(r->file.err);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
         struct ocv_tag_item *out = &f->repositories[f->n_repositories++];
         if (m->type == OCV_YAML_SCALAR)
             out->match = m->text;
         else
-            status = ocv_tag_read_part(r, m, NULL, "repository", out);
+            OCV_TRY(ocv_tag_read_part(r, m, NULL, "repository", out));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a part of a tag may say, and the notations that families share. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <string.h>
@@ -17,17 +18,12 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
                                  .ignore = ocv_yaml_flag(map, "ignore"),
                                  .first = ocv_yaml_flag(map, "first"),
                                  .repeat = ocv_yaml_flag(map, "repeat")};
-    int status = ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives);
-    if (status == OCV_OK)
-        status = ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes);
-    if (status == OCV_OK)
-        status = ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives));
+    OCV_TRY(ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes));
+    OCV_TRY(ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups));
     if (!out->kind)
         out->kind = kind ? kind : out->n_groups ? out->groups[0].key : NULL;
-    status = ocv_tag_pattern_compile(out->match, separators, &out->regex, r->file.err);
-    if (status < 0)
+    if (ocv_tag_pattern_compile(out->match, separators, &out->regex, r->file.err) < 0)
         return ocv_error_prefix(r->file.err, "%s:%zu", r->file.source, map->line);
     out->compiled = true;
     if (out->regex.re_nsub > OCV_TAG_CAPTURES - 1)
@@ -52,19 +48,16 @@ static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *m
     }
     struct ocv_tag_reader there = *r;
     there.file.source = notation->source;
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = notation->tree->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = notation->tree->first; m; m = m->next) {
         if (f->n_items == OCV_TAG_ITEMS_MAX)
             return ocv_yaml_fail(&r->file, map, "too many parts");
         struct ocv_tag_item *item = &f->items[f->n_items];
-        status = ocv_yaml_check(&there.file, &ocv_tag_part_rule, m);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_yaml_check(&there.file, &ocv_tag_part_rule, m));
         f->n_items++;
-        status = ocv_tag_read_part(&there, m, f->separators, kind ? kind : name, item);
+        OCV_TRY(ocv_tag_read_part(&there, m, f->separators, kind ? kind : name, item));
         item->label = label ? label : item->label;
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
@@ -76,14 +69,13 @@ int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tr
     f->items = ocv_arena_alloc(&f->arena, OCV_TAG_ITEMS_MAX, sizeof(*f->items));
     if (!f->items)
         return ocv_error_nomem(r->file.err);
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next) {
+    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
         if (ocv_yaml_get(m, "use"))
-            status = use_notation(r, m);
+            OCV_TRY(use_notation(r, m));
         else if (f->n_items == OCV_TAG_ITEMS_MAX)
-            status = ocv_yaml_fail(&r->file, m, "too many parts");
+            return ocv_yaml_fail(&r->file, m, "too many parts");
         else
-            status = ocv_tag_read_part(r, m, f->separators, NULL, &f->items[f->n_items++]);
+            OCV_TRY(ocv_tag_read_part(r, m, f->separators, NULL, &f->items[f->n_items++]));
     }
-    return status;
+    return OCV_OK;
 }

@@ -82,36 +82,18 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     return OCV_OK;
 }
 
-static bool knows_repository(const struct ocv_tag_family *f, const char *name, bool *nomem)
-{
-    regmatch_t captures[OCV_TAG_CAPTURES];
-    for (size_t i = 0; i < f->n_repositories; i++) {
-        const struct ocv_tag_item *item = &f->repositories[i];
-        if (item->compiled ? ocv_tag_match(&item->regex, name, captures, nomem)
-                           : ocv_tag_glob(item->match, name))
-            return true;
-    }
-    return false;
-}
-
-/* May this entry of a file's list know the repository? In doubt it may, and what is wrong with it
- * is reported when the family is read. */
-static bool entry_concerns(const struct ocv_yaml *entry, const char *repository)
-{
-    if (entry->type == OCV_YAML_SCALAR)
-        return ocv_tag_glob(entry->text, repository);
-    const char *pattern = ocv_yaml_text(entry, "match");
-    return !pattern || ocv_tag_pattern_may(pattern, repository);
-}
-
 /* May the file's family know the repository? Only these patterns are compiled before that is known:
  * compiling is most of what a rule file costs. */
 static bool concerns_repository(const struct ocv_yaml *tree, const char *repository)
 {
     const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
-        if (entry_concerns(m, repository))
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next) {
+        /* in doubt it may, and what is wrong with it is reported when the family is read */
+        const char *pattern = ocv_yaml_text(m, "match");
+        if (m->type == OCV_YAML_SCALAR ? ocv_tag_glob(m->text, repository)
+                                       : !pattern || ocv_tag_pattern_may(pattern, repository))
             return true;
+    }
     return !list; /* without one it is an error that must be reported */
 }
 
@@ -242,8 +224,13 @@ int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
 const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
                                                 bool *nomem)
 {
+    regmatch_t captures[OCV_TAG_CAPTURES];
     for (size_t i = rules->n; i-- > 0;)
-        if (knows_repository(rules->families[i], name, nomem))
-            return rules->families[i];
+        for (size_t k = 0; k < rules->families[i]->n_repositories; k++) {
+            const struct ocv_tag_item *item = &rules->families[i]->repositories[k];
+            if (item->compiled ? ocv_tag_match(&item->regex, name, captures, nomem)
+                               : ocv_tag_glob(item->match, name))
+                return rules->families[i];
+        }
     return NULL;
 }

@@ -24,15 +24,6 @@ json_t *ocv_tag_table_read(const char *dir)
     return NULL;
 }
 
-static bool may_know(const json_t *pattern, const char *repository)
-{
-    const char *glob = ocv_json_text(pattern, "glob");
-    const char *match = ocv_json_text(pattern, "match");
-    if (glob)
-        return ocv_tag_glob(glob, repository);
-    return !match || ocv_tag_pattern_may(match, repository);
-}
-
 bool ocv_tag_table_rules_out(const json_t *table, const char *file, const struct ocv_buffer *text,
                              const char *repository)
 {
@@ -43,16 +34,14 @@ bool ocv_tag_table_rules_out(const json_t *table, const char *file, const struct
     if (!digest || !json_is_array(patterns) ||
         ocv_digest_check(digest, text->data ? text->data : "", text->len, NULL) < 0)
         return false;
-    json_array_foreach(patterns, i, pattern) if (may_know(pattern, repository)) return false;
+    json_array_foreach(patterns, i, pattern)
+    {
+        const char *glob = ocv_json_text(pattern, "glob"), *match = ocv_json_text(pattern, "match");
+        if (glob ? ocv_tag_glob(glob, repository)
+                 : !match || ocv_tag_pattern_may(match, repository))
+            return false;
+    }
     return true;
-}
-
-static json_t *pattern_json(const struct ocv_yaml *entry)
-{
-    const char *match = ocv_yaml_text(entry, "match");
-    if (entry->type == OCV_YAML_SCALAR)
-        return json_pack("{s:s}", "glob", entry->text);
-    return match ? json_pack("{s:s}", "match", match) : json_object(); /* may know all */
 }
 
 json_t *ocv_tag_table_entry(const struct ocv_buffer *text, const struct ocv_yaml *tree)
@@ -62,11 +51,13 @@ json_t *ocv_tag_table_entry(const struct ocv_buffer *text, const struct ocv_yaml
     if (!list || ocv_yaml_get(tree, "notations") ||
         ocv_digest_bytes(text->data ? text->data : "", text->len, digest, NULL) < 0)
         return NULL;
-    json_t *patterns = json_array();
-    for (const struct ocv_yaml *m = list->first; m; m = m->next)
-        if (json_array_append_new(patterns, pattern_json(m)) < 0) {
-            json_decref(patterns);
+    ocv_auto_json *patterns = json_array();
+    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
+        const char *match = ocv_yaml_text(m, "match"); /* without one it may know all */
+        json_t *pattern = m->type == OCV_YAML_SCALAR ? json_pack("{s:s}", "glob", m->text)
+                                                     : json_pack("{s:s*}", "match", match);
+        if (json_array_append_new(patterns, pattern) < 0)
             return NULL;
-        }
-    return json_pack("{s:s, s:o}", "digest", digest, "repositories", patterns);
+    }
+    return json_pack("{s:s, s:O}", "digest", digest, "repositories", patterns);
 }
