@@ -86,15 +86,6 @@ static bool has_no_compat(const struct ocv_gpu *gpu)
     return false;
 }
 
-/* The image has such libraries for branches that it lists. */
-static bool lists_branches(const struct ocv_requirement *r)
-{
-    for (size_t a = 0; a < r->alternatives; a++)
-        if (names_variable(r, a, "brand") && names_variable(r, a, "driver"))
-            return true;
-    return false;
-}
-
 static const char *driver_for(unsigned long major)
 {
     char property[128];
@@ -115,20 +106,6 @@ struct condition_check {
 
 #define NO_COMPAT "; the compatibility libraries in it are not for %s, and fail there (error 804)"
 
-static void report_met(const struct condition_check *j, bool by_branch,
-                       struct ocv_config_finding *out)
-{
-    out->fit = OCV_CONFIG_FITS;
-    if (!by_branch || !has_no_compat(j->gpu))
-        return;
-    const char *least = ocv_requirement_least(j->r, "cuda");
-    out->fit = OCV_CONFIG_WARNING;
-    snprintf(out->reason, sizeof(out->reason),
-             "this image is built for CUDA %s, newer than driver %s" NO_COMPAT,
-             least ? least : "of its own", j->host->driver ? j->host->driver : "here",
-             j->gpu->name ? j->gpu->name : "this GPU");
-}
-
 static void report_cuda(const struct condition_check *j, const char *least,
                         struct ocv_config_finding *out)
 {
@@ -142,7 +119,11 @@ static void report_cuda(const struct condition_check *j, const char *least,
         return;
     }
     out->fit = OCV_CONFIG_WARNING;
-    bool compat = has_no_compat(j->gpu) && lists_branches(j->r);
+    bool branches = false; /* the image has such libraries for branches that it lists */
+    for (size_t a = 0; a < j->r->alternatives; a++)
+        branches =
+            branches || (names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver"));
+    bool compat = branches && has_no_compat(j->gpu);
     bool unread = ocv_version_compare(j->host->cuda, OCV_TOOLKIT_ZSTD) < 0 &&
                   have == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) &&
                   ocv_version_compare(least, OCV_TOOLKIT_ZSTD) > 0;
@@ -193,9 +174,16 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
         arch = arch || alternative_holds(j->r, a, j->host, j->gpu, "arch");
     }
     const char *least = least_cuda(j);
-    if (met || !j->r->alternatives)
-        report_met(j, met && !plain, out);
-    else if (!arch) {
+    if (met || !j->r->alternatives) {
+        if (!met || plain || !has_no_compat(j->gpu))
+            return;
+        const char *built = ocv_requirement_least(j->r, "cuda");
+        out->fit = OCV_CONFIG_WARNING;
+        snprintf(out->reason, sizeof(out->reason),
+                 "this image is built for CUDA %s, newer than driver %s" NO_COMPAT,
+                 built ? built : "of its own", j->host->driver ? j->host->driver : "here",
+                 j->gpu->name ? j->gpu->name : "this GPU");
+    } else if (!arch) {
         out->fit = OCV_CONFIG_MISFIT;
         snprintf(out->reason, sizeof(out->reason),
                  "this image is not for compute capability %s (%s): %.120s%s", j->gpu->arch,

@@ -202,22 +202,16 @@ static int compare_files(const void *a, const void *b)
                   ((const struct ocv_content_file *)b)->path);
 }
 
-/* What comes from the cache was written in this order. */
-static bool are_sorted(const uint64_t *list, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (list[i - 1] > list[i])
-            return false;
-    return true;
-}
-
 void ocv_content_report_sort(struct ocv_content_report *report)
 {
     if (report->n_removed)
         qsort(report->removed, report->n_removed, sizeof(char *), compare_strings);
     if (report->n_opaque)
         qsort(report->opaque, report->n_opaque, sizeof(char *), compare_strings);
-    if (!are_sorted(report->others, report->n_others))
+    bool sorted = true; /* as what comes from the cache is */
+    for (size_t i = 1; i < report->n_others && sorted; i++)
+        sorted = report->others[i - 1] <= report->others[i];
+    if (!sorted)
         qsort(report->others, report->n_others, sizeof(uint64_t), compare_hashes);
     if (report->n_files)
         qsort(report->files, report->n_files, sizeof(*report->files), compare_files);
@@ -312,19 +306,14 @@ int ocv_content_report_stack(struct ocv_content_report *below, struct ocv_conten
     ocv_content_report_sort(upper);
     drop_hidden(below, upper);
     void *files = below->files, *texts = below->texts;
-    int status = ocv_content_facts_merge(&below->notes, &upper->notes, err);
-    if (status >= 0)
-        status = append_list(&files, &below->n_files, upper->files, upper->n_files,
-                             sizeof(*below->files), err);
+    OCV_TRY(ocv_content_facts_merge(&below->notes, &upper->notes, err));
+    OCV_TRY(append_list(&files, &below->n_files, upper->files, upper->n_files,
+                        sizeof(*below->files), err));
     below->files = files;
-    if (status < 0)
-        return status;
     upper->n_files = 0;
-    status = append_list(&texts, &below->n_texts, upper->texts, upper->n_texts,
-                         sizeof(*below->texts), err);
+    OCV_TRY(append_list(&texts, &below->n_texts, upper->texts, upper->n_texts,
+                        sizeof(*below->texts), err));
     below->texts = texts;
-    if (status < 0)
-        return status;
     upper->n_texts = 0;
     ocv_content_sum(&below->members, upper->members);
     ocv_content_sum(&below->bytes, upper->bytes);

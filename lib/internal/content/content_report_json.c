@@ -40,22 +40,6 @@ static void write_strings(struct ocv_json_writer *w, const char *key, char *cons
     ocv_json_write_close(w, ']');
 }
 
-static int write_others(struct ocv_json_writer *w, const struct ocv_content_report *report)
-{
-    if (!report->n_others)
-        return OCV_OK;
-    ocv_auto_free uint64_t *bytes = malloc(report->n_others * sizeof(uint64_t));
-    if (!bytes)
-        return ocv_error_nomem(w->err);
-    for (size_t i = 0; i < report->n_others; i++)
-        bytes[i] = htole64(report->others[i]);
-    ocv_auto_free char *text = ocv_base64_encode(bytes, report->n_others * sizeof(uint64_t));
-    if (!text)
-        return ocv_error_nomem(w->err);
-    ocv_json_write_string(w, "others", text);
-    return OCV_OK;
-}
-
 int ocv_content_report_write(struct ocv_content_report *report, struct ocv_buffer *out,
                              struct ocv_error *err)
 {
@@ -89,9 +73,19 @@ int ocv_content_report_write(struct ocv_content_report *report, struct ocv_buffe
     write_strings(&w, "opaque", report->opaque, report->n_opaque);
     if (report->notes.n)
         write_facts(&w, "notes", &report->notes);
-    int status = write_others(&w, report);
+    if (report->n_others) {
+        ocv_auto_free uint64_t *bytes = malloc(report->n_others * sizeof(uint64_t));
+        if (!bytes)
+            return ocv_error_nomem(err);
+        for (size_t i = 0; i < report->n_others; i++)
+            bytes[i] = htole64(report->others[i]);
+        ocv_auto_free char *text = ocv_base64_encode(bytes, report->n_others * sizeof(uint64_t));
+        if (!text)
+            return ocv_error_nomem(err);
+        ocv_json_write_string(&w, "others", text);
+    }
     ocv_json_write_close(&w, '}');
-    return status < 0 ? status : w.status;
+    return w.status;
 }
 
 static int64_t get_number(const json_t *object, const char *key, int64_t otherwise)
@@ -120,9 +114,7 @@ static int read_facts(const json_t *list, struct ocv_content_facts *out, struct 
         if (fact == OCV_CONTENT_FACTS || !value || !*value || bytes < 0 || count < 1 ||
             bytes > INT64_MAX / 4 || count > INT64_MAX / 4)
             return report_malformed(err, "fact");
-        int status = ocv_content_facts_add(out, fact, value, bytes, count, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_content_facts_add(out, fact, value, bytes, count, err));
     }
     return OCV_OK;
 }
@@ -152,23 +144,6 @@ static int read_files(const json_t *list, struct ocv_content_report *out, struct
     return OCV_OK;
 }
 
-static int read_texts(const json_t *list, struct ocv_content_report *out, struct ocv_error *err)
-{
-    size_t i;
-    json_t *it;
-    json_array_foreach(list, i, it)
-    {
-        const char *path = ocv_json_text(it, "path");
-        const char *text = ocv_json_text(it, "text");
-        if (!path || !text || strlen(text) > OCV_CONTENT_TEXT_MAX)
-            return report_malformed(err, "text");
-        int status = ocv_content_report_text(out, path, text, strlen(text), err);
-        if (status < 0)
-            return status;
-    }
-    return OCV_OK;
-}
-
 static int read_strings(const json_t *list, char ***out, size_t *n, struct ocv_error *err)
 {
     size_t i;
@@ -189,29 +164,13 @@ static int read_strings(const json_t *list, char ***out, size_t *n, struct ocv_e
     return OCV_OK;
 }
 
-static int read_others(const json_t *text, struct ocv_content_report *out, struct ocv_error *err)
-{
-    size_t len;
-    if (!text)
-        return OCV_OK;
-    if (!json_is_string(text))
-        return report_malformed(err, "others");
-    char *bytes = ocv_base64_decode(json_string_value(text), &len);
-    if (!bytes || len % sizeof(uint64_t) != 0) {
-        free(bytes);
-        return report_malformed(err, "others");
-    }
-    out->n_others = len / sizeof(uint64_t);
-    out->others = (uint64_t *)(void *)bytes;
-    for (size_t i = 0; i < out->n_others; i++)
-        out->others[i] = le64toh(out->others[i]);
-    return OCV_OK;
-}
-
 int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_report *out,
                             struct ocv_error *err)
 {
+    ocv_auto_content_report struct ocv_content_report report = {0};
     ocv_auto_json *root = NULL;
+    json_t *it;
+    size_t i;
     OCV_TRY(ocv_json_load(WHAT, bytes, len, OCV_CONTENT_REPORT_MAX, &root, err));
     const char *schema = ocv_json_text(root, "schema");
     if (!schema || strcmp(schema, OCV_CONTENT_SCHEMA) != 0)
@@ -219,21 +178,33 @@ int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_re
     int64_t members = get_number(root, "members", 0), size = get_number(root, "bytes", 0);
     if (members < 0 || size < 0)
         return report_malformed(err, "number");
-    int status = read_files(json_object_get(root, "files"), out, err);
-    if (status >= 0)
-        status = read_texts(json_object_get(root, "texts"), out, err);
-    if (status >= 0)
-        status =
-            read_strings(json_object_get(root, "removed"), &out->removed, &out->n_removed, err);
-    if (status >= 0)
-        status = read_strings(json_object_get(root, "opaque"), &out->opaque, &out->n_opaque, err);
-    if (status >= 0)
-        status = read_facts(json_object_get(root, "notes"), &out->notes, err);
-    if (status >= 0)
-        status = read_others(json_object_get(root, "others"), out, err);
-    out->members = members;
-    out->bytes = size;
-    if (status < 0)
-        ocv_content_report_free(out);
-    return status;
+    OCV_TRY(read_files(json_object_get(root, "files"), &report, err));
+    json_array_foreach(json_object_get(root, "texts"), i, it)
+    {
+        const char *path = ocv_json_text(it, "path");
+        const char *text = ocv_json_text(it, "text");
+        if (!path || !text || strlen(text) > OCV_CONTENT_TEXT_MAX)
+            return report_malformed(err, "text");
+        OCV_TRY(ocv_content_report_text(&report, path, text, strlen(text), err));
+    }
+    OCV_TRY(
+        read_strings(json_object_get(root, "removed"), &report.removed, &report.n_removed, err));
+    OCV_TRY(read_strings(json_object_get(root, "opaque"), &report.opaque, &report.n_opaque, err));
+    OCV_TRY(read_facts(json_object_get(root, "notes"), &report.notes, err));
+    const json_t *others = json_object_get(root, "others");
+    if (others) {
+        size_t n = 0;
+        const char *text = json_string_value(others);
+        report.others = (uint64_t *)(void *)(text ? ocv_base64_decode(text, &n) : NULL);
+        if (!report.others || n % sizeof(uint64_t) != 0)
+            return report_malformed(err, "others");
+        report.n_others = n / sizeof(uint64_t);
+        for (i = 0; i < report.n_others; i++)
+            report.others[i] = le64toh(report.others[i]);
+    }
+    report.members = members;
+    report.bytes = size;
+    *out = report;
+    report = (struct ocv_content_report){0};
+    return OCV_OK;
 }

@@ -46,12 +46,6 @@ static unsigned read_sm(const char *value, char *kind)
     return (unsigned)number;
 }
 
-/* All GPUs that run code for 9.0 are 9.0: there is no later minor version of it. */
-static bool only_of_its_major(unsigned sm)
-{
-    return sm == 90;
-}
-
 /* https://docs.nvidia.com/cuda/cuda-c-programming-guide/, "Binary Compatibility", "PTX
  * Compatibility" and "Family-Specific Compatibility". */
 static bool sm_runs(const struct ocv_content_finding *it, const char *value)
@@ -63,7 +57,7 @@ static bool sm_runs(const struct ocv_content_finding *it, const char *value)
     if (it->fact != OCV_CONTENT_CUDA_CODE && it->fact != OCV_CONTENT_CUDA_PTX)
         return false;
     if (has_kind == 'a')
-        return has == wanted && (kind == 'a' || only_of_its_major(has));
+        return has == wanted && (kind == 'a' || has == 90); /* 9.0 has no later minor version */
     if (has_kind == 'f')
         return kind && has / 10 == wanted / 10 && has <= wanted;
     return has / 10 == wanted / 10 && has <= wanted;
@@ -122,12 +116,6 @@ bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
     return false;
 }
 
-static bool is_target(enum ocv_content_fact fact)
-{
-    return is_cuda(fact) || fact == OCV_CONTENT_HIP_CODE || fact == OCV_CONTENT_SYCL_CODE ||
-           fact == OCV_CONTENT_CUDA_IR;
-}
-
 static int add_target(struct ocv_content_derived *out, const struct ocv_content_finding *it,
                       struct ocv_error *err)
 {
@@ -169,13 +157,6 @@ const char *ocv_content_target_name(const struct ocv_content_target *target, cha
     return out;
 }
 
-/* "libcudart.so.11.0" -> "11" */
-static void major_of(const char *soname, size_t name, char *out, size_t size)
-{
-    const char *version = soname + name + (soname[name] == '.');
-    snprintf(out, size, "%.*s", (int)strspn(version, "0123456789"), version);
-}
-
 static int add_needs(struct ocv_content_derived *out, const char *soname, const char *path,
                      struct ocv_error *err)
 {
@@ -203,7 +184,11 @@ static int add_needs(struct ocv_content_derived *out, const char *soname, const 
         needs->is = content_libraries[i].is;
         needs->name = name;
         needs->path = path;
-        major_of(soname, strlen(content_libraries[i].name), needs->version, sizeof(needs->version));
+        /* "libcudart.so.11.0" -> "11" */
+        const char *version = soname + strlen(content_libraries[i].name);
+        version += *version == '.';
+        snprintf(needs->version, sizeof(needs->version), "%.*s", (int)strspn(version, "0123456789"),
+                 version);
         out->n_needs++;
     }
     needs->files++;
@@ -234,7 +219,8 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
     out->sycl_files += ocv_content_has_code(&file->facts, OCV_CONTENT_SYCL_CODE);
     for (size_t i = 0; i < file->facts.n; i++) {
         const struct ocv_content_finding *it = &file->facts.list[i];
-        if (is_target(it->fact))
+        if (is_cuda(it->fact) || it->fact == OCV_CONTENT_HIP_CODE ||
+            it->fact == OCV_CONTENT_SYCL_CODE || it->fact == OCV_CONTENT_CUDA_IR)
             OCV_TRY(add_target(out, it, err));
         else if (it->fact == OCV_CONTENT_NEEDED)
             OCV_TRY(add_needs(out, it->value, file->path, err));
@@ -256,14 +242,6 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
     return OCV_OK;
 }
 
-static const char *toolkit_of(const char *ptx)
-{
-    for (size_t i = 0; ptx && i < COUNT(content_toolkits); i++)
-        if (!strcmp(content_toolkits[i].ptx, ptx))
-            return content_toolkits[i].toolkit;
-    return NULL;
-}
-
 int ocv_content_derive(struct ocv_content_report *report, const struct ocv_content_told *told,
                        struct ocv_content_derived *out, struct ocv_error *err)
 {
@@ -283,7 +261,10 @@ int ocv_content_derive(struct ocv_content_report *report, const struct ocv_conte
                 target->without = set.path;
     }
     ocv_content_facts_sort(&out->machines);
-    out->toolkit = out->ptx_toolkit = toolkit_of(out->ptx.value);
+    for (size_t i = 0; out->ptx.value && i < COUNT(content_toolkits) && !out->ptx_toolkit; i++)
+        if (!strcmp(content_toolkits[i].ptx, out->ptx.value))
+            out->ptx_toolkit = content_toolkits[i].toolkit;
+    out->toolkit = out->ptx_toolkit;
     if (out->cubin.value && (!out->toolkit || strverscmp(out->cubin.value, out->toolkit) > 0))
         out->toolkit = out->cubin.value;
     if (status >= 0)

@@ -23,14 +23,6 @@ static bool value_of(const struct content_property *rule, const char *text, char
     return true;
 }
 
-/* Properties write a generic target with underscores, compilers with dashes. */
-static void as_compilers_write(char *target)
-{
-    if (strstr(target, "generic"))
-        for (; *target; target++)
-            *target = *target == '_' ? '-' : *target;
-}
-
 /* "sm_80, sm_86": the targets of a maker, as far as there is room. */
 static void list_targets(const struct ocv_content_derived *derived, enum ocv_content_fact fact,
                          char *out, size_t size)
@@ -139,7 +131,9 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         if (strcmp(rule->ns, property.ns) != 0 || strcmp(rule->feature, property.feature) != 0 ||
             !value_of(rule, property.value, value, sizeof(value)))
             continue;
-        as_compilers_write(value);
+        /* Properties write a generic target with underscores, compilers with dashes. */
+        for (char *at = value; strstr(value, "generic") && (at = strchr(at, '_'));)
+            *at = '-';
         if (rule->fact == OCV_CONTENT_X86_LEVEL)
             claim_level(content, rule, value, out);
         else

@@ -64,18 +64,6 @@ static struct ocv_content_finding *find_finding(const struct ocv_content_facts *
     return NULL;
 }
 
-static int raise_version(struct ocv_content_finding *it, const char *value, struct ocv_error *err)
-{
-    if (strverscmp(value, it->value) <= 0)
-        return OCV_OK;
-    char *copy = strdup(value);
-    if (!copy)
-        return ocv_error_nomem(err);
-    free(it->value);
-    it->value = copy;
-    return OCV_OK;
-}
-
 int ocv_content_facts_add(struct ocv_content_facts *facts, enum ocv_content_fact fact,
                           const char *value, int64_t bytes, int64_t count, struct ocv_error *err)
 {
@@ -83,7 +71,14 @@ int ocv_content_facts_add(struct ocv_content_facts *facts, enum ocv_content_fact
     if (it) {
         ocv_content_sum(&it->bytes, bytes);
         ocv_content_sum(&it->count, count);
-        return highest_only(fact) ? raise_version(it, value, err) : OCV_OK;
+        if (!highest_only(fact) || strverscmp(value, it->value) <= 0)
+            return OCV_OK;
+        char *higher = strdup(value);
+        if (!higher)
+            return ocv_error_nomem(err);
+        free(it->value);
+        it->value = higher;
+        return OCV_OK;
     }
     if (facts->n >= FINDINGS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u findings", FINDINGS_MAX);

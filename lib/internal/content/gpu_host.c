@@ -61,23 +61,18 @@ static bool is_wanted(const struct ocv_device *device, long place, const char *d
     return listed;
 }
 
-static const json_t *find_json(const struct ocv_profile *profile)
-{
-    size_t i;
-    const json_t *one;
-    json_array_foreach(json_object_get(profile->root, "namespaces"), i, one)
-    {
-        const char *name = ocv_json_text(one, "namespace");
-        if (name && strcmp(name, OCV_TOOLKIT_NAMESPACE) == 0)
-            return one;
-    }
-    return NULL;
-}
-
 void ocv_gpu_host_read(const struct ocv_profile *profile, const char *devices,
                        struct ocv_gpu_host *out)
 {
-    const json_t *json = find_json(profile), *list = json_object_get(json, "devices");
+    const json_t *json = NULL, *one;
+    size_t k;
+    json_array_foreach(json_object_get(profile->root, "namespaces"), k, one)
+    {
+        const char *name = ocv_json_text(one, "namespace");
+        if (!json && name && strcmp(name, OCV_TOOLKIT_NAMESPACE) == 0)
+            json = one;
+    }
+    const json_t *list = json_object_get(json, "devices");
     const struct ocv_namespace *ns = NULL;
     *out = (struct ocv_gpu_host){.driver = ocv_json_text(json, "driver")};
     for (size_t i = 0; i < profile->n_namespaces; i++)

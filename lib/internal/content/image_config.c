@@ -22,17 +22,15 @@ struct ocv_image_config {
 int ocv_image_config_parse(const void *bytes, size_t len, struct ocv_image_config **out,
                            struct ocv_error *err)
 {
-    json_t *root = NULL;
+    ocv_auto_json *root = NULL;
     *out = NULL;
     OCV_TRY(ocv_json_load_counted("image configuration", bytes, len, OCV_IMAGE_CONFIG_MAX,
                                   OCV_JSON_VALUES_MAX, &root, err));
     struct ocv_image_config *config = calloc(1, sizeof(*config));
-    if (!config) {
-        json_decref(root);
+    if (!config)
         return ocv_error_nomem(err);
-    }
     const json_t *inner = json_object_get(root, "config");
-    config->root = root;
+    config->root = ocv_steal(&root);
     config->environment = json_object_get(inner, "Env");
     config->labels = json_object_get(inner, "Labels");
     *out = config;
@@ -126,6 +124,7 @@ static bool take_source(const struct ocv_image_config *config, size_t i,
     const size_t labels = COUNT(config_versions), required = labels + COUNT(config_labels);
     if (i >= required) {
         /* The lowest version that any condition of the toolkit's admits for every brand. */
+        const struct config_fact *fact = &config_required[i - required];
         const char *text;
         size_t at = 0;
         bool found = false;
@@ -136,9 +135,7 @@ static bool take_source(const struct ocv_image_config *config, size_t i,
             if (ocv_requirement_parse(equals + 1, &requirement, NULL) < 0)
                 continue;
             snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-            found = take_version(
-                (&config_required[i - required])->a, name,
-                ocv_requirement_least(&requirement, (&config_required[i - required])->b), out);
+            found = take_version(fact->a, name, ocv_requirement_least(&requirement, fact->b), out);
             ocv_requirement_free(&requirement);
         }
         return found;

@@ -145,28 +145,23 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
     return OCV_OK;
 }
 
-static bool is_told(const struct ocv_content_file *library)
-{
-    for (size_t i = 0; i < library->facts.n; i++)
-        if (!strcmp(library->facts.list[i].value, OCV_CONTENT_KPACK_MISSING))
-            return true;
-    return false;
-}
-
 static int join_library(struct join *j, struct ocv_content_file *library, struct ocv_error *err)
 {
     const char *name = "";
+    bool told = false;
     int status = OCV_OK;
     if (says(library, OCV_CONTENT_HIP_CODE)) /* joined before */
         return OCV_OK;
     j->had = library->facts.n;
-    for (size_t i = 0; i < library->facts.n; i++)
+    for (size_t i = 0; i < library->facts.n; i++) {
         if (library->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
             name = library->facts.list[i].value;
+        told = told || !strcmp(library->facts.list[i].value, OCV_CONTENT_KPACK_MISSING);
+    }
     for (size_t i = 0, n = library->facts.n; i < n && status >= 0; i++)
         if (library->facts.list[i].fact == OCV_CONTENT_KPACK_PATH)
             status = follow_path(j, library, name, library->facts.list[i].value, err);
-    if (status >= 0 && !says(library, OCV_CONTENT_HIP_CODE) && !is_told(library))
+    if (status >= 0 && !says(library, OCV_CONTENT_HIP_CODE) && !told)
         status = ocv_content_facts_add(&library->facts, OCV_CONTENT_UNSEEN,
                                        OCV_CONTENT_KPACK_MISSING, 0, 1, err);
     ocv_content_facts_sort(&library->facts);

@@ -62,37 +62,6 @@ static int propose_fact(struct ocv_content_derived *out, enum ocv_content_fact f
     return OCV_OK;
 }
 
-/* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic target is
- * written with underscores. */
-static void base_of(const char *value, char *out, size_t size)
-{
-    snprintf(out, size, "%.*s", (int)strcspn(value, ":"), value);
-    for (char *p = out; *p; p++)
-        if (*p == '-')
-            *p = '_';
-}
-
-/* PTX for one chip or one family of them runs on no later one. */
-static bool is_for_later(const struct ocv_content_target *target)
-{
-    return target->fact != OCV_CONTENT_CUDA_PTX ||
-           target->value[strspn(target->value, "0123456789")] == '\0';
-}
-
-static int propose_targets(struct ocv_content_derived *out, struct ocv_error *err)
-{
-    for (size_t i = 0; i < out->n_targets; i++) {
-        struct ocv_content_target *target = &out->targets[i];
-        char value[64];
-        base_of(target->value, value, sizeof(value));
-        target->proposed = target->lacking == 0 && target->fact != OCV_CONTENT_SYCL_CODE &&
-                           target->fact != OCV_CONTENT_CUDA_IR && is_for_later(target);
-        if (target->proposed)
-            OCV_TRY(propose_fact(out, target->fact, value, err));
-    }
-    return OCV_OK;
-}
-
 static bool is_of(struct ocv_property p, const char *feature)
 {
     return !strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) && !strcmp(p.feature, feature);
@@ -166,17 +135,6 @@ static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *to
     c->apart = older && !compiles && c->machine;
     if (!older || !(compiles || c->apart))
         c->first[0] = '\0';
-}
-
-static int propose_cuda(struct ocv_content_derived *out, const struct cuda_claim *c,
-                        struct ocv_error *err)
-{
-    OCV_TRY(
-        propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->built, "", err));
-    if (c->first[0] && !c->apart)
-        OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "", c->first, "",
-                                 err));
-    return OCV_OK;
 }
 
 /* Is a value of the property's feature written by hand? */
@@ -258,9 +216,25 @@ int ocv_content_propose(const struct ocv_content_report *report,
                         struct ocv_error *err)
 {
     struct cuda_claim c = {.report = report};
-    int status = propose_targets(out, err);
+    for (size_t i = 0; i < out->n_targets; i++) {
+        struct ocv_content_target *target = &out->targets[i];
+        /* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic
+         * target is written with underscores. */
+        char value[64];
+        snprintf(value, sizeof(value), "%.*s", (int)strcspn(target->value, ":"), target->value);
+        for (char *at = value; (at = strchr(at, '-'));)
+            *at = '_';
+        /* PTX for one chip or one family of them runs on no later one. */
+        bool later = target->fact != OCV_CONTENT_CUDA_PTX ||
+                     target->value[strspn(target->value, "0123456789")] == '\0';
+        target->proposed = target->lacking == 0 && target->fact != OCV_CONTENT_SYCL_CODE &&
+                           target->fact != OCV_CONTENT_CUDA_IR && later;
+        if (target->proposed)
+            OCV_TRY(propose_fact(out, target->fact, value, err));
+    }
+
     const char *major = read_versions(out);
-    if (out->cuda_files && !out->mixed && status >= 0) {
+    if (out->cuda_files && !out->mixed) {
         /* those that are written by hand are the ones that the entry is for */
         bool given = names_feature(told, OCV_TOOLKIT_DEVICE);
         for (size_t i = 0; given && i < told->n_given; i++)
@@ -272,12 +246,15 @@ int ocv_content_propose(const struct ocv_content_report *report,
         for (size_t i = 0; !c.machine && i < out->n_targets; i++)
             c.compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
         find_drivers(&c, told, out, major);
-        if (c.built[0])
-            status = propose_cuda(out, &c, err);
+        const char *const versions[] = {c.built, c.built[0] && !c.apart ? c.first : ""};
+        for (size_t i = 0; i < COUNT(versions); i++)
+            if (versions[i][0])
+                OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "",
+                                         versions[i], "", err));
     }
-    if (status >= 0 && out->level.value && strcmp(out->level.value, "1") > 0)
-        status = propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err);
-    if (status >= 0 && c.apart && !names_feature(told, OCV_TOOLKIT_VERSION))
-        status = propose_base(out, &c, told, err);
-    return status;
+    if (out->level.value && strcmp(out->level.value, "1") > 0)
+        OCV_TRY(propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err));
+    if (c.apart && !names_feature(told, OCV_TOOLKIT_VERSION))
+        OCV_TRY(propose_base(out, &c, told, err));
+    return OCV_OK;
 }

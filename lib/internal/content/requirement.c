@@ -15,14 +15,6 @@ static int refuse_text(struct ocv_error *err, const char *text, size_t len, cons
     return ocv_error_set(err, OCV_ERR_DATA, "'%.*s': %s", (int)(len > 60 ? 60 : len), text, why);
 }
 
-static bool known_name(const char *name)
-{
-    for (size_t i = 0; i < COUNT(config_conditions); i++)
-        if (!strcmp(config_conditions[i].a, name))
-            return true;
-    return false;
-}
-
 static int parse_condition(const char *text, size_t len, struct ocv_condition *out,
                            struct ocv_error *err)
 {
@@ -48,7 +40,10 @@ static int parse_condition(const char *text, size_t len, struct ocv_condition *o
     out->value[value] = '\0';
     if (strpbrk(out->value, "<>!="))
         return refuse_text(err, text, len, "the operators are = != < <= > >=");
-    if (!known_name(out->name))
+    bool known = false;
+    for (size_t i = 0; i < COUNT(config_conditions); i++)
+        known = known || !strcmp(config_conditions[i].a, out->name);
+    if (!known)
         return refuse_text(err, text, len, "the names are cuda, driver, arch and brand");
     return OCV_OK;
 }

@@ -118,8 +118,8 @@ int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last, st
     if (status == OCV_STEP_MORE)
         return last ? OCV_STEP_DONE : OCV_STEP_MORE;
     OCV_TRY(read_list(r, &b, p, have, true, err));
-    status = ocv_content_leap(r, offset, (offset + b.end + 7) & ~(int64_t)7, err);
-    return status < 0 ? status : OCV_STEP_DONE;
+    OCV_TRY(ocv_content_leap(r, offset, (offset + b.end + 7) & ~(int64_t)7, err));
+    return OCV_STEP_DONE;
 }
 
 /* Inflate the beginning; bytes written to r->header, 0 if it is malformed, -1 without memory. */
@@ -243,8 +243,8 @@ int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, stru
     if (status < 0)
         return status;
     int64_t end = c.total ? offset + c.total : offset + (int64_t)c.header;
-    status = ocv_content_leap(r, offset, (end + 7) & ~(int64_t)7, err);
-    return status < 0 ? status : OCV_STEP_DONE;
+    OCV_TRY(ocv_content_leap(r, offset, (end + 7) & ~(int64_t)7, err));
+    return OCV_STEP_DONE;
 }
 
 void ocv_bundle_free(struct ocv_content_reader *r)

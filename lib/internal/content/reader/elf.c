@@ -258,19 +258,18 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
     bool own = false;
     for (size_t i = 0; soname && i < sizeof(offers) / sizeof(offers[0]); i++)
         own = own || !strncmp(soname, offers[i], strlen(offers[i]));
-    int status = OCV_OK;
-    for (size_t i = 0; i < r->n_words && status >= 0; i++) {
+    for (size_t i = 0; i < r->n_words; i++) {
         const struct ocv_content_word *word = &r->words[i];
         if (word->offset < strings || word->offset >= strings + (int64_t)size)
             continue;
         if (!strncmp(word->text, "GLIBC_", 6) && word->text[6] >= '0' && word->text[6] <= '9' &&
             !own)
-            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBC, word->text + 6, 0, 1, err);
+            OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_GLIBC, word->text + 6, 0, 1, err));
         if (!strncmp(word->text, "GLIBCXX_", 8) && word->text[8] >= '0' && word->text[8] <= '9' &&
             !own_cxx)
-            status = ocv_content_facts_add(facts, OCV_CONTENT_GLIBCXX, word->text + 8, 0, 1, err);
+            OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_GLIBCXX, word->text + 8, 0, 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* x86-64-ABI: property GNU_PROPERTY_X86_ISA_1_NEEDED, a bit for each level. */
@@ -320,17 +319,16 @@ static int count_within(struct ocv_content_reader *r, struct ocv_content_facts *
         else
             high = middle;
     }
-    int status = OCV_OK;
-    for (; low < r->n_sightings && r->sightings[low].container < end && status >= 0; low++) {
+    for (; low < r->n_sightings && r->sightings[low].container < end; low++) {
         struct ocv_sighting *it = &r->sightings[low];
         const struct ocv_content_value *value = &r->values[it->value];
-        status = ocv_content_work(r, 1 + (int64_t)facts->n / 16, err);
-        if (it->bytes < 0 || status < 0)
+        OCV_TRY(ocv_content_work(r, 1 + (int64_t)facts->n / 16, err));
+        if (it->bytes < 0)
             continue; /* counted: sections may overlap in a malformed file */
-        status = ocv_content_facts_add(facts, value->fact, value->text, it->bytes, 1, err);
+        OCV_TRY(ocv_content_facts_add(facts, value->fact, value->text, it->bytes, 1, err));
         it->bytes = -1;
     }
-    return status;
+    return OCV_OK;
 }
 
 static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *facts,
@@ -381,23 +379,18 @@ static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *
     }
     const unsigned char *strings = names < n ? section_at(e, names) : NULL;
     int64_t offset = strings ? (int64_t)(ocv_le64(strings + 24) & (INT64_MAX >> 2)) : 0;
-    int status = ocv_content_work(r, (int64_t)n, err);
+    OCV_TRY(ocv_content_work(r, (int64_t)n, err));
     for (size_t i = 1; i < n && strings && r->n_refs && !r->elf.split; i++) {
         const char *name = ocv_words_at(r, offset + ocv_le32(section_at(e, i)));
         r->elf.split = name && !strcmp(name, OCV_KPACK_REF);
     }
-    for (size_t i = 1; i < n && strings && status >= 0; i++) {
+    for (size_t i = 1; i < n && strings; i++) {
         const unsigned char *s = section_at(e, i);
         const char *name = ocv_words_at(r, offset + ocv_le32(s));
         if (name)
-            status = scan_section(r, facts, s, name, err);
+            OCV_TRY(scan_section(r, facts, s, name, err));
     }
-    return status;
-}
-
-static bool is_hip(const struct ocv_content_reader *r, const struct ocv_sighting *sighting)
-{
-    return r->values[sighting->value].fact == OCV_CONTENT_HIP_CODE;
+    return OCV_OK;
 }
 
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
@@ -424,9 +417,11 @@ int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, i
      * brings to the driver by itself. A file without sections counts it all. */
     if (!r->elf.shoff)
         return count_within(r, facts, 0, INT64_MAX, err);
-    for (size_t i = 0; i < r->n_sightings; i++)
-        if (r->sightings[i].bytes >= 0 && !(r->elf.split && is_hip(r, &r->sightings[i])))
+    for (size_t i = 0; i < r->n_sightings; i++) {
+        bool hip = r->values[r->sightings[i].value].fact == OCV_CONTENT_HIP_CODE;
+        if (r->sightings[i].bytes >= 0 && !(r->elf.split && hip))
             ocv_content_unseen(r, "device code outside of the sections for it");
+    }
     return OCV_OK;
 }
 

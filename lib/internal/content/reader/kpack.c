@@ -206,13 +206,12 @@ int ocv_kpack_end(struct ocv_content_reader *r, int64_t size, struct ocv_error *
         return OCV_OK;
     }
     int64_t all = 0, room = r->table.offset;
-    int status = ocv_content_work(r, (int64_t)r->table.have / 64, err);
-    if (status >= 0)
-        status = ocv_kpack_table_parse(r, r->table.data, r->table.have, err);
+    OCV_TRY(ocv_content_work(r, (int64_t)r->table.have / 64, err));
+    OCV_TRY(ocv_kpack_table_parse(r, r->table.data, r->table.have, err));
     for (size_t i = 0; i < r->n_sightings; i++)
         ocv_content_sum(&all, r->sightings[i].bytes);
     for (size_t i = 0; i < r->n_sightings && all > room; i++)
         r->sightings[i].bytes =
             (int64_t)((wide_number)r->sightings[i].bytes * (uint64_t)room / (uint64_t)all);
-    return status;
+    return OCV_OK;
 }
