@@ -44,40 +44,6 @@ int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const c
     return OCV_OK;
 }
 
-static void clear_registries(struct ocv_config *c)
-{
-    for (size_t i = 0; i < c->n_registries; i++) {
-        struct ocv_registry_config *r = &c->registries[i];
-        char *const strings[] = {r->host, r->url, r->ca, r->cert, r->key, r->mirror_of};
-        for (size_t k = 0; k < sizeof(strings) / sizeof(*strings); k++)
-            free(strings[k]);
-    }
-    free(c->registries);
-    c->registries = NULL;
-    c->n_registries = 0;
-    for (size_t i = 0; i < c->n_file_origins; i++) {
-        free(c->file_origins[i].host);
-        free(c->file_origins[i].origin);
-    }
-    free(c->file_origins);
-    c->file_origins = NULL;
-    c->n_file_origins = 0;
-}
-
-static void clear_repositories(struct ocv_config *c)
-{
-    for (size_t i = 0; i < c->n_repositories; i++) {
-        struct ocv_repository_setting *r = &c->repositories[i];
-        free(r->glob);
-        free(r->origin);
-        free(r->pattern);
-        ocv_config_free(r->config);
-    }
-    free(c->repositories);
-    c->repositories = NULL;
-    c->n_repositories = 0;
-}
-
 void ocv_config_clear(struct ocv_config *c, const char *key)
 {
     struct ocv_strings *strings = ocv_config_list_of(c, key);
@@ -110,10 +76,34 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         free(c->overrides);
         c->overrides = NULL;
         c->n_overrides = 0;
-    } else if (!strcmp(key, "registries"))
-        clear_registries(c);
-    else if (!strcmp(key, "repositories"))
-        clear_repositories(c);
+    } else if (!strcmp(key, "registries")) {
+        for (size_t i = 0; i < c->n_registries; i++) {
+            struct ocv_registry_config *r = &c->registries[i];
+            char *const texts[] = {r->host, r->url, r->ca, r->cert, r->key, r->mirror_of};
+            for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+                free(texts[k]);
+        }
+        free(c->registries);
+        c->registries = NULL;
+        c->n_registries = 0;
+        for (size_t i = 0; i < c->n_file_origins; i++) {
+            free(c->file_origins[i].host);
+            free(c->file_origins[i].origin);
+        }
+        free(c->file_origins);
+        c->file_origins = NULL;
+        c->n_file_origins = 0;
+    } else if (!strcmp(key, "repositories")) {
+        for (size_t i = 0; i < c->n_repositories; i++) {
+            free(c->repositories[i].glob);
+            free(c->repositories[i].origin);
+            free(c->repositories[i].pattern);
+            ocv_config_free(c->repositories[i].config);
+        }
+        free(c->repositories);
+        c->repositories = NULL;
+        c->n_repositories = 0;
+    }
 }
 
 void ocv_config_free(struct ocv_config *config)

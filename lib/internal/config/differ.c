@@ -17,19 +17,6 @@ static bool strings_differ(const struct ocv_strings *a, const struct ocv_strings
     return differ;
 }
 
-static bool registries_differ(const struct ocv_config *a, const struct ocv_config *b)
-{
-    bool differ = a->n_registries != b->n_registries;
-    for (size_t i = 0; !differ && i < a->n_registries; i++) {
-        const struct ocv_registry_config *x = &a->registries[i], *y = &b->registries[i];
-        differ = text_differs(x->host, y->host) || text_differs(x->url, y->url) ||
-                 text_differs(x->ca, y->ca) || text_differs(x->cert, y->cert) ||
-                 text_differs(x->key, y->key) || text_differs(x->mirror_of, y->mirror_of) ||
-                 x->insecure != y->insecure;
-    }
-    return differ;
-}
-
 static bool scalar_differs(const struct ocv_config *a, const struct ocv_config *b, const char *key)
 {
     const struct ocv_config *const both[] = {a, b};
@@ -73,8 +60,21 @@ static bool layer_differs(const struct ocv_config *a, const struct ocv_config *b
     return scalar_differs(a, b, key);
 }
 
-static bool repositories_differ(const struct ocv_config *a, const struct ocv_config *b)
+bool ocv_config_differs(const struct ocv_config *a, const struct ocv_config *b, const char *key)
 {
+    if (strcmp(key, "registries") == 0) {
+        bool differ = a->n_registries != b->n_registries;
+        for (size_t i = 0; !differ && i < a->n_registries; i++) {
+            const struct ocv_registry_config *x = &a->registries[i], *y = &b->registries[i];
+            differ = text_differs(x->host, y->host) || text_differs(x->url, y->url) ||
+                     text_differs(x->ca, y->ca) || text_differs(x->cert, y->cert) ||
+                     text_differs(x->key, y->key) || text_differs(x->mirror_of, y->mirror_of) ||
+                     x->insecure != y->insecure;
+        }
+        return differ;
+    }
+    if (strcmp(key, "repositories") != 0)
+        return layer_differs(a, b, key);
     bool differ = a->n_repositories != b->n_repositories;
     for (size_t i = 0; !differ && i < a->n_repositories; i++) {
         const struct ocv_repository_setting *x = &a->repositories[i], *y = &b->repositories[i];
@@ -83,17 +83,8 @@ static bool repositories_differ(const struct ocv_config *a, const struct ocv_con
                  scalar_differs(x->config, y->config, "workload") ||
                  scalar_differs(x->config, y->config, "no_device") ||
                  strings_differ(&x->config->deny, &y->config->deny);
-        for (const char *const *key = ocv_config_keys(); !differ && *key; key++)
-            differ = ocv_config_repository_key(*key) && layer_differs(x->config, y->config, *key);
+        for (const char *const *own = ocv_config_keys(); !differ && *own; own++)
+            differ = ocv_config_repository_key(*own) && layer_differs(x->config, y->config, *own);
     }
     return differ;
-}
-
-bool ocv_config_differs(const struct ocv_config *a, const struct ocv_config *b, const char *key)
-{
-    if (strcmp(key, "registries") == 0)
-        return registries_differ(a, b);
-    if (strcmp(key, "repositories") == 0)
-        return repositories_differ(a, b);
-    return layer_differs(a, b, key);
 }

@@ -11,11 +11,6 @@
 
 #define GLOB_BYTES_MAX 255u /* as the name of an image */
 
-static int bad_glob(struct ocv_error *err, const char *glob, const char *what)
-{
-    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' %s", glob, what);
-}
-
 /* What is wrong with the component at `s`, which is not a host; NULL: nothing. */
 static const char *wrong_component(const char *s, size_t n)
 {
@@ -29,17 +24,13 @@ static const char *wrong_component(const char *s, size_t n)
     return n != 2 && memmem(s, n, "**", 2) ? "has '**' beside something else in a component" : NULL;
 }
 
-static bool is_registry(const char *s)
-{
-    return ocv_reference_host_valid(s) && (strpbrk(s, ".:[") || !strcmp(s, "localhost"));
-}
-
 static const char *wrong_glob(const char *glob, const char *host)
 {
     const char *wrong = NULL, *at = glob + strlen(host);
     if (strchr(host, '*'))
         wrong = wrong_component(host, strlen(host));
-    else if (!is_registry(host))
+    else if (!ocv_reference_host_valid(host) ||
+             (!strpbrk(host, ".:[") && strcmp(host, "localhost") != 0))
         return "must begin with a registry (docker.io/...) or with '*'";
     else if (!*at)
         return "names a registry: its repositories are HOST/**";
@@ -60,7 +51,7 @@ int ocv_glob_canonical(const char *glob, char **out, struct ocv_error *err)
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(glob, "/"), glob);
     const char *wrong = wrong_glob(glob, host), *path = glob + strlen(host);
     if (wrong)
-        return bad_glob(err, glob, wrong);
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' %s", glob, wrong);
     const char *canonical = ocv_reference_host_canonical(host);
     bool official = !strcasecmp(canonical, "docker.io") && *path && !strchr(path + 1, '/') &&
                     strcmp(path, "/**") != 0;

@@ -215,37 +215,6 @@ static void check_list(struct name_check *n, const char *key)
     }
 }
 
-static void check_devices(struct name_check *n)
-{
-    const struct ocv_config *c = n->config->base ? n->config->base : n->config;
-    for (size_t i = 0; i < c->n_devices; i++) {
-        const struct ocv_device_setting *d = &c->devices[i];
-        n->key = "devices";
-        n->origin = d->origin;
-        bool known = n->status == OCV_OK && check_namespace(n, d->ns);
-        for (size_t k = 0; known && k < d->ids.count && n->status == OCV_OK; k++) {
-            n->origin = d->ids.origins[k];
-            check_device(n, d->ns, d->ids.list[k]);
-        }
-    }
-}
-
-static void check_overrides(struct name_check *n)
-{
-    const struct ocv_config *c = n->config->base ? n->config->base : n->config;
-    for (size_t i = 0; i < c->n_overrides && n->status == OCV_OK; i++) {
-        const struct ocv_override *o = &c->overrides[i];
-        n->key = "override";
-        n->origin = o->origin;
-        if (o->values.count == 0)
-            check_property(n, o->ns, o->feature, NULL);
-        for (size_t k = 0; k < o->values.count && n->status == OCV_OK; k++) {
-            n->origin = o->values.origins[k];
-            check_property(n, o->ns, o->feature, o->values.list[k]);
-        }
-    }
-}
-
 static void check_policies(struct name_check *n)
 {
     const struct ocv_config *c = ocv_config_layer(n->config, "device_policy");
@@ -264,8 +233,28 @@ int ocv_config_check_names(const struct ocv_config *config, const struct ocv_nam
     check_list(&n, "disable");
     check_list(&n, "require");
     check_policies(&n);
-    check_devices(&n);
-    check_overrides(&n);
+    const struct ocv_config *c = config->base ? config->base : config;
+    for (size_t i = 0; i < c->n_devices; i++) {
+        const struct ocv_device_setting *d = &c->devices[i];
+        n.key = "devices";
+        n.origin = d->origin;
+        bool known = n.status == OCV_OK && check_namespace(&n, d->ns);
+        for (size_t k = 0; known && k < d->ids.count && n.status == OCV_OK; k++) {
+            n.origin = d->ids.origins[k];
+            check_device(&n, d->ns, d->ids.list[k]);
+        }
+    }
+    for (size_t i = 0; i < c->n_overrides && n.status == OCV_OK; i++) {
+        const struct ocv_override *o = &c->overrides[i];
+        n.key = "override";
+        n.origin = o->origin;
+        if (o->values.count == 0)
+            check_property(&n, o->ns, o->feature, NULL);
+        for (size_t k = 0; k < o->values.count && n.status == OCV_OK; k++) {
+            n.origin = o->values.origins[k];
+            check_property(&n, o->ns, o->feature, o->values.list[k]);
+        }
+    }
     return n.status;
 }
 

@@ -15,28 +15,20 @@
 
 #define VERSION_PART_MAX 99ul /* of MAJOR.MINOR; what is above is no version */
 
-static json_t *member_named(json_t *list, const char *key, const char *name)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item)
-    {
-        const char *text = ocv_json_text(item, key);
-        if (text && !strcmp(text, name))
-            return item;
-    }
-    return NULL;
-}
-
 /* The namespace's or feature's object, made at the end of the list when it is missing. */
 static json_t *ensure_member(json_t *owner, const char *list_key, const char *key, const char *name)
 {
     json_t *list = json_object_get(owner, list_key);
     if (!list && json_object_set_new(owner, list_key, json_array()) == 0)
         list = json_object_get(owner, list_key);
-    json_t *item = member_named(list, key, name);
-    if (item)
-        return item;
+    json_t *item;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = ocv_json_text(item, key);
+        if (text && !strcmp(text, name))
+            return item;
+    }
     item = json_pack("{s:s}", key, name);
     return json_array_append_new(list, item) == 0 ? item : NULL;
 }
@@ -57,20 +49,6 @@ static void drop_from_devices(json_t *ns, const char *feature)
             }
         }
     }
-}
-
-/* Devices of which none counts only explain why the probe listed nothing. They are dropped, since
- * their empty lists would cancel the administrator's. */
-static void drop_uncounted(json_t *ns)
-{
-    size_t i;
-    json_t *device;
-    json_array_foreach(json_object_get(ns, "devices"), i, device)
-    {
-        if (!json_is_true(json_object_get(device, "secondary")))
-            return;
-    }
-    json_object_del(ns, "devices");
 }
 
 static bool is_lower_bound(const char *feature)
@@ -125,7 +103,17 @@ static bool apply_override(json_t *root, const struct ocv_override *o)
     if (!feature || !append_values(values, o) || json_object_set(feature, "values", values) != 0)
         return false;
     drop_from_devices(ns, o->feature);
-    drop_uncounted(ns);
+    /* Devices of which none counts only explain why the probe listed nothing. They are dropped,
+     * since their empty lists would cancel the administrator's. */
+    bool counted = false;
+    size_t i;
+    json_t *device;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        counted = counted || !json_is_true(json_object_get(device, "secondary"));
+    }
+    if (!counted)
+        json_object_del(ns, "devices");
     return true;
 }
 

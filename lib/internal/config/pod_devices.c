@@ -75,28 +75,9 @@ int ocv_workload_given(const char *text, struct ocv_given_devices *out, struct o
 static bool find_given(const char *text, const struct ocv_profile *profile,
                        char out[OCV_GIVEN_FOUND_MAX])
 {
-    struct ocv_given_devices *given = calloc(1, sizeof(*given));
-    bool found = given && ocv_workload_given(text, given, NULL) == OCV_OK &&
-                 ocv_given_find(given, profile, out, OCV_GIVEN_FOUND_MAX, NULL) == OCV_OK && *out;
-    free(given);
-    return found;
-}
-
-static int allow_any(const struct ocv_profile *profile, struct ocv_workload_input *input,
-                     struct ocv_preferences *preferences, struct ocv_error *err)
-{
-    static char origin[] = "workload";
-    input->policies = calloc(profile->n_namespaces + 1, sizeof(*input->policies));
-    if (!input->policies)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < profile->n_namespaces; i++)
-        input->policies[i] =
-            (struct ocv_policy_setting){.ns = (char *)(uintptr_t)profile->namespaces[i].name,
-                                        .origin = origin,
-                                        .policy = OCV_POLICY_ANY};
-    preferences->policies = input->policies;
-    preferences->n_policies = profile->n_namespaces;
-    return OCV_OK;
+    ocv_auto_free struct ocv_given_devices *given = calloc(1, sizeof(*given));
+    return given && ocv_workload_given(text, given, NULL) == OCV_OK &&
+           ocv_given_find(given, profile, out, OCV_GIVEN_FOUND_MAX, NULL) == OCV_OK && *out;
 }
 
 int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_profile *profile,
@@ -110,9 +91,22 @@ int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_p
         *by = '\0';
     if (mode == OCV_WORKLOAD_OFF)
         return OCV_OK;
-    if (mode != OCV_WORKLOAD_DEVICES || !given || !find_given(given, profile, found))
-        return allow_any(profile, input, out, err);
-    if (by)
-        memcpy(by, found, strlen(found) + 1);
-    return ocv_workload_devices(found, profile, input, out, err);
+    if (mode == OCV_WORKLOAD_DEVICES && given && find_given(given, profile, found)) {
+        if (by)
+            memcpy(by, found, strlen(found) + 1);
+        return ocv_workload_devices(found, profile, input, out, err);
+    }
+    /* any of them */
+    static char origin[] = "workload";
+    input->policies = calloc(profile->n_namespaces + 1, sizeof(*input->policies));
+    if (!input->policies)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < profile->n_namespaces; i++)
+        input->policies[i] =
+            (struct ocv_policy_setting){.ns = (char *)(uintptr_t)profile->namespaces[i].name,
+                                        .origin = origin,
+                                        .policy = OCV_POLICY_ANY};
+    out->policies = input->policies;
+    out->n_policies = profile->n_namespaces;
+    return OCV_OK;
 }

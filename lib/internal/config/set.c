@@ -41,12 +41,6 @@ static int add_selector(struct ocv_strings *list, const char *text, const char *
     return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
 }
 
-static bool os_feature_ok(const char *s)
-{
-    return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-                     strlen(s);
-}
-
 static bool is_wish(const char *text)
 {
     static const char *const wishes[] = {"require", "disable", "label", "devices"};
@@ -76,7 +70,9 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     bool ns = !strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces");
     if (ns && !name_ok(text))
         return bad_namespace(err, text);
-    if (!strcmp(key, "os_features") && !os_feature_ok(text))
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (!strcmp(key, "os_features") && (!*text || text[strspn(text, letters)]))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
                              text);
     if (!strcmp(key, "host_names") && !ocv_reference_host_valid(text))
@@ -226,11 +222,7 @@ int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *
             return ocv_error_nomem(err);
         c->n_registries++;
     }
-    char *copy = strdup(url);
-    if (!copy)
-        return ocv_error_nomem(err);
-    free(c->registries[i].url);
-    c->registries[i].url = copy;
+    OCV_TRY(replace_text(&c->registries[i].url, url, err));
     c->registries[i].insecure = plain;
     return OCV_OK;
 }

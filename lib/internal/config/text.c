@@ -14,75 +14,67 @@ static char *piece_text(struct ocv_span piece)
     return strndup(piece.data, piece.len);
 }
 
-/* NS=A,B;NS=C: one map member. */
+/* NS=A,B;NS=C: one map member. Nothing after "=" is an empty list, which is a setting, too. */
 static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, const char *value,
                          const char *origin, struct ocv_error *err)
 {
+    struct ocv_span rest = ocv_span_trim((struct ocv_span){value, strlen(value)}), piece, parts[2];
     if (!strcmp(key, "device_policy"))
         return ocv_config_add_policy(c, ns, value, origin, err);
     if (!strcmp(key, "devices")) {
-        int status = ocv_config_add_device(c, ns, NULL, origin, err);
-        struct ocv_span rest = ocv_span_trim((struct ocv_span){value, strlen(value)}), piece;
-        while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
-            char *text = piece_text(piece);
-            status = text ? ocv_config_add_device(c, ns, text, origin, err) : ocv_error_nomem(err);
-            free(text);
+        OCV_TRY(ocv_config_add_device(c, ns, NULL, origin, err));
+        while (rest.len && ocv_span_split(&rest, ',', &piece)) {
+            ocv_auto_free char *text = piece_text(piece);
+            OCV_TRY(text ? ocv_config_add_device(c, ns, text, origin, err) : ocv_error_nomem(err));
         }
-        return status;
+        return OCV_OK;
     }
-    struct ocv_span parts[2], rest = {value, strlen(value)}, piece;
     if (ocv_span_parts((struct ocv_span){ns, strlen(ns)}, parts, 2) != 2)
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NS::FEATURE", ns);
-    char *name = piece_text(parts[0]), *feature = piece_text(parts[1]);
-    int status = name && feature ? ocv_config_add_override(c, name, feature, NULL, origin, err)
-                                 : ocv_error_nomem(err);
-    rest = ocv_span_trim(rest); /* nothing after "=": an empty list, "not supported" */
-    while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
-        char *text = piece_text(piece);
-        status = text ? ocv_config_add_override(c, name, feature, text, origin, err)
-                      : ocv_error_nomem(err);
-        free(text);
+    ocv_auto_free char *name = piece_text(parts[0]);
+    ocv_auto_free char *feature = piece_text(parts[1]);
+    if (!name || !feature)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_config_add_override(c, name, feature, NULL, origin, err));
+    while (rest.len && ocv_span_split(&rest, ',', &piece)) {
+        ocv_auto_free char *text = piece_text(piece);
+        OCV_TRY(text ? ocv_config_add_override(c, name, feature, text, origin, err)
+                     : ocv_error_nomem(err));
     }
-    free(name);
-    free(feature);
-    return status;
+    return OCV_OK;
 }
 
 static int set_map(struct ocv_config *c, const char *key, const char *text, const char *origin,
                    struct ocv_error *err)
 {
     struct ocv_span rest = {text, strlen(text)}, piece;
-    int status = OCV_OK;
-    while (status == OCV_OK && ocv_span_split(&rest, ';', &piece)) {
-        char *copy = piece_text(piece);
-        char *equals = copy ? strchr(copy, '=') : NULL;
-        if (equals) {
-            *equals = '\0';
-            status = set_map_piece(c, key, copy, equals + 1, origin, err);
-        } else if (!copy) {
-            status = ocv_error_nomem(err);
-        } else if (*copy) {
-            status = ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NAME=VALUE", copy);
-        }
-        free(copy);
+    while (ocv_span_split(&rest, ';', &piece)) {
+        ocv_auto_free char *copy = piece_text(piece);
+        if (!copy)
+            return ocv_error_nomem(err);
+        char *equals = strchr(copy, '=');
+        if (*copy && !equals)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NAME=VALUE", copy);
+        if (!equals)
+            continue;
+        *equals = '\0';
+        OCV_TRY(set_map_piece(c, key, copy, equals + 1, origin, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int set_list(struct ocv_config *c, const char *key, const char *text, const char *origin,
                     struct ocv_error *err)
 {
     struct ocv_span rest = {text, strlen(text)}, piece;
-    int status = OCV_OK;
-    while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
-        char *copy = piece_text(piece);
+    while (ocv_span_split(&rest, ',', &piece)) {
+        ocv_auto_free char *copy = piece_text(piece);
         if (!copy)
-            status = ocv_error_nomem(err);
-        else if (*copy)
-            status = ocv_config_add(c, key, copy, origin, err);
-        free(copy);
+            return ocv_error_nomem(err);
+        if (*copy)
+            OCV_TRY(ocv_config_add(c, key, copy, origin, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 int ocv_config_set(struct ocv_config *config, const char *source, const char *key, const char *text,

@@ -32,61 +32,40 @@ static int at_line(const struct config_reader *r, const struct ocv_yaml *node, i
                       : OCV_OK;
 }
 
-static int read_list(const struct config_reader *r, const char *key, const struct ocv_yaml *list)
-{
-    char at[ORIGIN_MAX];
-    for (const struct ocv_yaml *m = list->first; m; m = m->next)
-        OCV_TRY(at_line(r, m,
-                        ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err)));
-    return OCV_OK;
-}
-
-/* NULL before the members: an empty list is a setting, too. */
-static int read_devices(const struct config_reader *r, const struct ocv_yaml *ns)
-{
-    char at[ORIGIN_MAX];
-    const struct ocv_yaml *m = ns;
-    int status;
-    do {
-        status = at_line(r, m,
-                         ocv_config_add_device(r->config, ns->key, m == ns ? NULL : m->text,
-                                               origin_of(r, m, at), r->file.err));
-        m = m == ns ? ns->first : m->next;
-    } while (m && status == OCV_OK);
-    return status;
-}
-
+/* NULL before the members: an empty list is a setting, too, here and of devices. */
 static int read_override(const struct config_reader *r, const char *ns,
                          const struct ocv_yaml *feature)
 {
     char at[ORIGIN_MAX];
-    const struct ocv_yaml *m = feature;
-    int status;
-    do {
-        status = at_line(r, m,
-                         ocv_config_add_override(r->config, ns, feature->key,
-                                                 m == feature ? NULL : m->text, origin_of(r, m, at),
-                                                 r->file.err));
-        m = m == feature ? feature->first : m->next;
-    } while (m && status == OCV_OK);
-    return status;
+    OCV_TRY(at_line(r, feature,
+                    ocv_config_add_override(r->config, ns, feature->key, NULL,
+                                            origin_of(r, feature, at), r->file.err)));
+    for (const struct ocv_yaml *m = feature->first; m; m = m->next)
+        OCV_TRY(at_line(r, m,
+                        ocv_config_add_override(r->config, ns, feature->key, m->text,
+                                                origin_of(r, m, at), r->file.err)));
+    return OCV_OK;
 }
 
 static int read_map(const struct config_reader *r, const char *key, const struct ocv_yaml *map)
 {
-    if (!strcmp(key, "device_policy")) {
-        char at[ORIGIN_MAX];
-        for (const struct ocv_yaml *m = map->first; m; m = m->next)
-            OCV_TRY(at_line(r, m,
-                            ocv_config_add_policy(r->config, m->key, m->text, origin_of(r, m, at),
-                                                  r->file.err)));
-        return OCV_OK;
-    }
+    char at[ORIGIN_MAX];
     for (const struct ocv_yaml *m = map->first; m; m = m->next) {
-        if (!strcmp(key, "devices"))
-            OCV_TRY(read_devices(r, m));
-        for (const struct ocv_yaml *f = m->first; f && *key == 'o'; f = f->next)
-            OCV_TRY(read_override(r, m->key, f));
+        const char *origin = origin_of(r, m, at);
+        if (!strcmp(key, "device_policy")) {
+            OCV_TRY(at_line(
+                r, m, ocv_config_add_policy(r->config, m->key, m->text, origin, r->file.err)));
+        } else if (!strcmp(key, "devices")) {
+            OCV_TRY(
+                at_line(r, m, ocv_config_add_device(r->config, m->key, NULL, origin, r->file.err)));
+            for (const struct ocv_yaml *d = m->first; d; d = d->next)
+                OCV_TRY(at_line(r, d,
+                                ocv_config_add_device(r->config, m->key, d->text,
+                                                      origin_of(r, d, at), r->file.err)));
+        } else {
+            for (const struct ocv_yaml *f = m->first; f; f = f->next)
+                OCV_TRY(read_override(r, m->key, f));
+        }
     }
     return OCV_OK;
 }
@@ -156,7 +135,10 @@ static int read_key(const struct config_reader *r, const char *key, const struct
     char at[ORIGIN_MAX];
     switch (ocv_config_shape(key)) {
     case OCV_KEY_LIST:
-        return read_list(r, key, node);
+        for (const struct ocv_yaml *m = node->first; m; m = m->next)
+            OCV_TRY(at_line(
+                r, m, ocv_config_add(r->config, key, m->text, origin_of(r, m, at), r->file.err)));
+        return OCV_OK;
     case OCV_KEY_SCALAR:
         return at_line(
             r, node,
