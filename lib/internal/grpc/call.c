@@ -190,10 +190,12 @@ void grpc_call_push(struct grpc_call *call)
         grpc_wake(s); /* it closes the connection */
 }
 
-/* With `lock` held; releases it while it waits. */
-static void wait_for_room(struct grpc_call *call, size_t most)
+int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
 {
     struct grpc_server *s = call->server;
+    size_t frame = s->options.framed ? 0 : 5, most = frame ? WAITING_MAX : PASSED_MAX;
+    int status = OCV_OK;
+    pthread_mutex_lock(&s->lock);
     while (!call->gone && call->out_len - call->out_sent > most) {
         pthread_mutex_unlock(&s->lock);
         grpc_call_push(call);
@@ -201,15 +203,6 @@ static void wait_for_room(struct grpc_call *call, size_t most)
         if (!call->gone && call->out_len - call->out_sent > most)
             pthread_cond_wait(&call->room, &s->lock);
     }
-}
-
-int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
-{
-    struct grpc_server *s = call->server;
-    size_t frame = s->options.framed ? 0 : 5, most = frame ? WAITING_MAX : PASSED_MAX;
-    int status = OCV_OK;
-    pthread_mutex_lock(&s->lock);
-    wait_for_room(call, most);
     if (call->gone) {
         status = OCV_ERR_NETWORK;
     } else if (len > GRPC_MESSAGE_MAX || !reserve_bytes(call, len + 5)) {

@@ -174,16 +174,6 @@ static nghttp2_nv make_header(const char *name, const char *value)
                         strlen(value), NGHTTP2_NV_FLAG_NONE};
 }
 
-/* Wait for the socket: 0 when the time is over or the call was cancelled. */
-static int wait_for(struct pollfd fds[2], int64_t deadline)
-{
-    int64_t left = deadline ? deadline - ocv_clock_ms() : -1;
-    if (deadline && left <= 0)
-        return 0;
-    int ready = poll(fds, 2, left > INT_MAX ? INT_MAX : (int)left);
-    return ready > 0 && fds[1].revents ? 0 : ready;
-}
-
 static int run_call(const struct grpc_client *client, struct link *l, struct client_call *call,
                     int64_t deadline, struct ocv_error *err)
 {
@@ -200,8 +190,9 @@ static int run_call(const struct grpc_client *client, struct link *l, struct cli
         bool writing = grpc_outbox_waits(&l->out, l->session);
         struct pollfd fds[2] = {{.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))},
                                 {.fd = gone, .events = POLLIN}};
-        int ready = wait_for(fds, deadline);
-        if (ready == 0)
+        int64_t left = deadline ? deadline - ocv_clock_ms() : -1;
+        int ready = deadline && left <= 0 ? 0 : poll(fds, 2, left > INT_MAX ? INT_MAX : (int)left);
+        if (ready == 0 || (ready > 0 && fds[1].revents)) /* the time is over, or it was cancelled */
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: no answer in time", client->path);
         if (ready < 0 || !(fds[0].revents & (POLLIN | POLLHUP | POLLERR)))
             continue;
@@ -290,9 +281,8 @@ int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passe
     size_t n = 0;
     *result = (struct grpc_result){.code = GRPC_UNKNOWN};
     ocv_buffer_init(&call.headers, GRPC_HEADERS_MAX);
-    int status = grpc_link_take(client, &l, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(grpc_link_take(client, &l, err));
+    int status = OCV_OK;
     nghttp2_nv *list = grpc_header_list(passed->headers, true, &n);
     l->call = &call;
     call.stream =

@@ -217,30 +217,6 @@ static void handle_connection(const struct grpc_server *s, const struct epoll_ev
         grpc_connection_flush(c);
 }
 
-/* The eventfd is not read: each write to it is an event. */
-static void handle_events(struct grpc_server *s, const struct epoll_event *events, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (events[i].data.u64 == ID_LISTEN && !s->stopping)
-            accept_some(s);
-        else if (events[i].data.u64 >= ID_CONNECTION)
-            handle_connection(s, &events[i]);
-    }
-    advance_woken(s);
-    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping) {
-        s->stopping = true;
-        s->stopping_since = ocv_clock_ms();
-        epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
-        for (struct connection *c = s->connections; c; c = c->next) {
-            nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
-                                  nghttp2_session_get_last_proc_stream_id(c->session),
-                                  NGHTTP2_NO_ERROR, NULL, 0);
-            grpc_connection_flush(c);
-        }
-    }
-    sweep_connections(s);
-}
-
 /* Without `frames`: it may wait for locks of handlers. */
 static void tick(struct grpc_server *s)
 {
@@ -269,7 +245,26 @@ bool grpc_server_turn(struct grpc_server *s)
     int n = epoll_wait(s->epoll, events, EVENTS, -1);
     int fault = n < 0 && errno != EINTR ? errno : 0;
     pthread_mutex_lock(&s->frames);
-    handle_events(s, events, n);
+    /* The eventfd is not read: each write to it is an event. */
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == ID_LISTEN && !s->stopping)
+            accept_some(s);
+        else if (events[i].data.u64 >= ID_CONNECTION)
+            handle_connection(s, &events[i]);
+    }
+    advance_woken(s);
+    if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping) {
+        s->stopping = true;
+        s->stopping_since = ocv_clock_ms();
+        epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
+        for (struct connection *c = s->connections; c; c = c->next) {
+            nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
+                                  nghttp2_session_get_last_proc_stream_id(c->session),
+                                  NGHTTP2_NO_ERROR, NULL, 0);
+            grpc_connection_flush(c);
+        }
+    }
+    sweep_connections(s);
     bool over = fault || (s->stopping && is_drained(s));
     if (fault)
         s->fault = fault;

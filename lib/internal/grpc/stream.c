@@ -112,10 +112,17 @@ static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t le
     return grpc_outbox_add(&c->out, c->fd, bytes, len);
 }
 
-/* Our own headers: those of an answer, its status, or both at once. */
-static bool make_headers(const struct grpc_call *call, bool head, bool status,
-                         struct ocv_buffer *out)
+/* What goes out next: the handler's headers or ours, of an answer, of its status, or of both at
+ * once. Under the lock. */
+static nghttp2_nv *next_headers(const struct grpc_call *call, bool head, bool status,
+                                struct ocv_buffer *out, size_t *n)
 {
+    const struct ocv_buffer *given = status ? &call->tail : &call->head;
+    ocv_buffer_init(out, GRPC_HEADERS_MAX);
+    if (given->len)
+        return ocv_buffer_append(out, given->data, given->len, NULL) == OCV_OK
+                   ? grpc_header_list(out, true, n)
+                   : NULL;
     char code[4];
     const struct {
         const char *name, *value;
@@ -129,19 +136,8 @@ static bool make_headers(const struct grpc_call *call, bool head, bool status,
     for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
         if (list[i].wanted && grpc_header_add(out, list[i].name, strlen(list[i].name),
                                               list[i].value, strlen(list[i].value)) < 0)
-            return false;
-    return true;
-}
-
-/* What goes out next: the handler's headers or ours. Under the lock. */
-static nghttp2_nv *next_headers(const struct grpc_call *call, bool head, bool status,
-                                struct ocv_buffer *out, size_t *n)
-{
-    const struct ocv_buffer *given = status ? &call->tail : &call->head;
-    ocv_buffer_init(out, GRPC_HEADERS_MAX);
-    bool made = given->len ? ocv_buffer_append(out, given->data, given->len, NULL) == OCV_OK
-                           : make_headers(call, head, status, out);
-    return made ? grpc_header_list(out, given->len != 0, n) : NULL;
+            return NULL;
+    return grpc_header_list(out, false, n);
 }
 
 /* The body of an answer; its end brings the trailers. */
