@@ -125,16 +125,18 @@ static int note_unsaid(struct ocv_claim_work *work, const struct ocv_fact *fact,
                           fact->driver->name ? fact->driver->name : fact->driver->label);
 }
 
-static int split_entry(struct ocv_claim_work *work, const struct ocv_decision *decision,
-                       struct ocv_claim_choice *like, struct feature_part *parts,
-                       struct ocv_component *rest, struct ocv_claim_choices *choices,
-                       struct ocv_error *err)
+int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, const struct ocv_device_driver *driver,
+                    struct ocv_claim_choices *choices, struct ocv_error *err)
 {
-    const struct ocv_entry *entry = like->entry;
+    struct ocv_claim_choice like = {.entry = entry, .driver = driver};
+    ocv_auto_free struct feature_part *parts = calloc(PARTS_MAX, sizeof(*parts));
+    ocv_auto_free struct ocv_component *rest = calloc(entry->n_properties + 1, sizeof(*rest));
     const struct ocv_host_table *host = &decision->host;
     size_t n_parts = 0, n_rest = 0;
-    int status = OCV_OK;
-    for (size_t i = 0, end; i < entry->n_properties && status == OCV_OK; i = end) {
+    if (!parts || !rest)
+        return ocv_error_nomem(err);
+    for (size_t i = 0, end; i < entry->n_properties; i = end) {
         const uint32_t *ids = entry->properties + i;
         const struct ocv_slot *slot = &host->slots[host->slot_of[*ids]];
         const struct ocv_fact *fact = &work->facts[*ids];
@@ -142,39 +144,23 @@ static int split_entry(struct ocv_claim_work *work, const struct ocv_decision *d
                           host->slot_of[entry->properties[end]] == host->slot_of[*ids];
              end++)
             ;
-        bool told = fact->driver == like->driver && fact->feature &&
+        bool told = fact->driver == driver && fact->feature &&
                     fact->feature->test != OCV_DEVICE_NOTHING &&
                     fact->feature->test != OCV_DEVICE_ANY;
         if (told && n_parts < PARTS_MAX) {
-            status = take_known(work, entry, slot, ids, end - i, &parts[n_parts++], err);
+            OCV_TRY(take_known(work, entry, slot, ids, end - i, &parts[n_parts++], err));
             continue;
         }
         rest[n_rest++] = make_component(slot, best_rank(slot, ids, end - i));
-        status = note_unsaid(work, fact, ocv_index_property(work->index, *ids), like, err);
+        OCV_TRY(note_unsaid(work, fact, ocv_index_property(work->index, *ids), &like, err));
     }
-    if (status < 0)
-        return status;
     for (size_t i = 0; i < n_parts; i++)
         if (parts[i].n == 0)
             return OCV_OK; /* a warning said so */
     do
-        status = add_choice(work, like, parts, n_parts, rest, n_rest, choices, err);
-    while (status == OCV_OK && next_combination(parts, n_parts));
-    return status;
-}
-
-int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *decision,
-                    const struct ocv_entry *entry, const struct ocv_device_driver *driver,
-                    struct ocv_claim_choices *choices, struct ocv_error *err)
-{
-    struct ocv_claim_choice like = {.entry = entry, .driver = driver};
-    struct feature_part *parts = calloc(PARTS_MAX, sizeof(*parts));
-    struct ocv_component *rest = calloc(entry->n_properties + 1, sizeof(*rest));
-    int status = parts && rest ? split_entry(work, decision, &like, parts, rest, choices, err)
-                               : ocv_error_nomem(err);
-    free(parts);
-    free(rest);
-    return status;
+        OCV_TRY(add_choice(work, &like, parts, n_parts, rest, n_rest, choices, err));
+    while (next_combination(parts, n_parts));
+    return OCV_OK;
 }
 
 static int compare_choices(const void *a, const void *b)

@@ -57,18 +57,6 @@ int ocv_claim_warn(struct ocv_claim_work *work, struct ocv_error *err, const cha
                               &work->max_warnings, text, err);
 }
 
-/* The platform variant that runs builds for every level of an architecture. */
-static const char *newest_platform(const char *architecture)
-{
-    static const struct {
-        const char *architecture, *variant;
-    } known[] = {{"amd64", "v4"}, {"arm64", "v9.7"}, {"arm", "v8"}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (!strcmp(known[i].architecture, architecture))
-            return known[i].variant;
-    return NULL;
-}
-
 static int add_view(struct ocv_claim_work *work, const char *architecture,
                     const struct ocv_resolve_options *options, struct view_list *views,
                     struct ocv_error *err)
@@ -79,35 +67,22 @@ static int add_view(struct ocv_claim_work *work, const char *architecture,
             return OCV_OK;
     if (views->n == VIEWS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u architectures", VIEWS_MAX);
-    *view = (struct view){.platform = {.os = "linux",
-                                       .architecture = architecture,
-                                       .variant = newest_platform(architecture)}};
-    int status = ocv_universe_make(work, &view->platform, options, &view->universe, err);
-    if (status < 0)
-        return status;
+    /* the platform variant that runs builds for every level of an architecture */
+    static const char *const newest[][2] = {{"amd64", "v4"}, {"arm64", "v9.7"}, {"arm", "v8"}};
+    *view = (struct view){.platform = {.os = "linux", .architecture = architecture}};
+    for (size_t i = 0; i < sizeof(newest) / sizeof(*newest); i++)
+        if (!strcmp(newest[i][0], architecture))
+            view->platform.variant = newest[i][1];
+    OCV_TRY(ocv_universe_make(work, &view->platform, options, &view->universe, err));
     views->n++;
     const struct ocv_entry *entry;
-    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(view->universe.decision, i));
-         i++) {
+    for (size_t i = 0; (entry = ocv_decision_order(view->universe.decision, i)); i++) {
         const struct ocv_device_driver *driver = NULL;
         bool plain;
         if (entry->kind == OCV_ENTRY_VARIANT)
-            status = ocv_claim_driver(work, entry, &driver, &plain, err);
+            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
         view->n_device += driver && driver->name;
     }
-    return status;
-}
-
-static int make_views(struct ocv_claim_work *work, const struct ocv_resolve_options *options,
-                      struct view_list *views, struct ocv_error *err)
-{
-    if (options && options->platform && options->platform->architecture)
-        return add_view(work, options->platform->architecture, options, views, err);
-    const struct ocv_entry *entry;
-    for (size_t i = 0; (entry = ocv_index_entry(work->index, i)); i++)
-        if (entry->code == OCV_REJECT_NONE && entry->has_platform && entry->platform.os &&
-            entry->platform.architecture && !strcmp(entry->platform.os, "linux"))
-            OCV_TRY(add_view(work, entry->platform.architecture, options, views, err));
     return OCV_OK;
 }
 
@@ -148,22 +123,20 @@ static int common_level(struct ocv_claim_work *work, const struct view *view,
                         struct ocv_error *err)
 {
     const struct ocv_entry *entry;
-    int status = OCV_OK;
     *n = 0;
     *level = 0;
-    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(view->universe.decision, i));
-         i++) {
+    for (size_t i = 0; (entry = ocv_decision_order(view->universe.decision, i)); i++) {
         const struct ocv_device_driver *driver = NULL;
         bool plain = true;
         if (entry->kind == OCV_ENTRY_VARIANT)
-            status = ocv_claim_driver(work, entry, &driver, &plain, err);
+            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
         if (sets ? !driver || !has_label(sets, n_sets, entry->label) : !plain)
             continue;
         unsigned needs = ocv_claim_level(work, entry);
         *level = *n == 0 || needs < *level ? needs : *level;
         (*n)++;
     }
-    return status;
+    return OCV_OK;
 }
 
 static const struct ocv_entry *find_label(const struct view *view, const char *label)
@@ -229,27 +202,27 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
                        const struct label_set *sets, size_t n_sets, struct ocv_claim_places *to,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < views->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < views->n; i++) {
         const struct view *view = &views->list[i];
         const char *missing = NULL, *architecture = view->platform.architecture;
         unsigned level;
         size_t n;
-        status = common_level(work, view, sets, n_sets, &level, &n, err);
-        if (status < 0 || n == 0)
+        OCV_TRY(common_level(work, view, sets, n_sets, &level, &n, err));
+        if (n == 0)
             continue;
         for (size_t k = 0; k < n_sets && !missing; k++)
             missing = missing_label(work, views->main, view, &sets[k]);
-        status = missing
-                     ? ocv_claim_warn(work, err,
-                                      "%s is left out: it has no %s; --platform linux/%s makes a "
-                                      "claim of its own",
-                                      architecture, missing, architecture)
-                     : add_place(work->claim, to, view, level, err);
-        if (status == OCV_OK && !missing)
-            status = note_levels(work, view, sets, n_sets, level, err);
+        if (missing) {
+            OCV_TRY(ocv_claim_warn(work, err,
+                                   "%s is left out: it has no %s; --platform linux/%s makes a "
+                                   "claim of its own",
+                                   architecture, missing, architecture));
+            continue;
+        }
+        OCV_TRY(add_place(work->claim, to, view, level, err));
+        OCV_TRY(note_levels(work, view, sets, n_sets, level, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int make_alternatives(struct ocv_claim_work *work, const struct view_list *views,
@@ -283,18 +256,17 @@ static int make_alternatives(struct ocv_claim_work *work, const struct view_list
 static int add_words(struct ocv_claim_work *work, const struct ocv_entry *entry,
                      const char ***values, size_t *n, size_t *max, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < entry->n_properties && status == OCV_OK; i++) {
+    for (size_t i = 0; i < entry->n_properties; i++) {
         const struct ocv_fact *fact = &work->facts[entry->properties[i]];
-        for (const char *w = fact->words; w && *w && status == OCV_OK;) {
+        for (const char *w = fact->words; w && *w;) {
             size_t len = strcspn(w, " ");
             char *word = ocv_arena_copy(&work->claim->arena, w, len);
-            status = word ? ocv_claim_add_text(&work->claim->arena, values, n, max, word, err)
-                          : ocv_error_nomem(err);
+            OCV_TRY(word ? ocv_claim_add_text(&work->claim->arena, values, n, max, word, err)
+                         : ocv_error_nomem(err));
             w += len + strspn(w + len, " ");
         }
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Variants for devices that no driver claims: one label of the nodes. */
@@ -306,54 +278,31 @@ static int make_nodes(struct ocv_claim_work *work, const struct view_list *views
     const char **values = NULL, **labels = NULL;
     size_t n_values = 0, max_values = 0, n_labels = 0, max_labels = 0;
     const struct ocv_entry *entry;
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && (entry = ocv_decision_order(decision, i)); i++) {
+    for (size_t i = 0; (entry = ocv_decision_order(decision, i)); i++) {
         const struct ocv_device_driver *needs = NULL;
         bool plain;
         if (entry->kind == OCV_ENTRY_VARIANT)
-            status = ocv_claim_driver(work, entry, &needs, &plain, err);
-        if (status < 0 || needs != driver)
+            OCV_TRY(ocv_claim_driver(work, entry, &needs, &plain, err));
+        if (needs != driver)
             continue;
         size_t before = n_values;
-        status = add_words(work, entry, &values, &n_values, &max_values, err);
-        if (status == OCV_OK && n_values > before)
-            status = ocv_claim_add_text(&work->claim->arena, &labels, &n_labels, &max_labels,
-                                        entry->label, err);
+        OCV_TRY(add_words(work, entry, &values, &n_values, &max_values, err));
+        if (n_values > before)
+            OCV_TRY(ocv_claim_add_text(&work->claim->arena, &labels, &n_labels, &max_labels,
+                                       entry->label, err));
     }
     *out = (struct ocv_claim_nodes){.label = driver->label,
                                     .values = values,
                                     .n_values = n_values,
                                     .labels = labels,
                                     .n_labels = n_labels};
-    if (status < 0 || n_labels == 0)
-        return status;
-    status = ocv_claim_warn(work, err,
-                            "devices of %s have no public driver: nodes are selected by the label "
-                            "%s, and no device is claimed",
-                            driver->ns, driver->label);
-    return status < 0 ? status
-                      : find_places(work, views, &(struct label_set){labels, n_labels}, 1,
-                                    &out->places, err);
-}
-
-static int make_all_nodes(struct ocv_claim_work *work, const struct view_list *views,
-                          struct ocv_error *err)
-{
-    const struct ocv_device_driver *driver;
-    size_t n = 0;
-    while (ocv_device_driver_at(n))
-        n++;
-    struct ocv_claim_nodes *list = ocv_arena_alloc(&work->claim->arena, n, sizeof(*list));
-    int status = list ? OCV_OK : ocv_error_nomem(err);
-    work->claim->nodes = list;
-    for (size_t i = 0; status == OCV_OK && (driver = ocv_device_driver_at(i)); i++) {
-        if (driver->name)
-            continue;
-        struct ocv_claim_nodes *to = &list[work->claim->n_nodes];
-        status = make_nodes(work, views, driver, to, err);
-        work->claim->n_nodes += to->n_labels > 0;
-    }
-    return status;
+    if (n_labels == 0)
+        return OCV_OK;
+    OCV_TRY(ocv_claim_warn(work, err,
+                           "devices of %s have no public driver: nodes are selected by the label "
+                           "%s, and no device is claimed",
+                           driver->ns, driver->label));
+    return find_places(work, views, &(struct label_set){labels, n_labels}, 1, &out->places, err);
 }
 
 static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_options *options,
@@ -363,7 +312,14 @@ static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_opti
     struct ocv_fact *facts = NULL;
     OCV_TRY(ocv_facts_make(&claim->arena, work->index, &facts, err));
     work->facts = facts;
-    OCV_TRY(make_views(work, options, views, err));
+    const char *only = options && options->platform ? options->platform->architecture : NULL;
+    const struct ocv_entry *entry;
+    if (only)
+        OCV_TRY(add_view(work, only, options, views, err));
+    for (size_t i = 0; !only && (entry = ocv_index_entry(work->index, i)); i++)
+        if (entry->code == OCV_REJECT_NONE && entry->has_platform && entry->platform.os &&
+            entry->platform.architecture && !strcmp(entry->platform.os, "linux"))
+            OCV_TRY(add_view(work, entry->platform.architecture, options, views, err));
     if (views->n == 0)
         return OCV_OK;
     views->main = &views->list[0];
@@ -371,7 +327,23 @@ static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_opti
         if (views->list[i].n_device > views->main->n_device)
             views->main = &views->list[i];
     OCV_TRY(make_alternatives(work, views, err));
-    OCV_TRY(make_all_nodes(work, views, err));
+
+    const struct ocv_device_driver *driver;
+    size_t n = 0;
+    while (ocv_device_driver_at(n))
+        n++;
+    struct ocv_claim_nodes *list = ocv_arena_alloc(&claim->arena, n, sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    claim->nodes = list;
+    for (size_t i = 0; (driver = ocv_device_driver_at(i)); i++) {
+        if (driver->name)
+            continue;
+        struct ocv_claim_nodes *to = &list[claim->n_nodes];
+        OCV_TRY(make_nodes(work, views, driver, to, err));
+        claim->n_nodes += to->n_labels > 0;
+    }
+
     OCV_TRY(find_places(work, views, NULL, 0, &claim->plain_places, err));
     claim->plain = claim->plain_places.n > 0;
     return OCV_OK;
@@ -380,7 +352,7 @@ static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_opti
 int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_options *options,
                   struct ocv_claim **out, struct ocv_error *err)
 {
-    struct ocv_claim *claim = calloc(1, sizeof(*claim));
+    ocv_auto(ocv_claim) claim = calloc(1, sizeof(*claim));
     if (!claim)
         return ocv_error_nomem(err);
     struct ocv_claim_work work = {.claim = claim, .index = index};
@@ -389,10 +361,9 @@ int ocv_claim_new(const struct ocv_index *index, const struct ocv_resolve_option
     for (size_t i = 0; i < views.n; i++)
         ocv_universe_free(&views.list[i].universe);
     if (status < 0)
-        ocv_claim_free(claim);
-    else
-        *out = claim;
-    return status;
+        return status;
+    *out = ocv_steal(&claim);
+    return OCV_OK;
 }
 
 void ocv_claim_free(struct ocv_claim *claim)

@@ -23,30 +23,21 @@ bool ocv_capability_parse(const char *value, struct ocv_capability *out)
     return code < 256;
 }
 
-/* The Tegra chips: machine code of their own only. */
-static bool runs_own_only(unsigned capability)
-{
-    return capability == 53 || capability == 62 || capability == 72 || capability == 87;
-}
-
-static bool in_family(unsigned family, unsigned capability)
-{
-    return capability == family || (family == 100 && capability == 103) ||
-           (family == 120 && capability == 121);
-}
-
 bool ocv_capability_fits(const struct ocv_capability *code, unsigned capability)
 {
+    /* the Tegra chips run machine code of their own only */
+    bool tegra = capability == 53 || capability == 62 || capability == 72 || capability == 87;
     switch (code->form) {
     case 'v':
         return capability >= code->code;
     case 'a':
         return capability == code->code;
     case 'f':
-        return in_family(code->code, capability);
+        return capability == code->code || (code->code == 100 && capability == 103) ||
+               (code->code == 120 && capability == 121);
     default:
-        return capability == code->code || (capability / 10 == code->code / 10 &&
-                                            capability > code->code && !runs_own_only(capability));
+        return capability == code->code ||
+               (capability / 10 == code->code / 10 && capability > code->code && !tegra);
     }
 }
 

@@ -48,12 +48,6 @@ static void drop_covered(const struct ocv_claim_work *work, struct ocv_claim_pro
     }
 }
 
-static bool same_term(const struct ocv_claim_work *work, const struct ocv_claim_term *a,
-                      const struct ocv_claim_term *b)
-{
-    return term_within(work, a, b) && term_within(work, b, a);
-}
-
 /* The one term in which two products of the same features differ; their number: none or several. */
 static size_t only_difference(const struct ocv_claim_work *work, const struct ocv_claim_product *a,
                               const struct ocv_claim_product *b)
@@ -64,7 +58,8 @@ static size_t only_difference(const struct ocv_claim_work *work, const struct oc
     for (size_t i = 0; i < a->n; i++) {
         if (work->facts[a->terms[i].ids[0]].feature != work->facts[b->terms[i].ids[0]].feature)
             return a->n;
-        if (same_term(work, &a->terms[i], &b->terms[i]))
+        if (term_within(work, &a->terms[i], &b->terms[i]) &&
+            term_within(work, &b->terms[i], &a->terms[i]))
             continue;
         if (at < a->n)
             return a->n;
@@ -92,19 +87,18 @@ static int unite_terms(const struct ocv_claim_work *work, struct ocv_claim_term 
 static int fold_products(const struct ocv_claim_work *work, struct ocv_claim_product *list,
                          size_t *n, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < *n && status == OCV_OK; i++)
-        for (size_t k = i + 1; k < *n && status == OCV_OK;) {
+    for (size_t i = 0; i < *n; i++)
+        for (size_t k = i + 1; k < *n;) {
             size_t at = only_difference(work, &list[i], &list[k]);
             if (at == list[i].n) {
                 k++;
                 continue;
             }
-            status = unite_terms(work, &list[i].terms[at], &list[k].terms[at], err);
+            OCV_TRY(unite_terms(work, &list[i].terms[at], &list[k].terms[at], err));
             memmove(&list[k], &list[k + 1], (--*n - k) * sizeof(*list));
             k = i + 1;
         }
-    return status;
+    return OCV_OK;
 }
 
 static int print_capability(struct ocv_buffer *out, const char *name, const char *value,
@@ -116,92 +110,75 @@ static int print_capability(struct ocv_buffer *out, const char *name, const char
     if (code.form == 'v')
         return ocv_buffer_printf(out, err, "a.%s.compareTo(semver('%u.%u.0')) >= 0", name, major,
                                  minor);
-    int status = ocv_buffer_printf(out, err, "a.%s.major() == %u", name, major);
+    OCV_TRY(ocv_buffer_printf(out, err, "a.%s.major() == %u", name, major));
     unsigned fits[10], n = 0, last = 0;
     for (unsigned m = 0; m < 10; m++)
         if (ocv_capability_fits(&code, major * 10 + m))
             fits[n++] = last = m;
-    if (status < 0 || n == 10)
-        return status;
+    if (n == 10)
+        return OCV_OK;
     if (last < 9) { /* a few, not all that come later */
-        status = ocv_buffer_printf(out, err, " && a.%s.minor() in [", name);
-        for (unsigned i = 0; i < n && status == OCV_OK; i++)
-            status = ocv_buffer_printf(out, err, "%s%u", i ? ", " : "", fits[i]);
-        return status < 0 ? status : ocv_buffer_printf(out, err, "]");
+        OCV_TRY(ocv_buffer_printf(out, err, " && a.%s.minor() in [", name));
+        for (unsigned i = 0; i < n; i++)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%u", i ? ", " : "", fits[i]));
+        return ocv_buffer_printf(out, err, "]");
     }
     if (fits[0] > 0)
-        status = ocv_buffer_printf(out, err, " && a.%s.minor() >= %u", name, fits[0]);
-    for (unsigned m = fits[0]; m < 9 && status == OCV_OK; m++)
+        OCV_TRY(ocv_buffer_printf(out, err, " && a.%s.minor() >= %u", name, fits[0]));
+    for (unsigned m = fits[0]; m < 9; m++)
         if (!ocv_capability_fits(&code, major * 10 + m))
-            status = ocv_buffer_printf(out, err, " && a.%s.minor() != %u", name, m);
-    return status;
-}
-
-/* "12.8" -> 12.8.0 */
-static int print_version(struct ocv_buffer *out, const struct ocv_fact *fact, struct ocv_error *err)
-{
-    bool below = fact->feature->test == OCV_DEVICE_BELOW;
-    unsigned version = below ? fact->below : fact->from;
-    return ocv_buffer_printf(out, err, "a.%s.compareTo(semver('%u.%u.0')) %s 0",
-                             fact->feature->attribute, version / 1000, version % 1000,
-                             below ? "<" : ">=");
-}
-
-static int print_words(struct ocv_buffer *out, const struct ocv_claim_work *work,
-                       const struct ocv_claim_term *term, const char *between, const char *quote,
-                       struct ocv_error *err)
-{
-    int status = OCV_OK;
-    bool first = true;
-    for (size_t i = 0; i < term->n; i++)
-        for (const char *w = work->facts[term->ids[i]].words; *w && status == OCV_OK;
-             first = false) {
-            size_t n = strcspn(w, " ");
-            status = ocv_buffer_printf(out, err, "%s%s%.*s%s", first ? "" : between, quote, (int)n,
-                                       w, quote);
-            w += n + strspn(w + n, " ");
-        }
-    return status;
+            OCV_TRY(ocv_buffer_printf(out, err, " && a.%s.minor() != %u", name, m));
+    return OCV_OK;
 }
 
 static int print_is(struct ocv_buffer *out, const struct ocv_claim_work *work,
                     const struct ocv_claim_term *term, struct ocv_error *err)
 {
     const struct ocv_device_feature *feature = work->facts[term->ids[0]].feature;
-    bool model = feature->test == OCV_DEVICE_MODEL;
-    int status = ocv_buffer_printf(out, err, model ? "a.%s.matches('(^|_)(" : "a.%s in [",
-                                   feature->attribute);
-    if (status == OCV_OK)
-        status = print_words(out, work, term, model ? "|" : ", ", model ? "" : "'", err);
-    return status < 0 ? status : ocv_buffer_printf(out, err, model ? ")([^0-9]|$)')" : "]");
+    bool model = feature->test == OCV_DEVICE_MODEL, first = true;
+    const char *between = model ? "|" : ", ", *quote = model ? "" : "'";
+    OCV_TRY(ocv_buffer_printf(out, err, model ? "a.%s.matches('(^|_)(" : "a.%s in [",
+                              feature->attribute));
+    for (size_t i = 0; i < term->n; i++)
+        for (const char *w = work->facts[term->ids[i]].words; *w; first = false) {
+            size_t n = strcspn(w, " ");
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s%.*s%s", first ? "" : between, quote, (int)n,
+                                      w, quote));
+            w += n + strspn(w + n, " ");
+        }
+    return ocv_buffer_printf(out, err, model ? ")([^0-9]|$)')" : "]");
 }
 
 static int print_term(struct ocv_buffer *out, const struct ocv_claim_work *work,
                       const struct ocv_claim_term *term, struct ocv_error *err)
 {
-    const struct ocv_fact *fact = &work->facts[term->ids[0]];
-    const char *name = fact->feature->attribute;
-    enum ocv_device_test test = fact->feature->test;
-    int status = ocv_buffer_printf(out, err, "'%s' in a && ", name);
-    if (status < 0 || test == OCV_DEVICE_IS || test == OCV_DEVICE_MODEL)
-        return status < 0 ? status : print_is(out, work, term, err);
+    const struct ocv_device_feature *feature = work->facts[term->ids[0]].feature;
+    const char *name = feature->attribute;
+    OCV_TRY(ocv_buffer_printf(out, err, "'%s' in a && ", name));
+    if (feature->test == OCV_DEVICE_IS || feature->test == OCV_DEVICE_MODEL)
+        return print_is(out, work, term, err);
     if (term->n > 1)
-        status = ocv_buffer_printf(out, err, "(");
-    for (size_t i = 0; i < term->n && status == OCV_OK; i++) {
-        const char *value = ocv_index_property(work->index, term->ids[i]).value;
+        OCV_TRY(ocv_buffer_printf(out, err, "("));
+    for (size_t i = 0; i < term->n; i++) {
+        const struct ocv_fact *fact = &work->facts[term->ids[i]];
+        bool below = feature->test == OCV_DEVICE_BELOW;
+        unsigned version = below ? fact->below : fact->from; /* "12.8" -> 12.8.0 */
         if (i)
-            status = ocv_buffer_printf(out, err, " ||\n      ");
-        if (status == OCV_OK)
-            status = test == OCV_DEVICE_CAPABILITY
-                         ? print_capability(out, name, value, err)
-                         : print_version(out, &work->facts[term->ids[i]], err);
+            OCV_TRY(ocv_buffer_printf(out, err, " ||\n      "));
+        OCV_TRY(feature->test == OCV_DEVICE_CAPABILITY
+                    ? print_capability(out, name,
+                                       ocv_index_property(work->index, term->ids[i]).value, err)
+                    : ocv_buffer_printf(out, err, "a.%s.compareTo(semver('%u.%u.0')) %s 0", name,
+                                        version / 1000, version % 1000, below ? "<" : ">="));
     }
-    return status < 0 || term->n == 1 ? status : ocv_buffer_printf(out, err, ")");
+    return term->n > 1 ? ocv_buffer_printf(out, err, ")") : OCV_OK;
 }
 
 static int print_products(struct ocv_buffer *out, const struct ocv_claim_work *work,
-                          const struct ocv_claim_product *list, size_t n, struct ocv_error *err)
+                          const char *driver, const struct ocv_claim_product *list, size_t n,
+                          struct ocv_error *err)
 {
+    OCV_TRY(ocv_buffer_printf(out, err, "cel.bind(a, device.attributes['%s'],", driver));
     for (size_t i = 0; i < n; i++) {
         OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? " ||\n  " : "\n  ", n > 1 ? "(" : ""));
         for (size_t k = 0; k < list[i].n; k++) {
@@ -212,7 +189,7 @@ static int print_products(struct ocv_buffer *out, const struct ocv_claim_work *w
         if (n > 1)
             OCV_TRY(ocv_buffer_printf(out, err, ")"));
     }
-    return OCV_OK;
+    return ocv_buffer_printf(out, err, ")");
 }
 
 int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
@@ -221,20 +198,14 @@ int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_
     size_t n = group->n_products;
     struct ocv_claim_product *list = group->products;
     drop_covered(work, list, &n);
-    int status = fold_products(work, list, &n, err);
     *out = NULL;
+    OCV_TRY(fold_products(work, list, &n, err));
     for (size_t i = 0; i < n; i++)
         if (list[i].n == 0)
-            return status; /* whatever the driver has */
+            return OCV_OK; /* whatever the driver has */
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_CLAIM_EXPRESSION_MAX);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&text, err, "cel.bind(a, device.attributes['%s'],",
-                                   group->driver->name);
-    if (status == OCV_OK)
-        status = print_products(&text, work, list, n, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&text, err, ")");
+    int status = print_products(&text, work, group->driver->name, list, n, err);
     if (status == OCV_ERR_DATA)
         return ocv_error_set(err, status, "%s: the expression for its devices exceeds %u bytes",
                              group->labels[0], OCV_CLAIM_EXPRESSION_MAX);

@@ -19,24 +19,6 @@ size_t ocv_fact_place(const struct ocv_fact *fact)
                          : COUNT(ocv_device_features);
 }
 
-static const struct ocv_device_driver *find_driver(const char *ns)
-{
-    for (size_t i = 0; i < COUNT(ocv_device_drivers); i++)
-        if (!strcmp(ocv_device_drivers[i].ns, ns))
-            return &ocv_device_drivers[i];
-    return NULL;
-}
-
-static const struct ocv_device_feature *find_feature(const struct ocv_device_driver *driver,
-                                                     const char *name)
-{
-    for (size_t i = 0; driver && i < COUNT(ocv_device_features); i++)
-        if (&ocv_device_drivers[ocv_device_features[i].driver] == driver &&
-            !strcmp(ocv_device_features[i].name, name))
-            return &ocv_device_features[i];
-    return NULL;
-}
-
 /* "12", "12.8" */
 static bool parse_version(const char *text, unsigned *out)
 {
@@ -129,8 +111,13 @@ int ocv_facts_make(struct ocv_arena *arena, const struct ocv_index *index, struc
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(index, (uint32_t)i);
-        facts[i].driver = find_driver(p.ns);
-        facts[i].feature = find_feature(facts[i].driver, p.feature);
+        for (size_t k = 0; k < COUNT(ocv_device_drivers) && !facts[i].driver; k++)
+            if (!strcmp(ocv_device_drivers[k].ns, p.ns))
+                facts[i].driver = &ocv_device_drivers[k];
+        for (size_t k = 0; k < COUNT(ocv_device_features) && !facts[i].feature; k++)
+            if (&ocv_device_drivers[ocv_device_features[k].driver] == facts[i].driver &&
+                !strcmp(ocv_device_features[k].name, p.feature))
+                facts[i].feature = &ocv_device_features[k];
         facts[i].known = facts[i].feature && learn_value(&facts[i], p.value);
     }
     *out = facts;

@@ -184,12 +184,10 @@ int ocv_claim_group(struct ocv_claim_work *work, const struct ocv_claim_choices 
         to->products = list;
         to->n_products = to->max_products = to->n_products + from->n_products;
         to->unsaid |= from->unsaid;
-        int status = OCV_OK;
-        for (size_t i = 0; i < from->n_labels && status == OCV_OK; i++)
-            status = add_label(work, to, from->labels[i], err);
+        for (size_t i = 0; i < from->n_labels; i++)
+            OCV_TRY(add_label(work, to, from->labels[i], err));
         out->n--;
         memmove(from, from + 1, (out->n - at - 1) * sizeof(*from));
-        OCV_TRY(status);
     }
     return OCV_OK;
 }

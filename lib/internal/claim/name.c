@@ -40,26 +40,15 @@ static int append_bound(const struct ocv_claim_work *work, const struct ocv_clai
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1u << 20);
     const struct ocv_claim_choice *choice = group->first;
-    int status = OCV_OK;
     for (int all = 0; all < 2 && text.len == 0; all++)
-        for (size_t i = 0; i < choice->n_ids && status == OCV_OK; i++) {
+        for (size_t i = 0; i < choice->n_ids; i++) {
             struct ocv_property p = ocv_index_property(work->index, choice->ids[i]);
             if (all || work->facts[choice->ids[i]].feature->test == OCV_DEVICE_AT_LEAST)
-                status = ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
-                                           p.ns, p.feature, p.value);
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
+                                          p.ns, p.feature, p.value));
         }
-    if (status < 0)
-        return status;
     *out = ocv_arena_copy(&work->claim->arena, text.len ? text.data : "", text.len);
     return *out ? OCV_OK : ocv_error_nomem(err);
-}
-
-static bool is_taken(const struct ocv_claim_alternative *list, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name))
-            return true;
-    return false;
 }
 
 int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_groups *groups,
@@ -68,23 +57,24 @@ int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_gro
     struct ocv_claim *claim = work->claim;
     struct ocv_claim_alternative *list =
         ocv_arena_alloc(&claim->arena, groups->n + 1, sizeof(*list));
-    int status = list ? OCV_OK : ocv_error_nomem(err);
-    for (size_t i = 0; i < groups->n && status == OCV_OK; i++) {
+    if (!list)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < groups->n; i++) {
         const struct ocv_claim_group *group = &groups->list[i];
         struct ocv_claim_alternative *to = &list[i];
         to->driver = group->driver->name;
         to->labels = group->labels;
         to->n_labels = group->n_labels;
         if (group->again)
-            status = append_bound(work, group, &to->bound, err);
-        if (status == OCV_OK &&
-            (group->again || group->n_labels > 1 || !name_of_label(group->labels[0], to->name) ||
-             is_taken(list, i, to->name)))
-            status = name_by_digest(to, i + 1, err);
-        if (status == OCV_OK)
-            status = ocv_claim_express(work, group, &to->expression, err);
+            OCV_TRY(append_bound(work, group, &to->bound, err));
+        bool own = !group->again && group->n_labels == 1 && name_of_label(*group->labels, to->name);
+        for (size_t k = 0; k < i && own; k++)
+            own = strcmp(list[k].name, to->name) != 0;
+        if (!own)
+            OCV_TRY(name_by_digest(to, i + 1, err));
+        OCV_TRY(ocv_claim_express(work, group, &to->expression, err));
     }
     claim->alternatives = list;
     claim->n_alternatives = groups->n;
-    return status;
+    return OCV_OK;
 }

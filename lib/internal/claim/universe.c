@@ -27,24 +27,22 @@ static json_t *make_feature(const struct ocv_claim_work *work, uint32_t first, u
 {
     size_t n = ocv_index_property_count(work->index);
     struct ocv_property p = ocv_index_property(work->index, first);
-    json_t *values = json_array();
-    struct value *list = calloc(n - first, sizeof(*list));
+    ocv_auto_free struct value *list = calloc(n - first, sizeof(*list));
     uint32_t i = first;
-    for (; list && i < n; i++) {
+    if (!list)
+        return NULL;
+    for (; i < n; i++) {
         struct ocv_property q = ocv_index_property(work->index, i);
         if (strcmp(p.ns, q.ns) != 0 || strcmp(p.feature, q.feature) != 0)
             break;
         list[i - first] = (struct value){q.value, &work->facts[i]};
     }
     *end = i;
-    if (list) {
-        qsort(list, i - first, sizeof(*list), compare_values);
-        for (uint32_t k = 0; k < i - first; k++)
-            json_array_append_new(values, json_string(list[k].text));
-    }
-    free(list);
-    return list ? json_pack("{s:s, s:o}", "name", p.feature, "values", values)
-                : (json_decref(values), NULL);
+    qsort(list, i - first, sizeof(*list), compare_values);
+    json_t *values = json_array();
+    for (uint32_t k = 0; k < i - first; k++)
+        json_array_append_new(values, json_string(list[k].text));
+    return json_pack("{s:s, s:o}", "name", p.feature, "values", values);
 }
 
 static int add_feature(json_t *features, json_t *places, size_t place, json_t *feature)
@@ -84,37 +82,30 @@ static json_t *make_namespaces(const struct ocv_claim_work *work)
     return namespaces;
 }
 
-static int make_profile(const struct ocv_claim_work *work, const struct ocv_platform *platform,
-                        struct ocv_profile **out, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, PROFILE_MAX);
-    ocv_auto_json *profile =
-        json_pack("{s:s, s:{s:s, s:s, s:s?}, s:o}", "schema", "dev.ocivariant.profile/v1",
-                  "platform", "os", platform->os, "architecture", platform->architecture, "variant",
-                  platform->variant, "namespaces", make_namespaces(work));
-    if (!profile)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(profile, 0, &text, err));
-    return ocv_profile_parse(text.data, text.len, out, err);
-}
-
 int ocv_universe_make(const struct ocv_claim_work *work, const struct ocv_platform *platform,
                       const struct ocv_resolve_options *options, struct ocv_universe *out,
                       struct ocv_error *err)
 {
     *out = (struct ocv_universe){0};
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, PROFILE_MAX);
+    ocv_auto_json *json =
+        json_pack("{s:s, s:{s:s, s:s, s:s?}, s:o}", "schema", "dev.ocivariant.profile/v1",
+                  "platform", "os", platform->os, "architecture", platform->architecture, "variant",
+                  platform->variant, "namespaces", make_namespaces(work));
+    if (!json)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_json_append(json, 0, &text, err));
+    OCV_TRY(ocv_profile_parse(text.data, text.len, &profile, err));
     struct ocv_resolve_options mine = options ? *options : (struct ocv_resolve_options){0};
     mine.platform = platform;
     mine.unchecked = false;
     mine.preferences.n_devices = 0; /* they are those of one host */
     mine.preferences.n_policies = 0;
-    int status = make_profile(work, platform, &out->profile, err);
-    if (status == OCV_OK)
-        status = ocv_resolve(work->index, out->profile, &mine, &out->decision, err);
-    if (status < 0)
-        ocv_universe_free(out);
-    return status;
+    OCV_TRY(ocv_resolve(work->index, profile, &mine, &out->decision, err));
+    out->profile = ocv_steal(&profile);
+    return OCV_OK;
 }
 
 void ocv_universe_free(struct ocv_universe *universe)
