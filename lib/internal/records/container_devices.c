@@ -2,6 +2,7 @@
 #include "lib/base/format/json.h"
 #include "lib/internal/records/records.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "ocivariant/buffer.h"
 
@@ -35,24 +36,19 @@ static bool is_id(const char *text, size_t n)
     return n > 0 && n < 256;
 }
 
-static bool is_listed(const struct device_list *list, const char *id, size_t n)
-{
-    const char *at = list->text.len ? list->text.data : "";
-    for (; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == n && memcmp(at, id, n) == 0)
-            return true;
-    return false;
-}
-
 static void add_id(struct device_list *list, const char *before, const char *id, size_t n)
 {
     char name[512];
     if (!is_id(id, n))
         return;
     int len = snprintf(name, sizeof(name), "%s%.*s", before, (int)n, id);
-    if (len < (int)sizeof(name) && !is_listed(list, name, (size_t)len))
-        list->full |=
-            ocv_buffer_printf(&list->text, NULL, "%s%s", list->text.len ? "," : "", name) < 0;
+    if (len >= (int)sizeof(name))
+        return;
+    const char *at = list->text.len ? list->text.data : "";
+    for (; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == (size_t)len && memcmp(at, name, (size_t)len) == 0)
+            return;
+    list->full |= ocv_buffer_printf(&list->text, NULL, "%s%s", list->text.len ? "," : "", name) < 0;
 }
 
 static void read_annotations(struct device_list *list, const json_t *spec)
@@ -84,20 +80,6 @@ static bool is_address(const char *text)
     return !text[sizeof(form) - 1];
 }
 
-static void add_card_of(struct device_list *list, unsigned major, unsigned minor)
-{
-    char path[512], target[512];
-    int len =
-        snprintf(path, sizeof(path), "%s/sys/dev/char/%u:%u/device", list->root, major, minor);
-    ssize_t n = len < (int)sizeof(path) ? readlink(path, target, sizeof(target) - 1) : -1;
-    if (n < 0)
-        return;
-    target[n] = '\0';
-    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-    if (is_address(name))
-        add_id(list, "", name, strlen(name));
-}
-
 /* "Device Minor: \t 0" in /proc/driver/nvidia/gpus/ADDRESS/information */
 static bool has_minor(const char *directory, const char *address, unsigned minor)
 {
@@ -114,25 +96,28 @@ static bool has_minor(const char *directory, const char *address, unsigned minor
     return at && end > at + sizeof(key) - 1 && number == minor;
 }
 
-static void add_nvidia_card(struct device_list *list, unsigned minor)
-{
-    char directory[512];
-    const struct dirent *entry;
-    snprintf(directory, sizeof(directory), "%s/proc/driver/nvidia/gpus", list->root);
-    DIR *all = opendir(directory);
-    while (all && (entry = readdir(all)))
-        if (is_address(entry->d_name) && has_minor(directory, entry->d_name, minor))
-            add_id(list, "", entry->d_name, strlen(entry->d_name));
-    if (all)
-        closedir(all);
-}
-
+/* The card of a device file. */
 static void add_file(struct device_list *list, unsigned major, unsigned minor)
 {
-    if (major == NVIDIA_MAJOR)
-        add_nvidia_card(list, minor);
-    else
-        add_card_of(list, major, minor);
+    char path[512], target[512];
+    if (major == NVIDIA_MAJOR) {
+        const struct dirent *entry;
+        snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus", list->root);
+        ocv_auto_dir DIR *all = opendir(path);
+        while (all && (entry = readdir(all)))
+            if (is_address(entry->d_name) && has_minor(path, entry->d_name, minor))
+                add_id(list, "", entry->d_name, strlen(entry->d_name));
+        return;
+    }
+    int len =
+        snprintf(path, sizeof(path), "%s/sys/dev/char/%u:%u/device", list->root, major, minor);
+    ssize_t n = len < (int)sizeof(path) ? readlink(path, target, sizeof(target) - 1) : -1;
+    if (n < 0)
+        return;
+    target[n] = '\0';
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    if (is_address(name))
+        add_id(list, "", name, strlen(name));
 }
 
 static void read_devices(struct device_list *list, const json_t *spec)

@@ -131,30 +131,28 @@ static bool target_ok(const char *target)
 int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
                    struct ocv_buffer *body, struct ocv_error *err)
 {
-    struct daemon_connection t = {.fd = -1, .deadline = ocv_clock_ms() + timeout_ms, .path = path};
+    int64_t deadline = ocv_clock_ms() + timeout_ms;
+    ocv_auto_fd int fd = -1;
     ocv_auto_buffer raw;
     ocv_buffer_init(&raw, body->max + HEAD_MAX);
     if (!target_ok(target))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a valid request target",
                              target);
-    int64_t left = t.deadline - ocv_clock_ms();
-    int status = ocv_unix_connect(path, left > 0 ? (unsigned)left : 1, &t.fd, err);
+    int64_t left = deadline - ocv_clock_ms();
+    int status = ocv_unix_connect(path, left > 0 ? (unsigned)left : 1, &fd, err);
     if (status == OCV_ERR_NETWORK && (errno == ENOENT || errno == ECONNREFUSED))
-        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
-    if (status == OCV_OK)
-        status = send_request(&t, target, err);
-    if (status == OCV_OK)
-        status = receive_answer(&t, &raw, err);
-    if (t.fd >= 0)
-        close(t.fd);
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+    if (status < 0)
+        return status;
+    const struct daemon_connection t = {fd, deadline, path};
+    OCV_TRY(send_request(&t, target, err));
+    OCV_TRY(receive_answer(&t, &raw, err));
     size_t at = 0, length = 0;
-    if (status == OCV_OK) {
-        status = ocv_daemon_parse_answer(raw.data ? raw.data : "", raw.len, http_status, &at,
-                                         &length, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s", path);
+    status =
+        ocv_daemon_parse_answer(raw.data ? raw.data : "", raw.len, http_status, &at, &length, err);
+    if (status < 0) {
+        ocv_error_prefix(err, "%s", path);
+        return status;
     }
-    if (status == OCV_OK && length)
-        status = ocv_buffer_append(body, raw.data + at, length, err);
-    return status;
+    return length ? ocv_buffer_append(body, raw.data + at, length, err) : OCV_OK;
 }

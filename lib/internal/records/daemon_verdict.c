@@ -27,14 +27,6 @@ const char *ocv_verdict_fit_words(const char *fit)
     return strcmp(fit, "null") == 0 ? "null (the default)" : fit;
 }
 
-static enum ocv_verdict verdict_named(const char *word)
-{
-    for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(names[i], word) == 0)
-            return (enum ocv_verdict)i;
-    return OCV_VERDICT_UNKNOWN;
-}
-
 static void copy_text(const json_t *root, const char *key, char *out, size_t size)
 {
     const char *text = ocv_json_text(root, key);
@@ -47,8 +39,10 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     ocv_auto_json *root = NULL;
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
     OCV_TRY(ocv_json_load("answer of variantd", bytes, len, ANSWER_MAX, &root, err));
-    const char *source = ocv_json_text(root, "source");
-    out->verdict = verdict_named(ocv_json_text(root, "verdict"));
+    const char *source = ocv_json_text(root, "source"), *word = ocv_json_text(root, "verdict");
+    for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(names[i], word) == 0)
+            out->verdict = (enum ocv_verdict)i;
     out->labels_only = source && strcmp(source, "labels") == 0;
     out->required = json_is_string(json_object_get(root, "required"));
     copy_text(root, "label", out->label, sizeof(out->label));

@@ -50,18 +50,18 @@ int ocv_record_index_write(const char *dir, const struct ocv_record *record,
     char name[OCV_RECORD_NAME_MAX];
     ocv_as_owner bool other = false;
     ocv_auto_fd int fd = -1;
-    int status = ocv_record_name(record->index, record->repository, name, err);
-    if (status == OCV_OK)
-        status = ocv_record_open(dir, OCV_RECORD_INDEXES, &fd, &other, err);
-    if (status < 0 || still_there(fd, name, record->secret))
-        return status;
+    OCV_TRY(ocv_record_name(record->index, record->repository, name, err));
+    OCV_TRY(ocv_record_open(dir, OCV_RECORD_INDEXES, &fd, &other, err));
+    if (still_there(fd, name, record->secret))
+        return OCV_OK;
     ocv_file_sweep(fd);
     ocv_directory_keep_newest(fd, OCV_RECORD_INDEXES_MAX - 1, LONGEST);
     return ocv_file_replace(fd, fd, dir, name, text->data, text->len, record->secret ? 0640 : 0644,
                             err);
 }
 
-static int take_texts(const json_t *json, struct ocv_record_index *out, struct ocv_error *err)
+int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_index *out,
+                           struct ocv_error *err)
 {
     const struct {
         const char *key;
@@ -71,29 +71,21 @@ static int take_texts(const json_t *json, struct ocv_record_index *out, struct o
     } texts[] = {{"index", out->digest, sizeof(out->digest), true},
                  {"repository", out->repository, sizeof(out->repository), true},
                  {"reference", out->reference, sizeof(out->reference), false}};
+    ocv_auto_json *json = NULL;
+    ocv_auto_buffer document;
+    ocv_buffer_init(&document, OCV_MANIFEST_MAX);
+    *out = (struct ocv_record_index){0};
+    OCV_TRY(ocv_json_load("record", bytes, len, OCV_RECORD_INDEX_MAX, &json, err));
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         const char *text = ocv_json_text(json, texts[i].key);
-        int len = snprintf(texts[i].to, texts[i].size, "%s", text ? text : "");
-        if (texts[i].needed && (len <= 0 || len >= (int)texts[i].size))
+        int n = snprintf(texts[i].to, texts[i].size, "%s", text ? text : "");
+        if (texts[i].needed && (n <= 0 || n >= (int)texts[i].size))
             return ocv_error_set(err, OCV_ERR_DATA, "record: %s is missing or too long",
                                  texts[i].key);
     }
     out->secret = json_is_true(json_object_get(json, "secret"));
-    return ocv_digest_known(out->digest)
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_DATA, "record: malformed digest of the index");
-}
-
-int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_index *out,
-                           struct ocv_error *err)
-{
-    json_t *parsed = NULL;
-    ocv_auto_buffer document;
-    ocv_buffer_init(&document, OCV_MANIFEST_MAX);
-    *out = (struct ocv_record_index){0};
-    OCV_TRY(ocv_json_load("record", bytes, len, OCV_RECORD_INDEX_MAX, &parsed, err));
-    ocv_auto_json *json = parsed;
-    OCV_TRY(take_texts(json, out, err));
+    if (!ocv_digest_known(out->digest))
+        return ocv_error_set(err, OCV_ERR_DATA, "record: malformed digest of the index");
     if (!json_is_object(json_object_get(json, "document")))
         return ocv_error_set(err, OCV_ERR_DATA, "record: the index is missing");
     OCV_TRY(ocv_json_append(json_object_get(json, "document"), JSON_COMPACT, &document, err));
@@ -177,7 +169,7 @@ static int search_directory(DIR *directory, const char *path, const struct index
     ocv_auto_buffer text;
     int status = OCV_OK;
     ocv_buffer_init(&text, OCV_RECORD_INDEX_MAX);
-    struct files *files = calloc(1, sizeof(*files));
+    ocv_auto_free struct files *files = calloc(1, sizeof(*files));
     if (!files)
         return ocv_error_nomem(err);
     /* the content of an index is fixed by its digest; its entries belong to its own repository */
@@ -205,7 +197,6 @@ static int search_directory(DIR *directory, const char *path, const struct index
         if (meant)
             files->list[i].time = -1;
     }
-    free(files);
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
 }
 
@@ -218,20 +209,16 @@ int ocv_record_index_walk(const char *dir, const char *repository, const char *d
     if (!ocv_digest_known(digest) ||
         snprintf(path, sizeof(path), "%s/" OCV_RECORD_INDEXES, dir) >= (int)sizeof(path))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);
-    int status = ocv_record_prefix(digest, s.prefix, err);
-    if (status == OCV_OK && repository)
-        status = ocv_record_suffix(repository, s.suffix, err);
-    if (status < 0)
-        return status;
-    DIR *directory = opendir(path);
+    OCV_TRY(ocv_record_prefix(digest, s.prefix, err));
+    if (repository)
+        OCV_TRY(ocv_record_suffix(repository, s.suffix, err));
+    ocv_auto_dir DIR *directory = opendir(path);
     if (!directory && errno == ENOENT)
         return OCV_OK;
     if (!directory)
         return errno == ENOMEM ? ocv_error_nomem(err)
                                : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    status = search_directory(directory, path, &s, err);
-    closedir(directory);
-    return status;
+    return search_directory(directory, path, &s, err);
 }
 
 static int take_first(void *data, struct ocv_record_index *kept)
@@ -246,9 +233,7 @@ int ocv_record_find(const char *dir, const char *repository, const char *digest,
                     struct ocv_record_index *out, struct ocv_error *err)
 {
     *out = (struct ocv_record_index){0};
-    int status = ocv_record_index_walk(dir, repository, digest, take_first, out, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_record_index_walk(dir, repository, digest, take_first, out, err));
     return out->index ? OCV_OK
                       : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: in no index known here", digest);
 }

@@ -50,16 +50,12 @@ static int act_as_owner(int fd, const char *dir, bool *other, struct ocv_error *
 static int make_in(int parent, const char *dir, const char *name, struct ocv_error *err)
 {
     ocv_as_owner bool other = false;
-    int status = act_as_owner(parent, dir, &other, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(act_as_owner(parent, dir, &other, err));
     if (mkdirat(parent, name, 0755) < 0)
         return errno == EEXIST ? OCV_OK : ocv_file_fail(err, dir, name, "create directory");
     ocv_auto_fd int fd = -1;
-    status = ocv_directory_open(parent, dir, name, false, &fd, err);
-    if (status == OCV_OK && fchmod(fd, 0755) < 0)
-        status = ocv_file_fail(err, dir, name, "change");
-    return status;
+    OCV_TRY(ocv_directory_open(parent, dir, name, false, &fd, err));
+    return fchmod(fd, 0755) < 0 ? ocv_file_fail(err, dir, name, "change") : OCV_OK;
 }
 
 static int make_directory(const char *dir, struct ocv_error *err)
@@ -67,7 +63,7 @@ static int make_directory(const char *dir, struct ocv_error *err)
     struct stat st;
     if (lstat(dir, &st) == 0)
         return OCV_OK;
-    char *copy = strdup(dir);
+    ocv_auto_free char *copy = strdup(dir);
     if (!copy)
         return ocv_error_nomem(err);
     size_t len = strlen(copy);
@@ -78,13 +74,9 @@ static int make_directory(const char *dir, struct ocv_error *err)
     const char *above = !slash ? "." : slash == copy ? "/" : copy;
     if (slash)
         *slash = '\0';
-    int status = ocv_directory_make(above, 0755, err);
-    ocv_auto_fd int parent = status < 0 ? -1 : open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (status == OCV_OK)
-        status = parent < 0 ? ocv_file_fail(err, above, NULL, "open")
-                            : make_in(parent, above, name, err);
-    free(copy);
-    return status;
+    OCV_TRY(ocv_directory_make(above, 0755, err));
+    ocv_auto_fd int parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return parent < 0 ? ocv_file_fail(err, above, NULL, "open") : make_in(parent, above, name, err);
 }
 
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other, struct ocv_error *err)

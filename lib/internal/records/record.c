@@ -76,19 +76,15 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
 int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
 {
     char name[OCV_RECORD_NAME_MAX];
-    int status = ocv_record_name(record->child, record->repository, name, err);
-    if (status == OCV_OK && record->index && !ocv_digest_wellformed(record->index))
-        status = ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_RECORD_MAX);
-    if (status == OCV_OK)
-        status = format_record(record, &text, err);
     ocv_as_owner bool other = false;
     ocv_auto_fd int fd = -1;
-    if (status == OCV_OK)
-        status = ocv_record_open(dir, NULL, &fd, &other, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_record_name(record->child, record->repository, name, err));
+    if (record->index && !ocv_digest_wellformed(record->index))
+        return ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
+    OCV_TRY(format_record(record, &text, err));
+    OCV_TRY(ocv_record_open(dir, NULL, &fd, &other, err));
     ocv_file_sweep(fd);
     ocv_directory_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
     return ocv_file_replace(fd, fd, dir, name, text.data, text.len, record->secret ? 0640 : 0644,
@@ -104,21 +100,18 @@ int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json
                  {"index", &out->index},           {"label", &out->label},
                  {"properties", &out->properties}, {"static", &out->statics},
                  {"reference", &out->reference},   {"tag", &out->tag}};
-    json_t *json = NULL;
+    ocv_auto_json *json = NULL;
     *out = (struct ocv_record){0};
-    int status = ocv_json_load("record", bytes, len, OCV_RECORD_MAX, &json, err);
-    for (size_t i = 0; status == OCV_OK && i < sizeof(texts) / sizeof(*texts); i++)
+    *tree = NULL;
+    OCV_TRY(ocv_json_load("record", bytes, len, OCV_RECORD_MAX, &json, err));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         if (!json_is_null(json_object_get(json, texts[i].key)))
-            status = ocv_json_string(json, "record", texts[i].key, texts[i].to, err);
-    if (status == OCV_OK && (!out->repository || !out->child || !ocv_digest_known(out->child)))
-        status = ocv_error_set(err, OCV_ERR_DATA, "record: repository or child is missing");
+            OCV_TRY(ocv_json_string(json, "record", texts[i].key, texts[i].to, err));
+    if (!out->repository || !out->child || !ocv_digest_known(out->child))
+        return ocv_error_set(err, OCV_ERR_DATA, "record: repository or child is missing");
     out->secret = json_is_true(json_object_get(json, "secret"));
-    if (status < 0) {
-        json_decref(json);
-        json = NULL;
-    }
-    *tree = json;
-    return status;
+    *tree = ocv_steal(&json);
+    return OCV_OK;
 }
 
 /* What is called for which records. */
@@ -179,22 +172,18 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
     char prefix[OCV_DIGEST_MAX] = "sha", suffix[OCV_RECORD_SUFFIX_MAX] = ".json";
     char name[OCV_RECORD_NAME_MAX];
     const struct record_walk walk = {dir, repository, visit, data};
-    int status = child ? ocv_record_prefix(child, prefix, err) : OCV_OK;
-    if (status == OCV_OK && repository)
-        status = ocv_record_suffix(repository, suffix, err);
-    if (status < 0)
-        return status;
+    if (child)
+        OCV_TRY(ocv_record_prefix(child, prefix, err));
+    if (repository)
+        OCV_TRY(ocv_record_suffix(repository, suffix, err));
     ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return OCV_OK;
     if (fd < 0)
         return ocv_file_fail(err, dir, NULL, "open");
-    if (child && repository) {
-        snprintf(name, sizeof(name), "%s%s", prefix, suffix);
-        status = visit_file(fd, name, &walk);
-    } else {
-        status = visit_files(fd, prefix, suffix, &walk, err);
-    }
+    snprintf(name, sizeof(name), "%s%s", prefix, suffix);
+    int status = child && repository ? visit_file(fd, name, &walk)
+                                     : visit_files(fd, prefix, suffix, &walk, err);
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
 }
 
