@@ -266,7 +266,6 @@ static bool is_covered(const struct constraint_build *m, size_t at)
 static int put_constraint(const struct constraint_build *m, struct ocv_buffer *out)
 {
     size_t before = out->len;
-    int status = OCV_OK;
     if (m->n == 0)
         return ocv_error_set(m->err, OCV_ERR_NO_MATCH, "no entry fits the features of any node");
     if (m->n > OCV_SLURM_ALTERNATIVES_MAX) {
@@ -276,18 +275,15 @@ static int put_constraint(const struct constraint_build *m, struct ocv_buffer *o
         return OCV_ERR_DATA;
     }
     if (m->n == 1)
-        status = ocv_buffer_printf(out, m->err, "%s", m->list->text);
-    else
-        status = ocv_buffer_append(out, "[", 1, m->err);
+        OCV_TRY(ocv_buffer_printf(out, m->err, "%s", m->list->text));
     /* in 22.05 a single feature behind a parenthesis is never satisfied; twice it is */
-    for (size_t i = 0; m->n > 1 && i < m->n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, m->err, "%s(%s%s%s)", i ? "|" : "", m->list[i].text,
-                                   m->list[i].n_features == 1 ? "&" : "",
-                                   m->list[i].n_features == 1 ? m->list[i].text : "");
-    if (m->n > 1 && status == OCV_OK)
-        status = ocv_buffer_append(out, "]", 1, m->err);
-    if (status < 0 || out->len - before <= OCV_SLURM_CONSTRAINT_MAX)
-        return status;
+    for (size_t i = 0; m->n > 1 && i < m->n; i++)
+        OCV_TRY(ocv_buffer_printf(out, m->err, "%s(%s%s%s)%s", i ? "|" : "[", m->list[i].text,
+                                  m->list[i].n_features == 1 ? "&" : "",
+                                  m->list[i].n_features == 1 ? m->list[i].text : "",
+                                  i + 1 < m->n ? "" : "]"));
+    if (out->len - before <= OCV_SLURM_CONSTRAINT_MAX)
+        return OCV_OK;
     ocv_error_set(m->err, OCV_ERR_DATA, "the constraint has %zu bytes, Slurm takes %u",
                   out->len - before, OCV_SLURM_CONSTRAINT_MAX);
     if (!m->how->use_short)

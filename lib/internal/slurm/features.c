@@ -52,36 +52,17 @@ struct property_walk {
     struct ocv_error *err;
 };
 
-static int visit_value(const struct property_walk *w, const char *ns, const char *feature,
-                       const char *value)
-{
-    if (!ocv_property_name_valid(ns, strlen(ns)) ||
-        !ocv_property_name_valid(feature, strlen(feature)) ||
-        !ocv_property_value_valid(value, strlen(value)))
-        return OCV_OK; /* no property: no image can ask for it */
-    return w->visit(w->data, (struct ocv_property){ns, feature, value}, w->err);
-}
-
 static int visit_feature(const struct property_walk *w, const struct ocv_namespace *ns,
                          const struct ocv_feature *common, const struct ocv_feature *feature)
 {
-    for (size_t i = 0; i < feature->n_values; i++)
-        if (all_devices_have(ns, common, feature->name, feature->values[i]))
-            OCV_TRY(visit_value(w, ns->name, feature->name, feature->values[i]));
-    return OCV_OK;
-}
-
-static int visit_namespace(const struct property_walk *w, const struct ocv_namespace *ns)
-{
-    bool secondary = true;
-    for (size_t i = 0; i < ns->n_features; i++)
-        OCV_TRY(visit_feature(w, ns, &ns->features[i], &ns->features[i]));
-    for (size_t i = 0; i < ns->n_devices && secondary; i++) {
-        const struct ocv_device *device = &ns->devices[i]; /* what only devices list */
-        secondary = device->secondary;
-        for (size_t k = 0; k < device->n_features && !secondary; k++)
-            if (!find_feature(ns->features, ns->n_features, device->features[k].name))
-                OCV_TRY(visit_feature(w, ns, NULL, &device->features[k]));
+    for (size_t i = 0; i < feature->n_values; i++) {
+        const struct ocv_property p = {ns->name, feature->name, feature->values[i]};
+        /* what is no property no image can ask for */
+        if (all_devices_have(ns, common, p.feature, p.value) &&
+            ocv_property_name_valid(p.ns, strlen(p.ns)) &&
+            ocv_property_name_valid(p.feature, strlen(p.feature)) &&
+            ocv_property_value_valid(p.value, strlen(p.value)))
+            OCV_TRY(w->visit(w->data, p, w->err));
     }
     return OCV_OK;
 }
@@ -90,8 +71,19 @@ int ocv_slurm_properties(const struct ocv_profile *profile, ocv_slurm_property v
                          struct ocv_error *err)
 {
     const struct property_walk w = {visit, data, err};
-    for (size_t i = 0; i < profile->n_namespaces; i++)
-        OCV_TRY(visit_namespace(&w, &profile->namespaces[i]));
+    for (size_t k = 0; k < profile->n_namespaces; k++) {
+        const struct ocv_namespace *ns = &profile->namespaces[k];
+        bool secondary = true;
+        for (size_t i = 0; i < ns->n_features; i++)
+            OCV_TRY(visit_feature(&w, ns, &ns->features[i], &ns->features[i]));
+        for (size_t i = 0; i < ns->n_devices && secondary; i++) {
+            const struct ocv_device *device = &ns->devices[i]; /* what only devices list */
+            secondary = device->secondary;
+            for (size_t f = 0; f < device->n_features && !secondary; f++)
+                if (!find_feature(ns->features, ns->n_features, device->features[f].name))
+                    OCV_TRY(visit_feature(&w, ns, NULL, &device->features[f]));
+        }
+    }
     return OCV_OK;
 }
 
@@ -104,16 +96,15 @@ static int put_feature(void *data, struct ocv_property p, struct ocv_error *err)
 {
     struct feature_writer *w = data;
     char text[FEATURE_MAX], brief[OCV_SLURM_SHORT_MAX];
-    int n = snprintf(text, sizeof(text), "%s::%s::%s", p.ns, p.feature, p.value), status = OCV_OK;
+    int n = snprintf(text, sizeof(text), "%s::%s::%s", p.ns, p.feature, p.value);
     if (n < 0 || (size_t)n >= sizeof(text))
         return OCV_OK;
     if (w->as_short)
-        status = ocv_slurm_short(text, brief, err);
-    if (status == OCV_OK)
-        status =
-            ocv_buffer_printf(w->out, err, "%s%s", w->begun ? "," : "", w->as_short ? brief : text);
+        OCV_TRY(ocv_slurm_short(text, brief, err));
+    OCV_TRY(
+        ocv_buffer_printf(w->out, err, "%s%s", w->begun ? "," : "", w->as_short ? brief : text));
     w->begun = true;
-    return status;
+    return OCV_OK;
 }
 
 int ocv_slurm_features(const struct ocv_profile *profile, bool with_short, struct ocv_buffer *out,

@@ -134,8 +134,12 @@ static const char *architecture_of(const json_t *tree, const char *otherwise)
     return otherwise;
 }
 
-static json_t *profile_json(json_t *tree, const char *architecture)
+static int add_profile(struct node_reader *r, json_t *tree)
 {
+    char name[32];
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
     const char *ns, *feature;
     json_t *features, *values, *namespaces = json_array();
     json_object_foreach(tree, ns, features)
@@ -148,21 +152,13 @@ static json_t *profile_json(json_t *tree, const char *architecture)
         json_array_append_new(namespaces,
                               json_pack("{s:s, s:o}", "namespace", ns, "features", list));
     }
-    return json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform",
-                     "os", "linux", "architecture", architecture, "namespaces", namespaces);
-}
-
-static int add_profile(struct node_reader *r, json_t *tree)
-{
-    char name[32];
-    ocv_auto(ocv_profile) profile = NULL;
-    ocv_auto_buffer text;
-    ocv_auto_json *json = profile_json(tree, architecture_of(tree, r->architecture));
-    struct ocv_node node = {.name = name, .slots = 1};
+    ocv_auto_json *json = json_pack(
+        "{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform", "os",
+        "linux", "architecture", architecture_of(tree, r->architecture), "namespaces", namespaces);
     if (!json)
         return ocv_error_nomem(r->err);
+    struct ocv_node node = {.name = name, .slots = 1};
     snprintf(name, sizeof(name), "line-%zu", r->line);
-    ocv_buffer_init(&text, OCV_PROFILE_MAX);
     OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, r->err));
     OCV_TRY(ocv_profile_parse(text.data, text.len, &profile, r->err));
     return ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
