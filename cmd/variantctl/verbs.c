@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/options.h"
 #include "lib/base/text.h"
 
@@ -122,6 +123,16 @@ static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, c
     else
         puts(":4"); /* no such verb */
     return 0;
+}
+
+int print_document(json_t *root, struct ocv_error *err)
+{
+    ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    if (!text)
+        return ocv_error_nomem(err);
+    OCV_TRY(cli_print(text, strlen(text), err));
+    return cli_print("\n", 1, err);
 }
 
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)

@@ -6,6 +6,8 @@
 #include "cmd/common/cli.h"
 #include "lib/internal/lint/lint.h"
 
+#include <jansson.h>
+
 /** A verb, possibly of another verb. Without `help` it is an alias of the one before it. */
 struct verb {
     const char *name, *help;
@@ -56,6 +58,9 @@ int cmd_claim(struct cli *cli, int argc, char **argv);
 int cmd_export(struct cli *cli, int argc, char **argv);
 int cmd_fleet(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
+
+/** Print a document and free it; OCV_ERR_NOMEM if it is NULL. */
+int print_document(json_t *root, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* A repository's lint settings, used by `lint` and by the verbs that publish. */
 

@@ -62,6 +62,7 @@ int image_open_either(struct cli *cli, const char *file, const char *text, struc
 int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 void image_close(struct image *image);
+#define ocv_auto_image __attribute__((cleanup(image_close))) struct image
 /** Resolve with the command's options. Needs cli_load; makes cli->profile. A tag rule may replace
  *  the index. */
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
@@ -115,6 +116,7 @@ int child_read(struct cli *cli, const struct image *image, const struct ocv_desc
 int child_descriptor(const struct ocv_entry *entry, struct ocv_descriptor *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 void child_free(struct manifest_doc *child);
+#define ocv_auto_child __attribute__((cleanup(child_free))) struct manifest_doc
 /** Bytes of the config and of the distinct layers. */
 int64_t child_bytes(const struct manifest_doc *child);
 /** Fetch missing blobs (progress: 0 is the config, then the layers), then write the manifest. */
@@ -166,6 +168,7 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
 /** Append a copy of a tag. */
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err) OCV_WARN_UNUSED;
 void rules_tags_free(struct rules_tags *tags);
+#define ocv_auto_tags __attribute__((cleanup(rules_tags_free))) struct rules_tags
 
 /** A registry's repository as the source of a choice among its tags. `data`, which it reads with,
  *  and the reference must outlive it. */

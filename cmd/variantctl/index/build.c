@@ -30,43 +30,32 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
     return status;
 }
 
-static int no_index(const char *target, struct ocv_error *err)
-{
-    ocv_error_set(err, OCV_ERR_DATA, "%s is a single image, not an index", target);
-    ocv_error_hint(err,
-                   "variantctl index create %s null=%s LABEL=REF,PROPERTY... makes an index of it",
-                   target, target);
-    return OCV_ERR_DATA;
-}
-
-static int begin_edit(struct build *b, const char *target, struct ocv_error *err)
+int build_begin(struct build *b, const char *target, bool edit, struct ocv_error *err)
 {
     size_t i;
+    OCV_TRY(place_open(b->cli, target, &b->to, err));
+    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
+    if (!edit)
+        return ocv_edit_new(b->options.layout, &b->document, err);
     int status = add_image(b, target, &i, err);
     if (status == OCV_ERR_NOT_FOUND && err && !*b->publication.before)
         ocv_error_hint(err, "variantctl index create %s LABEL=REF,PROPERTY... makes it", target);
     if (status < 0)
         return status;
     const struct image *image = &b->images[i];
-    if (image->kind != OCV_DOCUMENT_INDEX)
-        return no_index(target, err);
-    b->edited = image->index;
-    status = publication_based_on(&b->publication, image->top.digest, err);
-    if (status == OCV_OK) {
-        status = ocv_edit_open(image->body.data, image->body.len,
-                               image->top.media_type[0] ? image->top.media_type : NULL,
-                               b->options.layout, &b->document, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s", target);
+    if (image->kind != OCV_DOCUMENT_INDEX) {
+        ocv_error_set(err, OCV_ERR_DATA, "%s is a single image, not an index", target);
+        ocv_error_hint(
+            err, "variantctl index create %s null=%s LABEL=REF,PROPERTY... makes an index of it",
+            target, target);
+        return OCV_ERR_DATA;
     }
-    return status;
-}
-
-int build_begin(struct build *b, const char *target, bool edit, struct ocv_error *err)
-{
-    OCV_TRY(place_open(b->cli, target, &b->to, err));
-    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
-    return edit ? begin_edit(b, target, err) : ocv_edit_new(b->options.layout, &b->document, err);
+    b->edited = image->index;
+    OCV_TRY(publication_based_on(&b->publication, image->top.digest, err));
+    status = ocv_edit_open(image->body.data, image->body.len,
+                           image->top.media_type[0] ? image->top.media_type : NULL,
+                           b->options.layout, &b->document, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", target) : OCV_OK;
 }
 
 void build_free(struct build *b)
@@ -124,9 +113,14 @@ int build_item_platform(struct build *b, const char *platform, struct ocv_error 
     return platform ? ocv_platform_parse(platform, &item->platform, err) : OCV_OK;
 }
 
-static int add_argument(struct build *b, char *copy, const char *text, struct ocv_error *err)
+int build_argument(struct build *b, const char *text, struct ocv_error *err)
 {
+    if (strlen(text) > ARGUMENT_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.60s...' is too long", text);
     ocv_auto(ocv_properties) properties = NULL;
+    ocv_auto_free char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
     char *equals = strchr(copy, '=');
     if (!equals || equals == copy || !equals[1] || equals[1] == ',')
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=REF[,PROPERTY...]", text);
@@ -146,27 +140,7 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
     }
     if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0)
         return ocv_error_prefix(err, "%s", copy);
-    struct ocv_properties *taken = ocv_steal(&properties);
-    return build_item(b, copy, equals + 1, taken, NULL, err);
-}
-
-int build_argument(struct build *b, const char *text, struct ocv_error *err)
-{
-    if (strlen(text) > ARGUMENT_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID, "'%.60s...' is too long", text);
-    char *copy = strdup(text);
-    if (!copy)
-        return ocv_error_nomem(err);
-    int status = add_argument(b, copy, text, err);
-    free(copy);
-    return status;
-}
-
-static int has_variants(const struct item *item, struct ocv_error *err)
-{
-    ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
-    ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
-    return OCV_ERR_INVALID;
+    return build_item(b, copy, equals + 1, ocv_steal(&properties), NULL, err);
 }
 
 /* True for `null=TAG` if TAG is the tag being written: an index written by an earlier run of the
@@ -180,25 +154,12 @@ static bool is_own_default(const struct build *b, const struct item *item,
            !strcmp(tag, b->to.tag) && !(image->reference && image->reference->digest);
 }
 
-/* The tag that was probably meant: one with a similar name, or with a longer one ("1.0-rocm6.4" for
- * "1.0-rocm"). */
-static const char *near_tag(const struct rules_tags *tags, const char *tag)
-{
-    size_t len = strlen(tag);
-    struct ocv_nearest nearest = {.wanted = tag};
-    for (size_t i = 0; i < tags->n; i++)
-        ocv_nearest_offer(&nearest, tags->list[i]);
-    const char *meant = ocv_nearest_meant(&nearest);
-    for (size_t i = 0; i < tags->n && !meant; i++)
-        meant = strncmp(tags->list[i], tag, len) ? NULL : tags->list[i];
-    return meant;
-}
-
-/* Without a list of tags there is no hint. */
+/* Hint at the tag that was probably meant: one with a similar name, or with a longer one
+ * ("1.0-rocm6.4" for "1.0-rocm"). Without a list of tags there is no hint. */
 static void hint_near(struct build *b, const struct item *item, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    struct rules_tags tags = {0};
+    ocv_auto_tags tags = {0};
     if (err->hint[0] || b->tags_listed || !b->cli->registry ||
         !strncmp(item->reference, "oci:", 4) ||
         ocv_reference_parse(item->reference, &reference, NULL) < 0 || reference->digest)
@@ -206,10 +167,15 @@ static void hint_near(struct build *b, const struct item *item, struct ocv_error
     b->tags_listed = true; /* only once: some lists are long */
     if (rules_list_tags(b->cli, reference, &tags, NULL) < 0)
         return;
-    const char *meant = near_tag(&tags, reference->tag);
+    struct ocv_nearest nearest = {.wanted = reference->tag};
+    for (size_t i = 0; i < tags.n; i++)
+        ocv_nearest_offer(&nearest, tags.list[i]);
+    const char *meant = ocv_nearest_meant(&nearest);
+    for (size_t i = 0; i < tags.n && !meant; i++)
+        if (!strncmp(tags.list[i], reference->tag, strlen(reference->tag)))
+            meant = tags.list[i];
     if (meant)
         ocv_error_hint(err, "did you mean %s:%s?", reference->familiar, meant);
-    rules_tags_free(&tags);
 }
 
 /* `own`: read only items that mean the tag itself, which come last; else only the other items. */
@@ -219,8 +185,11 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
     OCV_TRY(add_image(b, item->reference, &image, err));
     if (is_own_default(b, item, &b->images[image]) != own)
         return OCV_OK;
-    if (ocv_index_has_variants(b->images[image].index) && !own && !item_picks(item))
-        return has_variants(item, err);
+    if (ocv_index_has_variants(b->images[image].index) && !own && !item_picks(item)) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
+        ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
+        return OCV_ERR_INVALID;
+    }
     if (b->images[image].kind == OCV_DOCUMENT_INDEX)
         return build_add_index(b, item, image, own, err);
     return build_add_image(b, item, image, &b->images[image].top, NULL, err);

@@ -18,14 +18,6 @@ static const char *plain_variant(const struct ocv_entry *e)
     return e->label || ocv_platform_is_hidden(v) ? "" : v;
 }
 
-static bool same_features(const struct ocv_platform *a, const struct ocv_platform *b)
-{
-    bool same = a->n_os_features == b->n_os_features;
-    for (size_t i = 0; same && i < a->n_os_features; i++) /* both are sorted */
-        same = !strcmp(a->os_features[i], b->os_features[i]);
-    return same;
-}
-
 static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
 {
     bool image_a = a->code != OCV_REJECT_ATTESTATION, image_b = b->code != OCV_REJECT_ATTESTATION;
@@ -33,11 +25,15 @@ static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
         return false;
     if (!image_a)
         return !strcmp(a->digest, b->digest);
-    return !strcmp(text_or(a->label), text_or(b->label)) &&
-           !strcmp(text_or(a->platform.os), text_or(b->platform.os)) &&
-           !strcmp(text_or(a->platform.architecture), text_or(b->platform.architecture)) &&
-           !strcmp(text_or(a->platform.os_version), text_or(b->platform.os_version)) &&
-           same_features(&a->platform, &b->platform) && !strcmp(plain_variant(a), plain_variant(b));
+    const struct ocv_platform *p = &a->platform, *q = &b->platform;
+    bool same = !strcmp(text_or(a->label), text_or(b->label)) &&
+                !strcmp(text_or(p->os), text_or(q->os)) &&
+                !strcmp(text_or(p->architecture), text_or(q->architecture)) &&
+                !strcmp(text_or(p->os_version), text_or(q->os_version)) &&
+                !strcmp(plain_variant(a), plain_variant(b)) && p->n_os_features == q->n_os_features;
+    for (size_t i = 0; same && i < p->n_os_features; i++) /* both are sorted */
+        same = !strcmp(p->os_features[i], q->os_features[i]);
+    return same;
 }
 
 /* An image that stands for itself: its manifest names no platform. */
@@ -81,25 +77,16 @@ static json_t *entry_json(const struct ocv_index *index, const struct ocv_entry 
                      e->digest, "properties", property_list(index, e));
 }
 
-static bool list_has(const json_t *list, const json_t *item)
-{
-    size_t i;
-    json_t *other;
-    json_array_foreach((json_t *)list, i, other)
-    {
-        if (json_equal(other, item))
-            return true;
-    }
-    return false;
-}
-
 static json_t *missing_from(const json_t *list, const json_t *other)
 {
     json_t *out = json_array(), *item;
     size_t i;
     json_array_foreach((json_t *)list, i, item)
     {
-        if (!list_has(other, item))
+        bool found = false;
+        for (size_t k = 0; k < json_array_size(other) && !found; k++)
+            found = json_equal(json_array_get(other, k), item);
+        if (!found)
             json_array_append(out, item);
     }
     return out;
@@ -109,26 +96,23 @@ static json_t *missing_from(const json_t *list, const json_t *other)
 static json_t *change_of(const struct ocv_index *old, const struct ocv_entry *a,
                          const struct ocv_index *new, const struct ocv_entry *b, bool lone)
 {
-    json_t *before = property_list(old, a), *after = property_list(new, b);
-    json_t *gone = missing_from(before, after), *added = missing_from(after, before);
+    ocv_auto_json *before = property_list(old, a);
+    ocv_auto_json *after = property_list(new, b);
+    ocv_auto_json *gone = missing_from(before, after);
+    ocv_auto_json *added = missing_from(after, before);
     char platform[128], was[128];
     ocv_platform_format(&a->platform, was, sizeof(was));
     ocv_platform_format(&b->platform, platform, sizeof(platform));
     bool digest = strcmp(a->digest, b->digest) != 0, place = !lone && strcmp(was, platform) != 0;
-    json_t *out = NULL;
-    if (digest || place || json_array_size(gone) || json_array_size(added)) {
-        out = entry_json(new, b, "changed");
-        if (digest)
-            json_object_set_new(out, "oldDigest", json_string(a->digest));
-        if (place)
-            json_object_set_new(out, "oldPlatform", json_string(was));
-        json_object_set(out, "removedProperties", gone);
-        json_object_set(out, "addedProperties", added);
-    }
-    json_decref(before);
-    json_decref(after);
-    json_decref(gone);
-    json_decref(added);
+    if (!digest && !place && !json_array_size(gone) && !json_array_size(added))
+        return NULL;
+    json_t *out = entry_json(new, b, "changed");
+    if (digest)
+        json_object_set_new(out, "oldDigest", json_string(a->digest));
+    if (place)
+        json_object_set_new(out, "oldPlatform", json_string(was));
+    json_object_set(out, "removedProperties", gone);
+    json_object_set(out, "addedProperties", added);
     return out;
 }
 
@@ -265,18 +249,6 @@ void changes_print(const json_t *root, FILE *out)
                 ocv_json_text(root, "new"));
 }
 
-static const char *name_of(const json_t *entry)
-{
-    const char *label = ocv_json_text(entry, "label");
-    return label ? label : "the default";
-}
-
-static bool is_image(const json_t *entry, const char *change)
-{
-    return !strcmp(ocv_json_text(entry, "change"), change) &&
-           !strcmp(ocv_json_text(entry, "kind"), "image");
-}
-
 const char *changes_gone(const json_t *changes, char *out, size_t size)
 {
     const json_t *list = json_object_get(changes, "entries");
@@ -284,12 +256,14 @@ const char *changes_gone(const json_t *changes, char *out, size_t size)
     out[0] = '\0';
     for (size_t i = 0; i < json_array_size(list) && used < size; i++) {
         const json_t *e = json_array_get(list, i);
+        const char *label = ocv_json_text(e, "label");
         char platform[128];
-        if (!is_image(e, "removed"))
+        if (strcmp(ocv_json_text(e, "change"), "removed") != 0 ||
+            strcmp(ocv_json_text(e, "kind"), "image") != 0)
             continue;
         cli_text(ocv_json_text(e, "platform"), platform, sizeof(platform));
-        used += (size_t)snprintf(out + used, size - used, "%s%s (%s)", used ? ", " : "", name_of(e),
-                                 platform);
+        used += (size_t)snprintf(out + used, size - used, "%s%s (%s)", used ? ", " : "",
+                                 label ? label : "the default", platform);
     }
     return out;
 }

@@ -75,21 +75,6 @@ static void on_fetched(void *data, size_t i, int64_t done, bool finished, bool c
     progress_set(row->copier->progress, row->i, LAYER_DOWNLOADING, done, row->size);
 }
 
-static int make_staging(struct copier *c, struct ocv_error *err)
-{
-    const char *base = getenv("TMPDIR");
-    if (c->staging)
-        return OCV_OK;
-    int n = snprintf(c->staging_dir, sizeof(c->staging_dir), "%s/variantctl.XXXXXX",
-                     base && *base ? base : "/var/tmp");
-    if (n < 0 || (size_t)n >= sizeof(c->staging_dir) || !mkdtemp(c->staging_dir)) {
-        c->staging_dir[0] = '\0';
-        return ocv_error_set(err, OCV_ERR_IO, "cannot make a directory in %s",
-                             base && *base ? base : "/var/tmp");
-    }
-    return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &c->staging, err);
-}
-
 /* If a registry refuses a file's bytes, check first whether the file matches its digest. */
 static int blame_file(int fd, const char *digest, const struct ocv_layout *layout,
                       struct ocv_error *err)
@@ -119,7 +104,7 @@ static int push_file(struct copier *c, const struct ocv_layout *layout, struct o
         status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %lld bytes, expected %lld",
                                push->descriptor.digest, (long long)size,
                                (long long)push->descriptor.size);
-    if (status == OCV_OK)
+    else if (status == OCV_OK)
         status = ocv_registry_push(c->cli->registry, c->to->reference, push, how, err);
     if (status < 0 && err && err->http_status == 400 &&
         blame_file(push->fd, push->descriptor.digest, layout, err) < 0)
@@ -137,9 +122,18 @@ static int push_through(struct copier *c, const struct image *from, struct ocv_p
     struct ocv_fetch fetch = {.descriptor = push->descriptor};
     char path[PATH_MAX];
     push->from = NULL;
-    int status = make_staging(c, err);
-    if (status == OCV_OK)
-        status = ocv_registry_fetch(c->cli->registry, from->reference, c->staging, &fetch, 1, 1,
+    if (!c->staging) {
+        const char *base = getenv("TMPDIR");
+        base = base && *base ? base : "/var/tmp";
+        int n = snprintf(c->staging_dir, sizeof(c->staging_dir), "%s/variantctl.XXXXXX", base);
+        if (n < 0 || (size_t)n >= sizeof(c->staging_dir) || !mkdtemp(c->staging_dir)) {
+            c->staging_dir[0] = '\0';
+            return ocv_error_set(err, OCV_ERR_IO, "cannot make a directory in %s", base);
+        }
+        OCV_TRY(ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &c->staging,
+                                err));
+    }
+    int status = ocv_registry_fetch(c->cli->registry, from->reference, c->staging, &fetch, 1, 1,
                                     on_fetched, push->data, err);
     if (status == OCV_OK)
         status = push_file(c, c->staging, push, how, err);
@@ -154,16 +148,6 @@ static int push_through(struct copier *c, const struct image *from, struct ocv_p
 static bool is_foreign(const struct ocv_descriptor *d)
 {
     return strstr(d->media_type, ".foreign.") || strstr(d->media_type, "nondistributable");
-}
-
-static void count_row(struct copier *c, const struct progress_row *row, enum ocv_pushed how)
-{
-    int64_t *sums[] = {[OCV_PUSHED_PRESENT] = &c->bytes_present,
-                       [OCV_PUSHED_MOUNTED] = &c->bytes_mounted,
-                       [OCV_PUSHED_SENT] = &c->bytes_sent};
-    *sums[how] += row->size;
-    progress_set(c->progress, row->i, how == OCV_PUSHED_SENT ? LAYER_DONE : LAYER_CACHED, row->size,
-                 row->size);
 }
 
 static int push_blob(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
@@ -194,18 +178,18 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
         else if (status == OCV_ERR_NOT_FOUND)
             status = OCV_OK;
     }
-    if (status == OCV_OK)
-        count_row(c, &row, how);
-    else if (err)
-        *err = local;
-    return status;
-}
-
-/* A registry only accepts a manifest when everything it names is there. */
-static bool is_there(struct copier *c, const struct ocv_descriptor *d)
-{
-    struct ocv_descriptor seen;
-    return place_head(c->to, d->digest, &seen, NULL) == OCV_OK && seen.size == d->size;
+    if (status < 0) {
+        if (err)
+            *err = local;
+        return status;
+    }
+    int64_t *sums[] = {[OCV_PUSHED_PRESENT] = &c->bytes_present,
+                       [OCV_PUSHED_MOUNTED] = &c->bytes_mounted,
+                       [OCV_PUSHED_SENT] = &c->bytes_sent};
+    *sums[how] += d->size;
+    progress_set(c->progress, row.i, how == OCV_PUSHED_SENT ? LAYER_DONE : LAYER_CACHED, d->size,
+                 d->size);
+    return OCV_OK;
 }
 
 static int to_layout(struct copier *c, const struct image *from, const struct manifest_doc *child,
@@ -230,18 +214,21 @@ static int to_layout(struct copier *c, const struct image *from, const struct ma
 int copier_child(struct copier *c, const struct image *from, const struct manifest_doc *child,
                  const struct ocv_buffer *config, struct ocv_error *err)
 {
+    const struct ocv_descriptor *d = &child->descriptor;
+    struct ocv_descriptor seen;
     if (!c->to->reference)
         return to_layout(c, from, child, config, err);
-    if (is_there(c, &child->descriptor)) {
+    /* A registry only accepts a manifest when everything it names is there. */
+    if (place_head(c->to, d->digest, &seen, NULL) == OCV_OK && seen.size == d->size) {
         c->bytes_present += child_bytes(child);
         return OCV_OK;
     }
-    cli_log(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
+    cli_log(c->cli, "writing %s@%s", c->to->name, d->digest);
     size_t n = ocv_manifest_layer_count(child->manifest);
     for (size_t i = 0; i < n; i++)
         OCV_TRY(push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err));
     OCV_TRY(push_blob(c, from, ocv_manifest_config(child->manifest), config, err));
-    OCV_TRY(place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err));
+    OCV_TRY(place_put(c->to, NULL, d, child->body.data, child->body.len, err));
     c->manifests++;
     return OCV_OK;
 }
@@ -263,55 +250,35 @@ static int read_document(struct copier *c, const struct image *from, const struc
 }
 
 static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
-                         unsigned depth, struct ocv_error *err);
-
-static int copy_index(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
-                      const struct ocv_buffer *body, unsigned depth, struct ocv_error *err)
+                         unsigned depth, struct ocv_error *err)
 {
-    ocv_auto(ocv_index) index = NULL;
-    int status = ocv_index_parse(body->data, body->len, d->media_type, &index, err);
+    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
+    ocv_auto_child child = {.descriptor = *d};
+    struct ocv_buffer *body = &child.body;
+    ocv_buffer_init(body, OCV_MANIFEST_MAX);
+    OCV_TRY(read_document(c, from, d, body, err));
+    int status = ocv_document_kind(body->data, body->len, d->media_type, &kind, err);
+    if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
+        status = ocv_manifest_parse(body->data, body->len, d->media_type, &child.manifest, err);
     if (status < 0)
+        return ocv_error_prefix(err, "%s: %s", from->text, d->digest);
+    if (kind == OCV_DOCUMENT_MANIFEST)
+        return copier_child(c, from, &child, NULL, err);
+
+    ocv_auto(ocv_index) index = NULL;
+    if (ocv_index_parse(body->data, body->len, d->media_type, &index, err) < 0)
         return ocv_error_prefix(err, "%s", from->text);
     if (depth == DEPTH_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: indexes nested more than %u deep", from->text,
                              DEPTH_MAX);
-    for (size_t i = 0; i < ocv_index_count(index) && status == OCV_OK; i++) {
-        struct ocv_descriptor child;
-        status = child_descriptor(ocv_index_entry(index, i), &child, err);
-        if (status == OCV_OK)
-            status = copy_document(c, from, &child, depth + 1, err);
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        struct ocv_descriptor below;
+        OCV_TRY(child_descriptor(ocv_index_entry(index, i), &below, err));
+        OCV_TRY(copy_document(c, from, &below, depth + 1, err));
     }
-    if (status == OCV_OK && depth > 0) /* the topmost document gets its tag at the very end */
-        status = place_put(c->to, NULL, d, body->data, body->len, err);
-    return status;
-}
-
-static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
-                         unsigned depth, struct ocv_error *err)
-{
-    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
-    ocv_auto_buffer body;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    int status = read_document(c, from, d, &body, err);
-    if (status == OCV_OK) {
-        status = ocv_document_kind(body.data, body.len, d->media_type, &kind, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s: %s", from->text, d->digest);
-    }
-    if (status < 0)
-        return status;
-    if (kind == OCV_DOCUMENT_INDEX)
-        return copy_index(c, from, d, &body, depth, err);
-    struct manifest_doc child = {.descriptor = *d, .body = body};
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    status =
-        ocv_manifest_parse(child.body.data, child.body.len, d->media_type, &child.manifest, err);
-    if (status < 0)
-        ocv_error_prefix(err, "%s: %s", from->text, d->digest);
-    else
-        status = copier_child(c, from, &child, NULL, err);
-    child_free(&child);
-    return status;
+    if (depth == 0) /* the topmost document gets its tag at the very end */
+        return OCV_OK;
+    return place_put(c->to, NULL, d, body->data, body->len, err);
 }
 
 int copier_tree(struct copier *copier, const struct image *from,

@@ -54,46 +54,28 @@ static const struct cli_command command = {
            "  variantctl index create --from app.yaml\n"
            "  variantctl index create --dry-run --from-tags '1.0-*' registry.example/app:2.0\n"};
 
-static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
-{
-    struct build *b = &e->build;
-    for (size_t i = 0; i < e->defaults.n; i++)
-        OCV_TRY(build_item(b, NULL, e->defaults.texts[i], NULL, NULL, err));
-    for (size_t i = 0; arguments[i]; i++)
-        OCV_TRY(build_argument(b, arguments[i], err));
-    return OCV_OK;
-}
-
-/* True if the file describes the whole index: options and arguments may add what it lacks. */
-static bool is_whole(const struct edit *e, char **arguments)
-{
-    return !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !e->build.derive;
-}
-
 static int create_index(struct edit *e, const char *target, char **arguments,
                         const struct ocv_edit_source *source, struct ocv_error *err)
 {
     struct build *b = &e->build;
+    /* Options and arguments may add what the file lacks. */
+    bool whole = !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !b->derive;
     b->from = e->from;
-    int status = add_items(e, arguments, err); /* check usage before any request */
-    if (status == OCV_OK)
-        status = cli_load(b->cli, err);
-    if (status == OCV_OK && source && is_whole(e, arguments))
-        status = build_review_source(b, source, err);
+    OCV_TRY(edit_items(e, arguments, err)); /* check usage before any request */
+    OCV_TRY(cli_load(b->cli, err));
+    if (source && whole)
+        OCV_TRY(build_review_source(b, source, err));
     if (source && !b->options.has_layout)
         b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
     b->derive = b->derive || (source && ocv_edit_source_derives(source));
-    if (status == OCV_OK)
-        status = build_begin(b, target, false, err);
-    if (status == OCV_OK && source)
-        status = build_from_source(b, e->from, source, err);
-    if (status == OCV_OK)
-        status = edit_annotations(e, err);
-    if (status == OCV_OK && e->tags)
-        status = build_from_tags(b, e->tags, e->rules, err);
-    if (status == OCV_OK)
-        status = build_read(b, err);
-    return status == OCV_OK ? build_finish(b, err) : status;
+    OCV_TRY(build_begin(b, target, false, err));
+    if (source)
+        OCV_TRY(build_from_source(b, e->from, source, err));
+    OCV_TRY(edit_annotations(e, err));
+    if (e->tags)
+        OCV_TRY(build_from_tags(b, e->tags, e->rules, err));
+    OCV_TRY(build_read(b, err));
+    return build_finish(b, err);
 }
 
 static int create_from_arguments(struct edit *e, struct ocv_error *err)

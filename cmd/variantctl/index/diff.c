@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index diff OLD NEW: what changed, by label and platform. */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 
 #include <stdlib.h>
@@ -30,18 +31,6 @@ static const struct cli_command command = {
            "  variantctl index diff --json index.json registry.example/app:1.0\n"
            "  variantctl index diff --exit-code oci:images:app registry.example/app:1.0\n"};
 
-static int print_changes(const json_t *root, bool json, struct ocv_error *err)
-{
-    if (!json) {
-        changes_print(root, stdout);
-        return cli_print("", 0, err);
-    }
-    char *text = json_dumps(root, JSON_INDENT(2));
-    int status = text ? cli_print(text, strlen(text), err) : ocv_error_nomem(err);
-    free(text);
-    return status == OCV_OK ? cli_print("\n", 1, err) : status;
-}
-
 static int open_any(struct cli *cli, const char *name, struct image *out, struct ocv_error *err)
 {
     bool file = !strcmp(name, "-") || !strncmp(name, "/", 1) || !strncmp(name, "./", 2) ||
@@ -58,20 +47,18 @@ static struct changes_side side_of(const struct image *image)
 static int diff_indexes(struct cli *cli, char **names, bool json, bool *differ,
                         struct ocv_error *err)
 {
-    struct image images[2] = {0};
-    int status = cli_load(cli, err);
-    for (size_t i = 0; i < 2 && status == OCV_OK; i++)
-        status = open_any(cli, names[i], &images[i], err);
-    if (status == OCV_OK) {
-        const struct changes_side old = side_of(&images[0]), new = side_of(&images[1]);
-        json_t *root = changes_between(&old, &new);
-        *differ = strcmp(images[0].top.digest, images[1].top.digest) != 0;
-        status = root ? print_changes(root, json, err) : ocv_error_nomem(err);
-        json_decref(root);
-    }
-    image_close(&images[0]);
-    image_close(&images[1]);
-    return status;
+    ocv_auto_image before = {0};
+    ocv_auto_image after = {0};
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(open_any(cli, names[0], &before, err));
+    OCV_TRY(open_any(cli, names[1], &after, err));
+    *differ = strcmp(before.top.digest, after.top.digest) != 0;
+    const struct changes_side old = side_of(&before), new = side_of(&after);
+    ocv_auto_json *root = changes_between(&old, &new);
+    if (json || !root)
+        return print_document(ocv_steal(&root), err);
+    changes_print(root, stdout);
+    return cli_print("", 0, err);
 }
 
 int cmd_index_diff(struct cli *cli, int argc, char **argv)

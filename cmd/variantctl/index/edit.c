@@ -110,10 +110,7 @@ static int finish_edit(struct edit *e, struct ocv_error *err)
 
 static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 {
-    for (size_t i = 0; i < e->defaults.n; i++)
-        OCV_TRY(build_item(&e->build, NULL, e->defaults.texts[i], NULL, NULL, err));
-    for (size_t i = 1; arguments[i]; i++)
-        OCV_TRY(build_argument(&e->build, arguments[i], err));
+    OCV_TRY(edit_items(e, arguments + 1, err));
     OCV_TRY(begin_edit(e, arguments[0], err));
     if (e->build.replace) {
         /* A rebuilt image keeps the properties of the entry it replaces, unless others are given.
@@ -185,27 +182,24 @@ static int change_properties(const struct edit *e, const char *label, bool add,
                              struct ocv_properties **set, struct ocv_error *err)
 {
     ocv_auto(ocv_properties) now = NULL;
+    ocv_auto(ocv_properties) none = NULL;
     ocv_auto(ocv_properties) given = *set;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 2 * OCV_ENTRY_PROPERTIES_BYTES_MAX);
     *set = NULL;
-    int status = ocv_edit_properties(e->build.document, label, &now, err);
-    for (size_t i = 0; !add && i < ocv_properties_count(given) && status == OCV_OK; i++) {
+    OCV_TRY(ocv_edit_properties(e->build.document, label, &now, err));
+    for (size_t i = 0; !add && i < ocv_properties_count(given); i++) {
         struct ocv_property p = ocv_properties_get(given, i);
         if (!has_property(now, p))
-            status = ocv_error_set(err, OCV_ERR_DATA, "it has no %s :: %s :: %s", p.ns, p.feature,
-                                   p.value);
+            return ocv_error_set(err, OCV_ERR_DATA, "it has no %s :: %s :: %s", p.ns, p.feature,
+                                 p.value);
     }
-    if (status == OCV_OK)
-        status = append_without(now, given, &text, err);
-    if (status == OCV_OK && add) {
-        ocv_auto(ocv_properties) none = NULL;
-        status = ocv_properties_parse("", 0, &none, err);
-        if (status == OCV_OK)
-            status = append_without(given, none, &text, err);
+    OCV_TRY(append_without(now, given, &text, err));
+    if (add) {
+        OCV_TRY(ocv_properties_parse("", 0, &none, err));
+        OCV_TRY(append_without(given, none, &text, err));
     }
-    return status < 0 ? status
-                      : ocv_properties_parse(text.data ? text.data : "", text.len, set, err);
+    return ocv_properties_parse(text.data ? text.data : "", text.len, set, err);
 }
 
 /* WHICH=TEXT; neither a digest nor a label contains '=', '+' or '-'. */
@@ -217,7 +211,7 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=%s", text,
                              label ? "LABEL" : "PROPERTY[,...]");
     char change = !label && equals - text > 1 && strchr("+-", equals[-1]) ? equals[-1] : '=';
-    char *which = strndup(text, (size_t)(equals - text) - (change != '='));
+    ocv_auto_free char *which = strndup(text, (size_t)(equals - text) - (change != '='));
     if (!which)
         return ocv_error_nomem(err);
     int status =
@@ -229,7 +223,6 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
                                    label ? equals + 1 : take_label(e, which), properties, err);
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         ocv_error_prefix(err, "%s", which);
-    free(which);
     return status;
 }
 

@@ -52,12 +52,9 @@ static int add_entry(struct build *b, const struct item *item, const struct inde
         image.platform.n_os_features = listed->platform.n_os_features;
     }
     if (!image.platform.os || !image.platform.architecture)
-        status =
-            ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
-                          item->reference);
-    if (status == OCV_OK)
-        status = ocv_edit_add(b->document, &image, err);
-    return status;
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
+                             item->reference);
+    return ocv_edit_add(b->document, &image, err);
 }
 
 static struct index_image *new_job(struct build *b, size_t image, const char *label,
@@ -73,22 +70,6 @@ static struct index_image *new_job(struct build *b, size_t image, const char *la
     ocv_buffer_init(&job->config, OCV_MANIFEST_MAX);
     ocv_buffer_init(&job->child.body, OCV_MANIFEST_MAX);
     return job;
-}
-
-static int relabel_item(struct index_image *job, const struct item *item,
-                        const struct ocv_buffer *config, struct ocv_error *err)
-{
-    memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
-    return relabel_child(&job->child, config, job->label,
-                         job->properties ? job->properties : item->properties, &job->config, err);
-}
-
-/* A config that is not JSON is the registry's fault, and is refused elsewhere. */
-static void parse_for_lint(struct index_image *job, const struct ocv_buffer *config)
-{
-    const struct ocv_buffer *body = &job->child.body;
-    job->manifest = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
-    job->config_json = ocv_json_load_any(config->data, config->len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
 /* --derive: the image's properties come from its files. Lint compares properties given by hand with
@@ -133,9 +114,17 @@ static int list_job(struct build *b, const struct item *item, struct index_image
                     const struct ocv_entry *listed, const struct ocv_buffer *config,
                     struct ocv_error *err)
 {
-    if (b->relabel && job->label)
-        OCV_TRY(relabel_item(job, item, config, err));
-    parse_for_lint(job, job->config.len ? &job->config : config);
+    if (b->relabel && job->label) {
+        memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
+        OCV_TRY(relabel_child(&job->child, config, job->label,
+                              job->properties ? job->properties : item->properties, &job->config,
+                              err));
+    }
+    /* For lint; a config that is not JSON is the registry's fault, and is refused elsewhere. */
+    const struct ocv_buffer *body = &job->child.body,
+                            *new = job->config.len ? &job->config : config;
+    job->manifest = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
+    job->config_json = ocv_json_load_any(new->data, new->len, OCV_JSON_VALUES_MAX, 0, NULL);
     return add_entry(b, item, job, listed, config, err);
 }
 
@@ -199,12 +188,10 @@ int build_add_image(struct build *b, const struct item *item, size_t image,
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
 {
-    json_t *json = ocv_json_load_any(entry, strlen(entry), OCV_JSON_VALUES_MAX, 0, NULL);
+    ocv_auto_json *json = ocv_json_load_any(entry, strlen(entry), OCV_JSON_VALUES_MAX, 0, NULL);
     const json_t *annotations = json_object_get(json, "annotations");
     const char *subject = ocv_json_text(annotations, "vnd.docker.reference.digest");
-    bool found = subject && !strcmp(subject, descriptor->digest);
-    json_decref(json);
-    return found;
+    return subject && !strcmp(subject, descriptor->digest);
 }
 
 /* The image's attestations follow it, with the bytes that they had in its index. */
@@ -241,19 +228,17 @@ int build_add_index(struct build *b, const struct item *item, size_t image, bool
     const struct image *m = &b->images[image];
     size_t used = 0;
     int status = ocv_edit_open(m->body.data, m->body.len, NULL, OCV_EDIT_HIDDEN, &from, err);
-    if (status == OCV_ERR_UNSUPPORTED) /* a Docker list has no attestations */
-        status = OCV_OK;
-    for (size_t i = 0; i < ocv_index_count(m->index) && status == OCV_OK; i++) {
+    if (status < 0 && status != OCV_ERR_UNSUPPORTED) /* a Docker list has no attestations */
+        return status;
+    for (size_t i = 0; i < ocv_index_count(m->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(m->index, i);
         struct ocv_descriptor descriptor;
         if (!build_wants(b, item, entry, own))
             continue;
-        status = child_descriptor(entry, &descriptor, err);
-        if (status == OCV_OK)
-            status = build_add_image(b, item, image, &descriptor, entry, err);
-        if (status == OCV_OK)
-            status = add_attestations(b, item, image, from, &descriptor, err);
+        OCV_TRY(child_descriptor(entry, &descriptor, err));
+        OCV_TRY(build_add_image(b, item, image, &descriptor, entry, err));
+        OCV_TRY(add_attestations(b, item, image, from, &descriptor, err));
         used++;
     }
-    return status == OCV_OK && used == 0 && !own ? item_missing(item, m, err) : status;
+    return used == 0 && !own ? item_missing(item, m, err) : OCV_OK;
 }

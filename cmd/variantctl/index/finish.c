@@ -59,11 +59,6 @@ static bool is_assumed(const struct build *b, const struct ocv_entry *e, struct 
     return false;
 }
 
-static bool same_feature(struct ocv_property a, struct ocv_property b)
-{
-    return !strcmp(a.ns, b.ns) && !strcmp(a.feature, b.feature);
-}
-
 /* 90_real before 120_real, gfx90a before gfx1201: the newer name is the longer one. */
 static int compare_models(const char *a, const char *b)
 {
@@ -86,7 +81,7 @@ static void print_assumed(const struct build *b)
             const char *least = p.value, *most = p.value;
             for (next = from + 1; next < n; next++) {
                 q = ocv_properties_get(item->assumed, next);
-                if (!same_feature(p, q))
+                if (strcmp(p.ns, q.ns) != 0 || strcmp(p.feature, q.feature) != 0)
                     break;
                 least = compare_models(q.value, least) < 0 ? q.value : least;
                 most = compare_models(q.value, most) > 0 ? q.value : most;
@@ -157,61 +152,37 @@ static json_t *relabelled_json(const struct build *b)
     return json_pack("{s:o}", "relabelled", list);
 }
 
-static void print_relabelled(const struct build *b)
-{
-    for (size_t i = 0; i < b->n_jobs && !b->options.quiet && !b->options.json; i++)
-        if (b->jobs[i].relabelled_from[0])
-            printf("%s: %s is now %s\n", b->jobs[i].label, b->jobs[i].relabelled_from,
-                   b->jobs[i].child.descriptor.digest);
-}
-
-static int copy_jobs(struct build *b, struct copier *copier, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; i < b->n_jobs && status == OCV_OK; i++) {
-        struct index_image *job = &b->jobs[i];
-        const struct image *image = &b->images[job->image];
-        if (!to_copy(b, job))
-            continue;
-        status = copier_child(copier, image, &job->child,
-                              job->relabelled_from[0] ? &job->config : NULL, err);
-        if (status == OCV_OK && b->options.referrers && !job->relabelled_from[0])
-            status = copy_referrers(copier, image, job->child.descriptor.digest, err);
-        if (status < 0 && job->label)
-            ocv_error_prefix(err, "%s", job->label);
-    }
-    return status;
-}
-
 static int write_all(struct build *b, struct copier *copier, const struct ocv_buffer *bytes,
                      struct ocv_error *err)
 {
-    int status = OCV_OK;
-    if (!b->options.dry_run) {
-        status = place_prepare(&b->to, err);
-        if (status == OCV_OK)
-            status = copy_jobs(b, copier, err);
+    bool told = !b->options.quiet && !b->options.json;
+    if (!b->options.dry_run)
+        OCV_TRY(place_prepare(&b->to, err));
+    for (size_t i = 0; i < b->n_jobs && !b->options.dry_run; i++) {
+        struct index_image *job = &b->jobs[i];
+        const struct image *image = &b->images[job->image];
+        bool relabelled = job->relabelled_from[0];
+        if (!to_copy(b, job))
+            continue;
+        int status =
+            copier_child(copier, image, &job->child, relabelled ? &job->config : NULL, err);
+        if (status == OCV_OK && b->options.referrers && !relabelled)
+            status = copy_referrers(copier, image, job->child.descriptor.digest, err);
+        if (status < 0)
+            return job->label ? ocv_error_prefix(err, "%s", job->label) : status;
     }
-    if (status == OCV_OK)
-        status = publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, bytes, err);
+    OCV_TRY(publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, bytes, err));
     progress_finish(copier->progress);
-    if (status < 0)
-        return status;
-    print_relabelled(b);
+    for (size_t i = 0; i < b->n_jobs && told; i++)
+        if (b->jobs[i].relabelled_from[0])
+            printf("%s: %s is now %s\n", b->jobs[i].label, b->jobs[i].relabelled_from,
+                   b->jobs[i].child.descriptor.digest);
     b->publication.old = b->edited ? &b->images[0].body : NULL; /* the tag, read first */
-    status = publication_print(&b->publication, copier, relabelled_json(b), err);
-    if (status < 0 || b->options.quiet || b->options.json)
-        return status;
+    OCV_TRY(publication_print(&b->publication, copier, relabelled_json(b), err));
+    if (!told)
+        return OCV_OK;
     print_assumed(b);
     return cli_print("", 0, err);
-}
-
-static bool has_image(const struct ocv_index *index)
-{
-    for (size_t i = 0; i < ocv_index_count(index); i++)
-        if (ocv_index_entry(index, i)->code == OCV_REJECT_NONE)
-            return true;
-    return false;
 }
 
 /* The document's bytes, and what readers see in them. */
@@ -224,29 +195,34 @@ static int format_index(struct build *b, struct ocv_buffer *bytes, struct ocv_in
     return ocv_index_parse(bytes->data, bytes->len, NULL, index, err);
 }
 
+/* The document in its final order. */
+static int finish_document(struct build *b, struct ocv_buffer *bytes, struct ocv_index **index,
+                           struct ocv_error *err)
+{
+    bool ranked = false;
+    OCV_TRY(format_index(b, bytes, index, err));
+    OCV_TRY(build_rank(b, *index, bytes, &ranked, err));
+    if (ranked)
+        OCV_TRY(format_index(b, bytes, index, err));
+    for (size_t i = 0; i < ocv_index_count(*index); i++)
+        if (ocv_index_entry(*index, i)->code == OCV_REJECT_NONE)
+            return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
+                         b->to.tag);
+}
+
 int build_finish(struct build *b, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_buffer bytes;
-    bool ranked = false;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
-    int status = format_index(b, &bytes, &index, err);
-    if (status == OCV_OK)
-        status = build_rank(b, index, &bytes, &ranked, err);
-    if (status == OCV_OK && ranked)
-        status = format_index(b, &bytes, &index, err);
-    if (status == OCV_OK && !has_image(index))
-        status = ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
-                               b->to.tag);
+    int status = finish_document(b, &bytes, &index, err);
     if (status < 0)
         return b->from ? ocv_error_prefix(err, "%s", b->from) : status;
     OCV_TRY(build_review(b, index, &bytes, err));
     if (b->options.dry_run && !b->options.quiet && !b->options.json)
         print_plan(b, index);
-    struct copier copier;
-    status = copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err);
-    if (status == OCV_OK)
-        status = write_all(b, &copier, &bytes, err);
-    copier_close(&copier);
-    return status;
+    ocv_auto_copier copier = {0};
+    OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
+    return write_all(b, &copier, &bytes, err);
 }

@@ -245,6 +245,8 @@ int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err) 
         .group = (rows), .offset = offsetof(struct edit, build.options) \
     }
 
+/** Add the builds that --default and arguments (ending with NULL) name. */
+int edit_items(struct edit *edit, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set the requested annotations. */
 int edit_annotations(struct edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 void edit_free(struct edit *edit);
@@ -289,6 +291,7 @@ struct copier {
 int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, struct copier *out,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void copier_close(struct copier *copier);
+#define ocv_auto_copier __attribute__((cleanup(copier_close))) struct copier
 /** Copy an image manifest after its blobs. `config` (may be NULL): bytes of a config that is not
  *  stored anywhere yet. */
 int copier_child(struct copier *copier, const struct image *from, const struct manifest_doc *child,

@@ -82,22 +82,30 @@ const struct ocv_option edit_platform_rows[] = {
      OCV_OPTION_MEMBER(take_platform, struct edit, platform)},
     OCV_OPTIONS_END};
 
+int edit_items(struct edit *e, char **arguments, struct ocv_error *err)
+{
+    for (size_t i = 0; i < e->defaults.n; i++)
+        OCV_TRY(build_item(&e->build, NULL, e->defaults.texts[i], NULL, NULL, err));
+    for (size_t i = 0; arguments[i]; i++)
+        OCV_TRY(build_argument(&e->build, arguments[i], err));
+    return OCV_OK;
+}
+
 /* Split KEY=VALUE; the key gets the prefix. */
 static int set_pair(struct edit *e, const char *prefix, const char *text, const char *what,
                     struct ocv_error *err)
 {
     const char *equals = strchr(text, '=');
-    char *key = NULL;
+    ocv_auto_free char *key = NULL;
     if (!equals || equals == text)
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not %s", text, what);
     if (asprintf(&key, "%s%.*s", prefix, (int)(equals - text), text) < 0)
         return ocv_error_nomem(err);
     bool own = !*prefix && !strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant."));
-    int status =
-        own ? ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this command itself", key)
-            : ocv_edit_set(e->build.document, key, equals[1] || *prefix ? equals + 1 : NULL, err);
-    free(key);
-    return status;
+    return own ? ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this command itself",
+                               key)
+               : ocv_edit_set(e->build.document, key, equals[1] || *prefix ? equals + 1 : NULL,
+                              err);
 }
 
 int edit_annotations(struct edit *e, struct ocv_error *err)

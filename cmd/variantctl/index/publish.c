@@ -146,17 +146,6 @@ static int read_back(struct publication *p, struct ocv_error *err)
     }
 }
 
-static int put_index(struct publication *p, struct ocv_error *err)
-{
-    char now[OCV_DIGEST_MAX] = "";
-    bool was_moved = false;
-    int status = place_move(p->to, p->before, &p->descriptor, p->bytes->data, p->bytes->len,
-                            &was_moved, err);
-    return was_moved && read_target_digest(p, now, NULL) == OCV_OK
-               ? fail_moved(p, p->before, now, err)
-               : status;
-}
-
 int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,
                       struct ocv_error *err)
 {
@@ -173,19 +162,16 @@ int publication_write(struct publication *p, const char *media_type, const struc
     if (strcmp(now, p->before) != 0)
         return fail_moved(p, p->before, now, err);
     p->unchanged = !strcmp(now, p->descriptor.digest);
-    if (!p->unchanged)
-        OCV_TRY(put_index(p, err));
+    if (!p->unchanged) {
+        bool was_moved = false;
+        int status =
+            place_move(p->to, p->before, &p->descriptor, bytes->data, bytes->len, &was_moved, err);
+        if (was_moved && read_target_digest(p, now, NULL) == OCV_OK)
+            return fail_moved(p, p->before, now, err);
+        if (status < 0)
+            return status;
+    }
     return read_back(p, err);
-}
-
-/* "4 entries", or "one image" for a bare manifest. */
-static const char *describe_target(const struct publication *p, char *out, size_t size)
-{
-    ocv_auto(ocv_index) index = NULL;
-    bool is_index = ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) == OCV_OK;
-    size_t n = is_index ? ocv_index_count(index) : 0;
-    snprintf(out, size, "%zu entr%s", n, n == 1 ? "y" : "ies");
-    return is_index ? out : "one image";
 }
 
 /* Compared with the tag's previous document; NULL if that was not an index, or cannot be read any
@@ -208,43 +194,30 @@ static json_t *changes_of(const struct publication *p)
     return changes_between(&a, &b);
 }
 
-/* Warn of entries that are gone without having been removed by name: they may be a colleague's. */
-static void warn_gone(const struct publication *p, const json_t *changes)
-{
-    char names[600];
-    if (p->old || !*changes_gone(changes, names, sizeof(names)))
-        return;
-    cli_warn(p->to->cli, "%s:%s %s %s", p->to->name, p->to->tag,
-             p->options->dry_run ? "would lose" : "has lost", names);
-    if (!p->options->dry_run && p->to->reference)
-        fprintf(stderr, "hint: variantctl index copy %s@%s %s:%s restores it\n", p->to->name,
-                p->before, p->to->name, p->to->tag);
-}
-
-static void print_before(const struct publication *p, const json_t *changes)
-{
-    if (!*p->before || !strcmp(p->before, p->descriptor.digest))
-        return;
-    printf("%s %s\n", p->options->dry_run ? "would replace" : "was", p->before);
-    if (changes)
-        changes_print(changes, stdout);
-}
-
 static int print_text(const struct publication *p, const struct copier *copier,
                       const json_t *changes, struct ocv_error *err)
 {
     const struct place *to = p->to;
+    bool dry = p->options->dry_run;
     char summary[200], what[48];
+    ocv_auto(ocv_index) index = NULL;
+    bool is_index = ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) == OCV_OK;
+    size_t n = is_index ? ocv_index_count(index) : 0;
+    snprintf(what, sizeof(what), "%zu entr%s", n, n == 1 ? "y" : "ies");
     printf("%s:%s  %s  (%s%s)\n", to->name, to->tag, p->descriptor.digest,
-           describe_target(p, what, sizeof(what)),
-           p->options->dry_run ? "; nothing was written"
-           : p->unchanged      ? "; unchanged"
-                               : "");
-    print_before(p, changes);
+           is_index ? what : "one image",
+           dry            ? "; nothing was written"
+           : p->unchanged ? "; unchanged"
+                          : "");
+    if (*p->before && strcmp(p->before, p->descriptor.digest) != 0) {
+        printf("%s %s\n", dry ? "would replace" : "was", p->before);
+        if (changes)
+            changes_print(changes, stdout);
+    }
     bool copied = copier && (copier->manifests || copier->bytes_present);
-    if (copied && !p->options->dry_run && to->reference)
+    if (copied && !dry && to->reference)
         printf("%s\n", copier_summary(copier, summary, sizeof(summary)));
-    if (to->reference && !p->options->dry_run)
+    if (to->reference && !dry)
         printf("sign it with everything in it: cosign sign --recursive %s@%s\n", to->name,
                p->descriptor.digest);
     return cli_print("", 0, err);
@@ -272,34 +245,29 @@ static int print_json(const struct publication *p, const struct copier *copier, 
         json_object_set(root, "changes", changes);
     if (root && extra)
         json_object_update(root, extra);
-    json_decref(extra);
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    json_decref(root);
-    if (!text)
-        return ocv_error_nomem(err);
-    int status = cli_print(text, strlen(text), err);
-    free(text);
-    return status == OCV_OK ? cli_print("\n", 1, err) : status;
-}
-
-static int print_digest(const struct publication *p, struct ocv_error *err)
-{
-    printf("%s\n", p->descriptor.digest);
-    return cli_print("", 0, err);
+    return print_document(root, err);
 }
 
 int publication_print(const struct publication *p, const struct copier *copier, json_t *extra,
                       struct ocv_error *err)
 {
-    json_t *changes = changes_of(p);
-    int status;
-    warn_gone(p, changes);
-    if (p->options->json) {
-        status = print_json(p, copier, extra, changes, err);
-    } else {
-        json_decref(extra);
-        status = p->options->quiet ? print_digest(p, err) : print_text(p, copier, changes, err);
+    ocv_auto_json *more = extra;
+    ocv_auto_json *changes = changes_of(p);
+    bool dry = p->options->dry_run;
+    char names[600];
+    /* Warn of entries that are gone without having been removed by name: they may be a
+     * colleague's. */
+    if (!p->old && *changes_gone(changes, names, sizeof(names))) {
+        cli_warn(p->to->cli, "%s:%s %s %s", p->to->name, p->to->tag,
+                 dry ? "would lose" : "has lost", names);
+        if (!dry && p->to->reference)
+            fprintf(stderr, "hint: variantctl index copy %s@%s %s:%s restores it\n", p->to->name,
+                    p->before, p->to->name, p->to->tag);
     }
-    json_decref(changes);
-    return status;
+    if (p->options->json)
+        return print_json(p, copier, more, changes, err);
+    if (!p->options->quiet)
+        return print_text(p, copier, changes, err);
+    printf("%s\n", p->descriptor.digest);
+    return cli_print("", 0, err);
 }

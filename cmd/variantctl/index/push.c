@@ -2,6 +2,7 @@
 /* variantctl index push, copy: copy an index, or an image, with everything in it. Bytes stay the
  * same, so digests and signatures remain valid. */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,60 +21,31 @@ static const struct cli_command command = {
            "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
            "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n"};
 
-/* Referrers of all images of an index, each once. */
-static int all_referrers(struct copier *copier, const struct image *image, struct ocv_error *err)
-{
-    int status = copy_referrers(copier, image, image->top.digest, err);
-    for (size_t i = 0;
-         image->kind == OCV_DOCUMENT_INDEX && i < ocv_index_count(image->index) && status == OCV_OK;
-         i++)
-        status = copy_referrers(copier, image, ocv_index_entry(image->index, i)->digest, err);
-    return status;
-}
-
-static const char *type_of(const struct image *image)
-{
-    if (image->top.media_type[0])
-        return image->top.media_type;
-    return image->kind == OCV_DOCUMENT_INDEX ? OCV_MEDIA_TYPE_INDEX : OCV_MEDIA_TYPE_MANIFEST;
-}
-
-static int copy_all(struct build *b, struct image *image, struct copier *copier,
-                    struct ocv_error *err)
-{
-    int status = OCV_OK;
-    bool here = place_holds(&b->to, image);
-    if (!b->options.dry_run) {
-        status = place_prepare(&b->to, err);
-        if (status == OCV_OK && !here)
-            status = copier_tree(copier, image, &image->top, err);
-        if (status == OCV_OK && !here && b->options.referrers)
-            status = all_referrers(copier, image, err);
-    }
-    if (status == OCV_OK)
-        status = publication_write(&b->publication, type_of(image), &image->body, err);
-    progress_finish(copier->progress);
-    return status == OCV_OK ? publication_print(&b->publication, copier, NULL, err) : status;
-}
-
 static int push_index(struct build *b, const char *from, const char *to, struct ocv_error *err)
 {
-    struct image image = {0};
-    struct copier copier = {0};
-    int status = cli_load(b->cli, err);
-    if (status == OCV_OK)
-        status = place_open(b->cli, to, &b->to, err);
-    if (status == OCV_OK)
-        status = publication_begin(&b->publication, &b->to, &b->options, err);
-    if (status == OCV_OK)
-        status = image_open(b->cli, from, &image, err);
-    if (status == OCV_OK)
-        status = copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err);
-    if (status == OCV_OK)
-        status = copy_all(b, &image, &copier, err);
-    copier_close(&copier);
-    image_close(&image);
-    return status;
+    ocv_auto_image image = {0};
+    ocv_auto_copier copier = {0};
+    OCV_TRY(cli_load(b->cli, err));
+    OCV_TRY(place_open(b->cli, to, &b->to, err));
+    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
+    OCV_TRY(image_open(b->cli, from, &image, err));
+    OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
+    bool index = image.kind == OCV_DOCUMENT_INDEX, here = place_holds(&b->to, &image);
+    if (!b->options.dry_run)
+        OCV_TRY(place_prepare(&b->to, err));
+    if (!b->options.dry_run && !here) {
+        OCV_TRY(copier_tree(&copier, &image, &image.top, err));
+        if (b->options.referrers)
+            OCV_TRY(copy_referrers(&copier, &image, image.top.digest, err));
+        for (size_t i = 0; index && b->options.referrers && i < ocv_index_count(image.index); i++)
+            OCV_TRY(copy_referrers(&copier, &image, ocv_index_entry(image.index, i)->digest, err));
+    }
+    const char *type = image.top.media_type[0] ? image.top.media_type
+                       : index                 ? OCV_MEDIA_TYPE_INDEX
+                                               : OCV_MEDIA_TYPE_MANIFEST;
+    OCV_TRY(publication_write(&b->publication, type, &image.body, err));
+    progress_finish(copier.progress);
+    return publication_print(&b->publication, &copier, NULL, err);
 }
 
 int cmd_index_copy(struct cli *cli, int argc, char **argv)

@@ -33,14 +33,6 @@ static const char *toolkit_of(const struct build *b, const struct index_image *j
     return toolkit_in(job->properties);
 }
 
-static bool has_namespace(const struct ocv_properties *set, const char *ns)
-{
-    for (size_t i = 0; set && i < ocv_properties_count(set); i++)
-        if (!strcmp(ocv_properties_get(set, i).ns, ns))
-            return true;
-    return false;
-}
-
 /* Does lint say that only labels rank some? Of builds that somebody ranked nothing is changed. */
 static int find_ties(const struct build *b, const struct ocv_buffer *bytes, bool *found,
                      struct ocv_error *err)
@@ -49,8 +41,11 @@ static int find_ties(const struct build *b, const struct ocv_buffer *bytes, bool
     const struct ocv_lint_input input = {
         .name = b->to.tag, .draft = true, .bytes = bytes->data, .len = bytes->len};
     bool ranked = ocv_edit_annotation(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY);
-    for (size_t i = 0; i < b->n_jobs; i++)
-        ranked = ranked || has_namespace(b->jobs[i].properties, BUILD_PRIORITY);
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        const struct ocv_properties *set = b->jobs[i].properties;
+        for (size_t k = 0; set && k < ocv_properties_count(set); k++)
+            ranked = ranked || !strcmp(ocv_properties_get(set, k).ns, BUILD_PRIORITY);
+    }
     *found = false;
     int status = ranked ? OCV_OK : ocv_lint_run(&input, NULL, &report, err);
     for (size_t i = 0; i < report.n; i++)
@@ -68,7 +63,7 @@ static int compare_versions(const void *a, const void *b)
 /* "order :: 12.6, order :: 12.8"; empty: no two toolkits. */
 static int list_toolkits(const struct build *b, struct ocv_buffer *out, struct ocv_error *err)
 {
-    const char **all = calloc(b->n_jobs + 1, sizeof(*all));
+    ocv_auto_free const char **all = calloc(b->n_jobs + 1, sizeof(*all));
     size_t n = 0, used = 0;
     if (!all)
         return ocv_error_nomem(err);
@@ -79,11 +74,9 @@ static int list_toolkits(const struct build *b, struct ocv_buffer *out, struct o
     for (size_t i = 0; i < n; i++)
         if (used == 0 || strcmp(all[used - 1], all[i]) != 0)
             all[used++] = all[i];
-    int status = OCV_OK;
-    for (size_t i = 0; used > 1 && i < used && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", all[i]);
-    free(all);
-    return status;
+    for (size_t i = 0; used > 1 && i < used; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", all[i]));
+    return OCV_OK;
 }
 
 /* All entries of a label get the property together, whatever their platforms. */
@@ -120,20 +113,18 @@ int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_
     *ranked = false;
     if (!b->derive || b->relabel || lacks_order(b, index)) /* relabelled images hold their own */
         return OCV_OK;
-    int status = find_ties(b, bytes, ranked, err);
-    if (status < 0 || !*ranked)
-        return status;
-    status = list_toolkits(b, &order, err);
+    OCV_TRY(find_ties(b, bytes, ranked, err));
+    if (*ranked)
+        OCV_TRY(list_toolkits(b, &order, err));
     *ranked = order.len > 0;
-    if (status < 0 || !*ranked)
-        return status;
-    status = build_append_priority(b, err);
-    if (status == OCV_OK)
-        status = ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err);
-    for (size_t i = 0; i < b->n_jobs && status == OCV_OK; i++) {
+    if (!*ranked)
+        return OCV_OK;
+    OCV_TRY(build_append_priority(b, err));
+    OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err));
+    for (size_t i = 0; i < b->n_jobs; i++) {
         const char *toolkit = b->jobs[i].label ? toolkit_of(b, &b->jobs[i]) : NULL;
         if (toolkit)
-            status = rank_label(b, i, toolkit, err);
+            OCV_TRY(rank_label(b, i, toolkit, err));
     }
-    return status;
+    return OCV_OK;
 }

@@ -3,6 +3,7 @@
  * version 3 used its own tags. */
 #include "cmd/variantctl/index/index_verbs.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <string.h>
@@ -26,27 +27,24 @@ static int copy_tags(struct copier *copier, const struct image *from, struct pla
                      const char *digest, struct ocv_error *err)
 {
     static const char *const suffixes[] = {".sig", ".att", ".sbom"};
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         char tag[136];
         struct ocv_descriptor d;
         ocv_auto_buffer body;
         ocv_buffer_init(&body, OCV_MANIFEST_MAX);
         referrers_tag(digest, tag);
         strncat(tag, suffixes[i], sizeof(tag) - strlen(tag) - 1);
-        status = place_get(source, tag, &body, &d, err);
-        if (status == OCV_ERR_NOT_FOUND) {
-            status = OCV_OK;
+        int status = place_get(source, tag, &body, &d, err);
+        if (status == OCV_ERR_NOT_FOUND)
             continue;
-        }
-        if (status == OCV_OK && !d.media_type[0])
+        if (status < 0)
+            return status;
+        if (!d.media_type[0])
             snprintf(d.media_type, sizeof(d.media_type), "%s", OCV_MEDIA_TYPE_MANIFEST);
-        if (status == OCV_OK)
-            status = copier_tree(copier, from, &d, err);
-        if (status == OCV_OK)
-            status = place_put(copier->to, tag, &d, body.data, body.len, err);
+        OCV_TRY(copier_tree(copier, from, &d, err));
+        OCV_TRY(place_put(copier->to, tag, &d, body.data, body.len, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int copy_level(struct copier *copier, const struct image *from, const char *digest,
@@ -56,23 +54,19 @@ static int copy_level(struct copier *copier, const struct image *from, const cha
                            .reference = from->reference,
                            .layout = from->layout,
                            .name = from->reference ? from->reference->name : (char *)from->text};
-    json_t *found = json_array();
+    ocv_auto_json *found = json_array();
     bool source_api;
-    int status = list_referrers(&source, digest, &source_api, found, err);
-    for (size_t i = 0; i < json_array_size(found) && status == OCV_OK; i++) {
+    OCV_TRY(list_referrers(&source, digest, &source_api, found, err));
+    for (size_t i = 0; i < json_array_size(found); i++) {
         struct ocv_descriptor d;
-        status = descriptor_of(json_array_get(found, i), &d, err);
-        if (status == OCV_OK)
-            status = copier_document(copier, from, &d, err);
-        if (status == OCV_OK && depth + 1 < DEPTH_MAX)
-            status = copy_level(copier, from, d.digest, depth + 1, err);
+        OCV_TRY(descriptor_of(json_array_get(found, i), &d, err));
+        OCV_TRY(copier_document(copier, from, &d, err));
+        if (depth + 1 < DEPTH_MAX)
+            OCV_TRY(copy_level(copier, from, d.digest, depth + 1, err));
     }
-    if (status == OCV_OK && json_array_size(found))
-        status = note_referrers(copier->to, digest, found, err);
-    if (status == OCV_OK)
-        status = copy_tags(copier, from, &source, digest, err);
-    json_decref(found);
-    return status;
+    if (json_array_size(found))
+        OCV_TRY(note_referrers(copier->to, digest, found, err));
+    return copy_tags(copier, from, &source, digest, err);
 }
 
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,

@@ -2,6 +2,7 @@
 /* --relabel: writes label and properties into the image itself, for scanners that read config
  * labels and snapshotters that see layer annotations. This makes a different image. */
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -39,42 +40,32 @@ static json_t *object_in(json_t *parent, const char *key)
 
 static int dump_json(const json_t *json, struct ocv_buffer *out, struct ocv_error *err)
 {
-    char *text = json_dumps(json, JSON_COMPACT);
+    ocv_auto_free char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         return ocv_error_nomem(err);
     ocv_buffer_free(out);
-    int status = ocv_buffer_append(out, text, strlen(text), err);
-    free(text);
-    return status;
+    return ocv_buffer_append(out, text, strlen(text), err);
 }
 
 static int write_config(const struct ocv_buffer *old, const char *label, const char *properties,
                         struct ocv_buffer *out, struct ocv_error *err)
 {
-    json_t *root;
-    int status = load_json("the image config", old, &root, err);
-    if (status < 0)
-        return status;
+    ocv_auto_json *root = NULL;
+    OCV_TRY(load_json("the image config", old, &root, err));
     json_t *labels = object_in(object_in(root, "config"), "Labels");
     if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
         json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties)) < 0)
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = dump_json(root, out, err);
-    json_decref(root);
-    return status;
+        return ocv_error_nomem(err);
+    return dump_json(root, out, err);
 }
 
 static int write_manifest(struct manifest_doc *child, const char *label,
                           const struct ocv_buffer *config, struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX];
-    json_t *root;
-    int status = load_json("the image manifest", &child->body, &root, err);
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(config->data, config->len, digest, err);
-    if (status < 0)
-        return status;
+    ocv_auto_json *root = NULL;
+    OCV_TRY(load_json("the image manifest", &child->body, &root, err));
+    OCV_TRY(ocv_digest_bytes(config->data, config->len, digest, err));
     json_t *descriptor = json_object_get(root, "config"), *layers = json_object_get(root, "layers");
     json_object_set_new(descriptor, "digest", json_string(digest));
     json_object_set_new(descriptor, "size", json_integer((json_int_t)config->len));
@@ -83,30 +74,25 @@ static int write_manifest(struct manifest_doc *child, const char *label,
     /* Docker manifests have no annotations */
     if (top && strcmp(child->descriptor.media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
         json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
-    status = dump_json(root, &child->body, err);
-    json_decref(root);
-    return status;
+    return dump_json(root, &child->body, err);
 }
 
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
                   const char *label, const struct ocv_properties *properties,
                   struct ocv_buffer *config, struct ocv_error *err)
 {
+    struct ocv_descriptor *d = &child->descriptor;
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(config, OCV_MANIFEST_MAX);
-    int status = properties ? ocv_properties_format(properties, &list, err) : OCV_OK;
-    if (status == OCV_OK)
-        status = write_config(old_config, label, list.data ? list.data : "", config, err);
-    if (status == OCV_OK)
-        status = write_manifest(child, label, config, err);
+    if (properties)
+        OCV_TRY(ocv_properties_format(properties, &list, err));
+    OCV_TRY(write_config(old_config, label, list.data ? list.data : "", config, err));
+    OCV_TRY(write_manifest(child, label, config, err));
     ocv_manifest_free(child->manifest);
     child->manifest = NULL;
-    if (status == OCV_OK)
-        status = ocv_manifest_parse(child->body.data, child->body.len, child->descriptor.media_type,
-                                    &child->manifest, err);
-    child->descriptor.size = (int64_t)child->body.len;
-    return status < 0
-               ? status
-               : ocv_digest_bytes(child->body.data, child->body.len, child->descriptor.digest, err);
+    OCV_TRY(ocv_manifest_parse(child->body.data, child->body.len, d->media_type, &child->manifest,
+                               err));
+    d->size = (int64_t)child->body.len;
+    return ocv_digest_bytes(child->body.data, child->body.len, d->digest, err);
 }

@@ -28,24 +28,18 @@ static bool has_default(const struct ocv_index *index, const struct ocv_entry *e
     return false;
 }
 
-/* The first entry for the platform of `e` that clients that know nothing of variants see, though it
- * is a variant; NULL: they see none. */
-static const struct ocv_entry *first_seen(const struct ocv_index *index, const struct ocv_entry *e)
-{
-    for (size_t k = 0; k < ocv_index_count(index); k++) {
-        const struct ocv_entry *other = ocv_index_entry(index, k);
-        if (other->code == OCV_REJECT_NONE && same_machine(e, other) &&
-            !ocv_platform_is_hidden(other->platform.variant))
-            return other;
-    }
-    return NULL;
-}
-
 /* Refuse an edit that removes the entry that everyone else pulls. */
 static int refuse_loss(const struct build *b, const struct ocv_index *index,
                        const struct ocv_entry *e, struct ocv_error *err)
 {
-    const struct ocv_entry *seen = first_seen(index, e);
+    /* Clients that know nothing of variants would see the first one for the platform. */
+    const struct ocv_entry *seen = NULL;
+    for (size_t k = 0; k < ocv_index_count(index) && !seen; k++) {
+        const struct ocv_entry *other = ocv_index_entry(index, k);
+        if (other->code == OCV_REJECT_NONE && same_machine(e, other) &&
+            !ocv_platform_is_hidden(other->platform.variant))
+            seen = other;
+    }
     char machine[100], get[300];
     snprintf(machine, sizeof(machine), "%.40s/%.40s", e->platform.os, e->platform.architecture);
     if (seen)
@@ -105,29 +99,17 @@ static int join_names(const struct accelerator_list *names, bool meant, struct o
 {
     struct accelerator_list said = {0};
     char words[ACCELERATORS_MAX][OCV_WORD_MAX];
-    int status = OCV_OK;
-    for (size_t i = 0; i < names->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < names->n; i++) {
         const char *ns = meant && was_meant(names->list[i], words[i]) ? words[i] : names->list[i];
         bool told = false;
         for (size_t k = 0; k < said.n; k++)
             told = told || !strcmp(said.list[k], ns);
         if (told)
             continue;
-        status = ocv_buffer_printf(out, err, "%s%s", said.n ? ", " : "", ns);
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", said.n ? ", " : "", ns));
         said.list[said.n++] = ns;
     }
-    return status;
-}
-
-/* "did you mean habana? ", or nothing; the suggested list has the corrected name. */
-static const char *question_text(const struct accelerator_list *names, char out[OCV_WORD_MAX + 24])
-{
-    char meant[OCV_WORD_MAX];
-    out[0] = '\0';
-    for (size_t i = 0; i < names->n && !*out; i++)
-        if (was_meant(names->list[i], meant))
-            snprintf(out, OCV_WORD_MAX + 24, "did you mean %s? Then ", meant);
-    return out;
+    return OCV_OK;
 }
 
 static int refuse_order(const struct build *b, const struct accelerator_list *names,
@@ -135,7 +117,7 @@ static int refuse_order(const struct build *b, const struct accelerator_list *na
 {
     ocv_auto_buffer list;
     ocv_auto_buffer right;
-    char count[24], meant[OCV_WORD_MAX + 24];
+    char count[24], word[OCV_WORD_MAX], meant[OCV_WORD_MAX + 24] = "";
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&right, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     OCV_TRY(join_names(names, false, &list, err));
@@ -143,7 +125,10 @@ static int refuse_order(const struct build *b, const struct accelerator_list *na
     snprintf(count, sizeof(count), "%zu", names->n);
     ocv_error_set(err, OCV_ERR_DATA, "%s accelerators without an order: %s",
                   names->n == 2 ? "two" : count, list.data);
-    question_text(names, meant);
+    for (size_t i = 0; i < names->n && !*meant; i++)
+        if (was_meant(names->list[i], word))
+            snprintf(meant, sizeof(meant), "did you mean %s? Then ", word);
+    /* the suggested list has the corrected name */
     if (*meant && !strchr(right.data, ','))
         ocv_error_hint(err, "%.*s", (int)strcspn(meant, "?") + 1, meant);
     else if (b->from)
@@ -181,19 +166,11 @@ static bool is_rule(const struct ocv_lint_finding *f, const char *id)
     return !strcmp(f->rule->id, id);
 }
 
-static bool was_there(const struct ocv_lint_report *before, const struct ocv_lint_finding *f)
+static bool is_among(const struct ocv_lint_finding *list, size_t n,
+                     const struct ocv_lint_finding *f)
 {
-    for (size_t i = 0; i < before->n; i++)
-        if (before->findings[i].rule == f->rule && !strcmp(before->findings[i].message, f->message))
-            return true;
-    return false;
-}
-
-/* True if it was reported for another platform of the same build. */
-static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint_finding *f)
-{
-    for (const struct ocv_lint_finding *g = report->findings; g < f; g++)
-        if (g->rule == f->rule && !strcmp(g->message, f->message))
+    for (size_t i = 0; i < n; i++)
+        if (list[i].rule == f->rule && !strcmp(list[i].message, f->message))
             return true;
     return false;
 }
@@ -202,7 +179,7 @@ static bool was_told(const struct ocv_lint_report *report, const struct ocv_lint
  */
 static bool was_told_of_file(const struct build *b, const struct ocv_lint_finding *f)
 {
-    bool found = was_there(&b->told, f);
+    bool found = is_among(b->told.findings, b->told.n, f);
     for (size_t i = 0; i < b->told.n && is_rule(f, "OCV501"); i++)
         found = found || is_rule(&b->told.findings[i], "OCV501");
     return found;
@@ -255,56 +232,10 @@ static bool is_told(const struct build *b, const struct ocv_lint_finding *f,
     if (is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4))
         return true;
     bool unused = is_rule(f, "OCV106") && !b->options.quiet; /* its last build is gone */
-    return (f->level >= OCV_LINT_WARNING || unused) && !was_there(before, f);
+    return (f->level >= OCV_LINT_WARNING || unused) && !is_among(before->findings, before->n, f);
 }
 
-static size_t report_findings(const struct build *b, const struct ocv_lint_report *report,
-                              const struct ocv_lint_report *before)
-{
-    size_t refused = 0;
-    for (size_t i = 0; i < report->n; i++) {
-        const struct ocv_lint_finding *f = &report->findings[i];
-        bool error = f->level == OCV_LINT_ERROR;
-        bool new = error && !b->options.no_lint && !was_there(before, f);
-        if (f->allowed || was_told(report, f) || was_told_of_file(b, f))
-            continue;
-        if (error || is_told(b, f, before))
-            report_finding(b, f, new);
-        refused += new;
-    }
-    return refused;
-}
-
-/* The images for lint: those read just now. */
-static struct ocv_lint_child *children_of(const struct build *b, const struct ocv_index *index,
-                                          struct ocv_error *err)
-{
-    size_t n = ocv_index_count(index);
-    struct ocv_lint_child *list = calloc(n + 1, sizeof(*list));
-    if (!list)
-        ocv_error_nomem(err);
-    for (size_t i = 0; list && i < n; i++) {
-        const struct index_image *job = build_job_of(b, ocv_index_entry(index, i));
-        if (job && job->manifest && job->config_json)
-            list[i] = (struct ocv_lint_child){.state = OCV_LINT_STATE_READ,
-                                              .manifest = job->manifest,
-                                              .config = job->config_json,
-                                              .content = job->content};
-    }
-    return list;
-}
-
-static int lint_before(const struct build *b, const struct ocv_lint_options *how,
-                       struct ocv_lint_report *out, struct ocv_error *err)
-{
-    if (!b->edited)
-        return OCV_OK;
-    const struct image *image = &b->images[0]; /* the tag: an edit reads it first */
-    const struct ocv_lint_input input = {
-        .name = image->text, .draft = true, .bytes = image->body.data, .len = image->body.len};
-    return ocv_lint_run(&input, how, out, err);
-}
-
+/* Lint the new index and, for an edit, the one that the tag names. */
 static int lint_both(const struct build *b, const struct ocv_index *index,
                      const struct ocv_lint_options *how, const struct ocv_buffer *bytes,
                      struct ocv_lint_report *report, struct ocv_lint_report *before,
@@ -312,21 +243,32 @@ static int lint_both(const struct build *b, const struct ocv_index *index,
 {
     char name[600];
     snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
-    struct ocv_lint_child *children = children_of(b, index, err);
+    size_t n = ocv_index_count(index);
+    ocv_auto_free struct ocv_lint_child *children = calloc(n + 1, sizeof(*children));
     if (!children)
-        return OCV_ERR_NOMEM;
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) { /* the images that were read just now */
+        const struct index_image *job = build_job_of(b, ocv_index_entry(index, i));
+        if (job && job->manifest && job->config_json)
+            children[i] = (struct ocv_lint_child){.state = OCV_LINT_STATE_READ,
+                                                  .manifest = job->manifest,
+                                                  .config = job->config_json,
+                                                  .content = job->content};
+    }
     const struct ocv_lint_input input = {.name = name,
                                          .draft = true,
                                          .yaml = b->from,
                                          .bytes = bytes->data,
                                          .len = bytes->len,
                                          .children = children,
-                                         .n_children = ocv_index_count(index)};
-    int status = ocv_lint_run(&input, how, report, err);
-    if (status == OCV_OK)
-        status = lint_before(b, how, before, err);
-    free(children);
-    return status;
+                                         .n_children = n};
+    OCV_TRY(ocv_lint_run(&input, how, report, err));
+    if (!b->edited)
+        return OCV_OK;
+    const struct image *image = &b->images[0]; /* the tag: an edit reads it first */
+    const struct ocv_lint_input old = {
+        .name = image->text, .draft = true, .bytes = image->body.data, .len = image->body.len};
+    return ocv_lint_run(&old, how, before, err);
 }
 
 static int refuse(const struct build *b, const char *name, size_t n, struct ocv_error *err)
@@ -387,8 +329,17 @@ int build_review(const struct build *b, const struct ocv_index *index,
     const struct ocv_lint_options how = {.config = settings};
     if (status == OCV_OK)
         status = lint_both(b, index, &how, bytes, &report, &before, err);
-    if (status == OCV_OK)
-        refused = report_findings(b, &report, &before);
+    for (size_t i = 0; i < report.n && status == OCV_OK; i++) {
+        const struct ocv_lint_finding *f = &report.findings[i];
+        bool error = f->level == OCV_LINT_ERROR;
+        bool new = error && !b->options.no_lint && !is_among(before.findings, before.n, f);
+        /* one of several platforms of a build speaks for all */
+        if (f->allowed || is_among(report.findings, i, f) || was_told_of_file(b, f))
+            continue;
+        if (error || is_told(b, f, &before))
+            report_finding(b, f, new);
+        refused += new;
+    }
     ocv_lint_report_free(&report);
     ocv_lint_report_free(&before);
     ocv_lint_config_free(settings);

@@ -32,16 +32,6 @@ static const struct cli_command command = {
            "  variantctl index show --json oci:images:app\n"
            "  variantctl index show --index index.json\n"};
 
-static int format_properties(const struct image *image, const struct ocv_entry *entry,
-                             struct ocv_buffer *out, struct ocv_error *err)
-{
-    for (size_t i = 0; i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(image->index, entry->properties[i]);
-        OCV_TRY(ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value));
-    }
-    return OCV_OK;
-}
-
 /* What its name does not say; NULL: nothing. */
 static const char *kind_of(const struct ocv_index *index, const struct ocv_entry *e)
 {
@@ -63,7 +53,11 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
         explain_name(image->index, e, name, sizeof(name)),
         e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
         e->digest, kind ? "  " : "", kind ? kind : ""));
-    return format_properties(image, e, out, err);
+    for (size_t k = 0; k < e->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(image->index, e->properties[k]);
+        OCV_TRY(ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value));
+    }
+    return OCV_OK;
 }
 
 /* The index's annotations, except the namespaces. */
@@ -75,15 +69,14 @@ static int format_annotations(const struct image *image, struct ocv_buffer *out,
     json_t *value;
     ocv_auto_json *root =
         ocv_json_load_any(image->body.data, image->body.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    int status = OCV_OK;
     json_object_foreach(json_object_get(root, "annotations"), key, value)
     {
-        if (status == OCV_OK && json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
+        if (json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
             strcmp(key, OCV_ANNOTATION_NAMESPACES) != 0)
-            status = ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
-                                       cli_text(json_string_value(value), text, sizeof(text)));
+            OCV_TRY(ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
+                                      cli_text(json_string_value(value), text, sizeof(text))));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int format_index(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
@@ -91,41 +84,36 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     const char *const *names;
     bool declared;
     size_t n = ocv_index_namespaces(image->index, &names, &declared);
-    int status = ocv_buffer_printf(out, err, "%s  %s\nNamespaces%s: ",
-                                   image->kind == OCV_DOCUMENT_INDEX ? "Index" : "Manifest",
-                                   image->top.digest, declared ? "" : " (by the default rule)");
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s\n", n ? "" : "none");
-    if (status == OCV_OK)
-        status = format_annotations(image, out, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "\n");
-    for (size_t i = 0; i < ocv_index_count(image->index) && status == OCV_OK; i++)
-        status = format_entry(image, i, out, err);
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "%s  %s\nNamespaces%s: ",
+                              image->kind == OCV_DOCUMENT_INDEX ? "Index" : "Manifest",
+                              image->top.digest, declared ? "" : " (by the default rule)"));
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]));
+    OCV_TRY(ocv_buffer_printf(out, err, "%s\n", n ? "" : "none"));
+    OCV_TRY(format_annotations(image, out, err));
+    OCV_TRY(ocv_buffer_printf(out, err, "\n"));
+    for (size_t i = 0; i < ocv_index_count(image->index); i++)
+        OCV_TRY(format_entry(image, i, out, err));
+    return OCV_OK;
 }
 
 static int show_index(struct cli *cli, const char *file, const char *name, bool json,
-                      struct image *image, struct ocv_error *err)
+                      struct ocv_error *err)
 {
+    ocv_auto_image image = {0};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = cli_load(cli, err);
-    if (status == OCV_OK)
-        status = image_open_either(cli, file, name, image, false, err);
-    if (status == OCV_OK && json)
-        return cli_print(image->body.data, image->body.len, err);
-    if (status == OCV_OK)
-        status = format_index(image, &text, err);
-    if (status == OCV_OK)
-        status = cli_print(text.data, text.len, err);
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(image_open_either(cli, file, name, &image, false, err));
+    if (json)
+        return cli_print(image.body.data, image.body.len, err);
+    OCV_TRY(format_index(&image, &text, err));
+    OCV_TRY(cli_print(text.data, text.len, err));
     const char *const *warnings;
-    size_t n = status == OCV_OK ? ocv_index_warnings(image->index, &warnings) : 0;
+    size_t n = ocv_index_warnings(image.index, &warnings);
     for (size_t i = 0; i < n; i++)
         cli_warn(cli, "%s", warnings[i]);
-    return status;
+    return OCV_OK;
 }
 
 int cmd_index_show(struct cli *cli, int argc, char **argv)
@@ -140,8 +128,5 @@ int cmd_index_show(struct cli *cli, int argc, char **argv)
                       "index show: give one IMAGE, oci:DIR[:TAG] or --index");
         return cli_fail(cli, &err);
     }
-    struct image image = {0};
-    int status = show_index(cli, r.file, *cli->arguments, r.json, &image, &err);
-    image_close(&image);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    return show_index(cli, r.file, *cli->arguments, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -29,9 +29,20 @@ static int copy_properties(const struct ocv_properties *from, struct ocv_propert
     return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
-static int add_images(struct build *b, const char *path, const struct ocv_edit_source *source,
+int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
+    const char *key, *value;
+    ocv_edit_from_yaml(b->document);
+    for (size_t i = 0; ocv_edit_source_annotation(source, i, &key, &value); i++) {
+        int status = ocv_edit_set(b->document, key, value, err);
+        if (status == OCV_ERR_INVALID || status == OCV_ERR_DATA) {
+            ocv_error_prefix(err, "%s", path);
+            status = err->status = OCV_ERR_DATA;
+        }
+        if (status < 0)
+            return status;
+    }
     for (size_t i = 0; i < ocv_edit_source_count(source); i++) {
         struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
         struct ocv_properties *properties;
@@ -45,21 +56,4 @@ static int add_images(struct build *b, const char *path, const struct ocv_edit_s
             OCV_TRY(build_item_platform(b, image.platform, err));
     }
     return OCV_OK;
-}
-
-int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,
-                      struct ocv_error *err)
-{
-    const char *key, *value;
-    int status = OCV_OK;
-    ocv_edit_from_yaml(b->document);
-    for (size_t i = 0; status == OCV_OK && ocv_edit_source_annotation(source, i, &key, &value);
-         i++) {
-        status = ocv_edit_set(b->document, key, value, err);
-        if (status == OCV_ERR_INVALID || status == OCV_ERR_DATA) {
-            ocv_error_prefix(err, "%s", path);
-            status = err->status = OCV_ERR_DATA;
-        }
-    }
-    return status == OCV_OK ? add_images(b, path, source, err) : status;
 }

@@ -10,26 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_set(const struct ocv_tag_plan *plan, const char *glob, bool authoring,
-                  struct ocv_error *err)
-{
-    const char *reason = NULL;
-    const struct ocv_tag *tag =
-        ocv_tag_plan_left_out(plan) ? ocv_tag_plan_left(plan, 0, &reason) : NULL;
-    if (!authoring || !tag) {
-        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
-                      glob);
-        ocv_error_hint(err, "'variantctl tags plan' shows why; --rules adds your own rules");
-        return OCV_ERR_DATA;
-    }
-    ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: these tags make no set: %s: %s", glob,
-                  ocv_tag_text(tag), reason);
-    ocv_error_hint(err,
-                   "tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN or -arm64; "
-                   "--rules adds your own rules");
-    return OCV_ERR_DATA;
-}
-
 /* The set to use: the one named like the target's tag, else the only one. */
 static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, const char *glob,
                       bool authoring, size_t *out, struct ocv_error *err)
@@ -48,10 +28,22 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     *out = 0;
     if (n == 1)
         return OCV_OK;
-    if (n == 0)
-        return no_set(plan, glob, authoring, err);
-    ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);
-    ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
+    const char *reason = NULL;
+    const struct ocv_tag *tag =
+        ocv_tag_plan_left_out(plan) ? ocv_tag_plan_left(plan, 0, &reason) : NULL;
+    if (n > 1) {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);
+        ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
+    } else if (!authoring || !tag) {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
+                      glob);
+        ocv_error_hint(err, "'variantctl tags plan' shows why; --rules adds your own rules");
+    } else {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: these tags make no set: %s: %s", glob,
+                      ocv_tag_text(tag), reason);
+        ocv_error_hint(err, "tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN or "
+                            "-arm64; --rules adds your own rules");
+    }
     return OCV_ERR_DATA;
 }
 
@@ -65,21 +57,17 @@ struct skipped_tags {
     const char *first;
 };
 
-static bool same_tag(const struct ocv_reference *reference, const char *text, const char *tag)
-{
-    ocv_auto(ocv_reference) r = NULL;
-    return ocv_reference_parse(text, &r, NULL) == OCV_OK && !r->digest &&
-           !strcmp(r->name, reference->name) && !strcmp(r->tag, tag);
-}
-
 /* Not worth a message: the tag being written, and tags that an argument names. */
 static bool is_expected(const struct skipped_tags *t, const char *tag)
 {
     const struct build *b = t->build;
-    bool found = b->to.reference && !strcmp(b->to.reference->name, t->reference->name) &&
-                 !strcmp(b->to.tag, tag);
-    for (size_t i = 0; i < b->n_items && !found; i++)
-        found = same_tag(t->reference, b->items[i].reference, tag);
+    const char *name = t->reference->name;
+    bool found = b->to.reference && !strcmp(b->to.reference->name, name) && !strcmp(b->to.tag, tag);
+    for (size_t i = 0; i < b->n_items && !found; i++) {
+        ocv_auto(ocv_reference) r = NULL;
+        found = ocv_reference_parse(b->items[i].reference, &r, NULL) == OCV_OK && !r->digest &&
+                !strcmp(r->name, name) && !strcmp(r->tag, tag);
+    }
     return found;
 }
 
@@ -103,22 +91,6 @@ static bool is_member(const struct ocv_tag_plan *plan, size_t set, const struct 
     return false;
 }
 
-/* Members of another set only; each is named once, for the first such set. */
-static void report_others(struct skipped_tags *t, const struct ocv_tag_plan *plan, size_t set)
-{
-    for (size_t k = 0; k < ocv_tag_plan_sets(plan); k++)
-        for (size_t i = 0; k != set && i < ocv_tag_plan_members(plan, k); i++) {
-            const struct ocv_tag *tag = ocv_tag_plan_member(plan, k, i, NULL);
-            char reason[400];
-            bool told = is_member(plan, set, tag);
-            for (size_t m = 0; m < k && !told; m++)
-                told = is_member(plan, m, tag);
-            snprintf(reason, sizeof(reason), "it is of the set %s", ocv_tag_plan_name(plan, k));
-            if (!told)
-                report_skipped(t, tag, reason);
-        }
-}
-
 /* Reported on each run: otherwise users are the first to notice a missing build. */
 static void report_plan(const struct build *b, const struct ocv_reference *reference,
                         const struct ocv_tag_plan *plan, size_t set)
@@ -129,7 +101,18 @@ static void report_plan(const struct build *b, const struct ocv_reference *refer
         const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
         report_skipped(&t, tag, reason);
     }
-    report_others(&t, plan, set);
+    /* Members of another set only; each is named once, for the first such set. */
+    for (size_t k = 0; k < ocv_tag_plan_sets(plan); k++)
+        for (size_t i = 0; k != set && i < ocv_tag_plan_members(plan, k); i++) {
+            const struct ocv_tag *tag = ocv_tag_plan_member(plan, k, i, NULL);
+            char reason[400];
+            bool told = is_member(plan, set, tag);
+            for (size_t m = 0; m < k && !told; m++)
+                told = is_member(plan, m, tag);
+            snprintf(reason, sizeof(reason), "it is of the set %s", ocv_tag_plan_name(plan, k));
+            if (!told)
+                report_skipped(&t, tag, reason);
+        }
     if (t.n > TOLD_MAX && !b->cli->verbose)
         cli_warn(b->cli, "%zu more are left out (--verbose lists them)", t.n - TOLD_MAX);
     if (t.n)
@@ -137,41 +120,6 @@ static void report_plan(const struct build *b, const struct ocv_reference *refer
                 "hint: name such a build itself ('LABEL=%s:%s,PROPERTY'), add tag rules (--rules), "
                 "or narrow the pattern\n",
                 reference->familiar, t.first);
-}
-
-static int check_doubts(const struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
-{
-    const char *const *doubts;
-    if (ocv_tag_plan_doubts(plan, set, &doubts) == 0)
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
-}
-
-/* Note assumed properties of the last item, the tag's build. */
-static int note_assumed(struct build *b, const struct ocv_tag *tag, struct ocv_error *err)
-{
-    struct item *item = &b->items[b->n_items - 1];
-    return ocv_tag_assumed(tag, &item->assumed, err);
-}
-
-static int add_member(struct build *b, const struct ocv_reference *reference,
-                      const struct ocv_tag_plan *plan, size_t set, size_t i, struct ocv_error *err)
-{
-    struct ocv_tag_entry entries[2];
-    size_t n;
-    char ref[1024];
-    const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
-    snprintf(ref, sizeof(ref), "%s:%s", reference->name, ocv_tag_text(tag));
-    int status = ocv_tag_plan_entries(plan, set, i, entries, &n, err);
-    for (size_t k = 0; k < n; k++) {
-        if (status == OCV_OK)
-            status = build_item(b, entries[k].label, ref, entries[k].properties, ref, err);
-        else
-            ocv_properties_free(entries[k].properties);
-        if (status == OCV_OK)
-            status = note_assumed(b, tag, err);
-    }
-    return status;
 }
 
 /* The command line takes precedence. */
@@ -215,45 +163,31 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
     ocv_auto_buffer namespaces, order;
     ocv_buffer_init(&namespaces, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&order, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++)
-        status = add_member(b, reference, plan, set, i, err);
-    if (status == OCV_OK)
-        status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
-    bool asks = !ocv_tag_plan_is_ordered(plan, set) && count_accelerators(namespaces.data) > 1;
-    if (status == OCV_OK && order.len)
-        status = build_append_priority(b, err);
-    if (status == OCV_OK && (!asks || b->options.no_lint))
-        status = set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err);
-    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC BUILD_PRIORITY, &order, err);
-}
-
-/* Only the tags that match the pattern. */
-static int narrow_to_glob(const struct rules_tags *all, const char *glob, struct rules_tags *out,
-                          struct ocv_error *err)
-{
-    for (size_t i = 0; i < all->n; i++)
-        if (fnmatch(glob, all->list[i], 0) == 0)
-            OCV_TRY(rules_tags_add(out, all->list[i], err));
-    return OCV_OK;
-}
-
-/* Where a tag leaves a requirement open, read the image's config. */
-static int ask_configs(const struct build *b, const struct ocv_reference *reference,
-                       struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
-{
-    struct rules_source data;
-    const struct ocv_tag_source source = rules_source(b->cli, reference, &data);
-    int status = ocv_tag_plan_ask(plan, set, &source, err);
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++) {
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+        struct ocv_tag_entry entries[2];
+        size_t n;
+        char ref[1024];
         const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
-        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
-        if (wrong)
-            cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
-        else if (heard)
-            cli_log(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
+        snprintf(ref, sizeof(ref), "%s:%s", reference->name, ocv_tag_text(tag));
+        int status = ocv_tag_plan_entries(plan, set, i, entries, &n, err);
+        for (size_t k = 0; k < n; k++) {
+            if (status == OCV_OK)
+                status = build_item(b, entries[k].label, ref, entries[k].properties, ref, err);
+            else
+                ocv_properties_free(entries[k].properties);
+            if (status == OCV_OK)
+                status = ocv_tag_assumed(tag, &b->items[b->n_items - 1].assumed, err);
+        }
+        if (status < 0)
+            return status;
     }
-    return status;
+    OCV_TRY(ocv_tag_plan_order(plan, set, &namespaces, &order, err));
+    bool asks = !ocv_tag_plan_is_ordered(plan, set) && count_accelerators(namespaces.data) > 1;
+    if (order.len)
+        OCV_TRY(build_append_priority(b, err));
+    if (!asks || b->options.no_lint)
+        OCV_TRY(set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err));
+    return set_missing(b, OCV_ANNOTATION_STATIC BUILD_PRIORITY, &order, err);
 }
 
 static int plan_items(struct build *b, const struct ocv_reference *reference,
@@ -264,61 +198,52 @@ static int plan_items(struct build *b, const struct ocv_reference *reference,
     ocv_auto(ocv_tag_plan) plan = NULL;
     size_t set = 0;
     bool authoring = false;
+    const char *const *doubts;
     if (tags->n == 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
-    int status = rules_load_more(b->cli, rules_path, reference, &rules, err);
-    if (status == OCV_OK)
-        status = rules_load_authoring(rules, reference, &authoring, err);
-    if (status == OCV_OK)
-        status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
-                                  &plan, err);
-    if (status == OCV_OK)
-        status = choose_set(plan, b, glob, authoring, &set, err);
-    if (status == OCV_OK)
-        status = check_doubts(plan, set, err);
-    if (status == OCV_OK)
-        status = ask_configs(b, reference, plan, set, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(rules_load_more(b->cli, rules_path, reference, &rules, err));
+    OCV_TRY(rules_load_authoring(rules, reference, &authoring, err));
+    OCV_TRY(ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
+                             &plan, err));
+    OCV_TRY(choose_set(plan, b, glob, authoring, &set, err));
+    if (ocv_tag_plan_doubts(plan, set, &doubts) != 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
+
+    /* Where a tag leaves a requirement open, read the image's config. */
+    struct rules_source data;
+    const struct ocv_tag_source source = rules_source(b->cli, reference, &data);
+    OCV_TRY(ocv_tag_plan_ask(plan, set, &source, err));
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
+        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
+        if (wrong)
+            cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
+        else if (heard)
+            cli_log(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
+    }
     report_plan(b, reference, plan, set);
     return add_members(b, reference, plan, set, err);
-}
-
-/* [REPO:]GLOB: a tag has no '/'. */
-static int split_argument(const char *text, struct ocv_reference **own, const char **glob,
-                          struct ocv_error *err)
-{
-    const char *colon = strrchr(text, ':');
-    *glob = text;
-    if (!colon || strchr(colon, '/'))
-        return OCV_OK;
-    *glob = colon + 1;
-    char *name = strndup(text, (size_t)(colon - text));
-    int status = name ? ocv_reference_parse(name, own, err) : ocv_error_nomem(err);
-    free(name);
-    return status;
 }
 
 int build_from_tags(struct build *b, const char *text, const char *rules, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) own = NULL;
-    const char *glob;
-    struct rules_tags all = {0}, tags = {0};
-    int status = split_argument(text, &own, &glob, err);
+    ocv_auto_tags all = {0};
+    ocv_auto_tags tags = {0};
+    const char *glob = text, *colon = strrchr(text, ':');
+    if (colon && !strchr(colon, '/')) { /* REPO:GLOB: a tag has no '/' */
+        glob = colon + 1;
+        ocv_auto_free char *name = strndup(text, (size_t)(colon - text));
+        OCV_TRY(name ? ocv_reference_parse(name, &own, err) : ocv_error_nomem(err));
+    }
     const struct ocv_reference *reference = own ? own : b->to.reference;
-    if (status == OCV_OK && !reference)
-        status = ocv_error_set(err, OCV_ERR_INVALID, "--from-tags: give REPO:GLOB");
-    if (status == OCV_OK)
-        status = image_bind_credentials(b->cli, reference, err);
-    if (status == OCV_OK)
-        status = cli_registry(b->cli, err);
-    if (status == OCV_OK)
-        status = rules_list_tags(b->cli, reference, &all, err);
-    if (status == OCV_OK)
-        status = narrow_to_glob(&all, glob, &tags, err);
-    if (status == OCV_OK)
-        status = plan_items(b, reference, &tags, glob, rules, err);
-    rules_tags_free(&all);
-    rules_tags_free(&tags);
-    return status;
+    if (!reference)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--from-tags: give REPO:GLOB");
+    OCV_TRY(image_bind_credentials(b->cli, reference, err));
+    OCV_TRY(cli_registry(b->cli, err));
+    OCV_TRY(rules_list_tags(b->cli, reference, &all, err));
+    for (size_t i = 0; i < all.n; i++)
+        if (fnmatch(glob, all.list[i], 0) == 0)
+            OCV_TRY(rules_tags_add(&tags, all.list[i], err));
+    return plan_items(b, reference, &tags, glob, rules, err);
 }
