@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Temporary files of killed runs beside the plan's files. */
-static void sweep_temporaries(const struct setup *setup)
-{
-    for (size_t i = 0; i < setup->n_files; i++)
-        setup_unlink_temporary(setup, setup->files[i]->path, !setup->files[i]->torn);
-}
-
 bool setup_changes(const struct setup_file *file)
 {
     const struct setup_meta *a = &file->want.meta, *b = &file->disk.meta;
@@ -46,32 +39,23 @@ static int remember_written(struct setup_file *file, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int add_directory(struct setup *setup, const char *path, size_t len, struct ocv_error *err)
-{
-    for (size_t i = 0; i < setup->n_directories; i++)
-        if (strlen(setup->directories[i]) == len && memcmp(setup->directories[i], path, len) == 0)
-            return OCV_OK;
-    if (setup->n_directories == SETUP_FILES_MAX)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u directories", SETUP_FILES_MAX);
-    char *copy = strndup(path, len);
-    if (!copy)
-        return ocv_error_nomem(err);
-    setup->directories[setup->n_directories++] = copy;
-    return OCV_OK;
-}
-
 int setup_note_directories(struct setup *setup, const char *path, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (const char *at = strchr(path + 1, '/'); at && status == OCV_OK; at = strchr(at + 1, '/')) {
-        char *directory = strndup(path, (size_t)(at - path));
+    for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        ocv_auto_free char *directory = strndup(path, (size_t)(at - path));
         if (!directory)
             return ocv_error_nomem(err);
-        if (!setup_exists(setup, directory, true))
-            status = add_directory(setup, directory, strlen(directory), err);
-        free(directory);
+        bool known = setup_exists(setup, directory, true);
+        for (size_t i = 0; i < setup->n_directories && !known; i++)
+            known = strcmp(setup->directories[i], directory) == 0;
+        if (known)
+            continue;
+        if (setup->n_directories == SETUP_FILES_MAX)
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u directories",
+                                 SETUP_FILES_MAX);
+        setup->directories[setup->n_directories++] = ocv_steal(&directory);
     }
-    return status;
+    return OCV_OK;
 }
 
 static void report_written(const struct setup *setup, const struct setup_file *file)
@@ -96,15 +80,6 @@ static void report_written(const struct setup *setup, const struct setup_file *f
         printf("note: other names (hard links) of %s%s keep the old content\n", root, path);
 }
 
-static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)
-{
-    bool back = !setup_is_ours(file);
-    OCV_TRY(file->want.there ? setup_write_file(setup, file->path, &file->want, back, err)
-                             : setup_remove_file(setup, file->path, err));
-    report_written(setup, file);
-    return OCV_OK;
-}
-
 void setup_remove_directories(struct setup *setup)
 {
     for (size_t i = setup->n_directories; i-- > 0;) {
@@ -119,39 +94,39 @@ void setup_remove_directories(struct setup *setup)
 
 static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
 {
-    for (size_t i = 0; i < setup->n_files; i++)
-        if (setup_is_ours(setup->files[i]) == ours && setup_changes(setup->files[i]))
-            OCV_TRY(write_one(setup, setup->files[i], err));
+    for (size_t i = 0; i < setup->n_files; i++) {
+        struct setup_file *file = setup->files[i];
+        if (setup_is_ours(file) != ours || !setup_changes(file))
+            continue;
+        OCV_TRY(file->want.there ? setup_write_file(setup, file->path, &file->want, !ours, err)
+                                 : setup_remove_file(setup, file->path, err));
+        report_written(setup, file);
+    }
     return OCV_OK;
 }
 
 int setup_apply(struct setup *setup, struct ocv_error *err)
 {
     size_t n = 0;
-    int status = OCV_OK;
-    sweep_temporaries(setup);
-    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
+    for (size_t i = 0; i < setup->n_files; i++) /* left by killed runs */
+        setup_unlink_temporary(setup, setup->files[i]->path, !setup->files[i]->torn);
+    for (size_t i = 0; i < setup->n_files; i++) {
         struct setup_file *file = setup->files[i];
         if (!setup_is_ours(file))
             continue;
         n++;
-        status = remember_written(file, err);
-        if (status == OCV_OK)
-            status = setup_note_directories(setup, file->path, err);
+        OCV_TRY(remember_written(file, err));
+        OCV_TRY(setup_note_directories(setup, file->path, err));
     }
-    if (status == OCV_OK && n)
-        status = setup_check_state(setup, err);
-    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
+    if (n)
+        OCV_TRY(setup_check_state(setup, err));
+    for (size_t i = 0; i < setup->n_files; i++)
         if (setup_is_ours(setup->files[i]) && setup->files[i]->base.there)
-            status = setup_save_backup(setup, &setup->files[i]->base, err);
-    if (status == OCV_OK)
-        status = write_files(setup, false, err);
-    if (status == OCV_OK && n)
-        status = setup_save_state(setup, err);
-    if (status == OCV_OK)
-        status = write_files(setup, true, err);
-    if (status < 0)
-        return status;
+            OCV_TRY(setup_save_backup(setup, &setup->files[i]->base, err));
+    OCV_TRY(write_files(setup, false, err));
+    if (n)
+        OCV_TRY(setup_save_state(setup, err));
+    OCV_TRY(write_files(setup, true, err));
     setup_remove_directories(setup);
     if (n == 0)
         return setup_drop_state(setup, err);

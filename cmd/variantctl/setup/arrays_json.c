@@ -64,7 +64,7 @@ static int json_spans(const char *source, const char *text, size_t open, struct 
 
 static int quote_json(const char *value, struct ocv_buffer *out, struct ocv_error *err)
 {
-    setup_auto_json *string = json_string(value);
+    ocv_auto_json *string = json_string(value);
     return string ? setup_json_dump(string, JSON_ENCODE_ANY, out, err) : ocv_error_nomem(err);
 }
 
@@ -107,8 +107,8 @@ static int json_element(const char *source, const struct ocv_buffer *text, size_
     *found = ARRAY_SPANS_MAX;
     for (size_t i = 0; status == OCV_OK && i < elements->n && *found == ARRAY_SPANS_MAX; i++) {
         const struct array_span *span = &elements->list[i];
-        setup_auto_json *string = ocv_json_load_any(text->data + span->from, span->to - span->from,
-                                                    OCV_JSON_VALUES_MAX, JSON_DECODE_ANY, NULL);
+        ocv_auto_json *string = ocv_json_load_any(text->data + span->from, span->to - span->from,
+                                                  OCV_JSON_VALUES_MAX, JSON_DECODE_ANY, NULL);
         if (string && strcmp(json_string_value(string), value) == 0)
             *found = i;
     }

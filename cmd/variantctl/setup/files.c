@@ -34,17 +34,16 @@ static int read_content(const struct setup *setup, struct setup_file *file, int 
 
 static int load_file(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
-    int fd = setup_open_file(setup, file->path), status = OCV_OK;
+    ocv_auto_fd int fd = setup_open_file(setup, file->path);
     if (fd >= 0)
-        status = read_content(setup, file, fd, err);
+        OCV_TRY(read_content(setup, file, fd, err));
     else if (errno == ELOOP) /* links were followed, so this one is dangling */
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s%s: a dangling link", setup->root, file->path);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s%s: a dangling link", setup->root, file->path);
     else if (errno != ENOENT)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,
-                               strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status;
+        return ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,
+                             strerror(errno));
+    OCV_TRY(setup_content_copy(&file->base, &file->disk, err));
+    return setup_content_copy(&file->want, &file->disk, err);
 }
 
 static void content_init(struct setup_content *content)
@@ -93,10 +92,6 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
     content_init(&file->base);
     content_init(&file->want);
     int status = load_file(setup, file, err);
-    if (status == OCV_OK)
-        status = setup_content_copy(&file->base, &file->disk, err);
-    if (status == OCV_OK)
-        status = setup_content_copy(&file->want, &file->disk, err);
     if (status < 0) {
         file_free(file);
         return status;

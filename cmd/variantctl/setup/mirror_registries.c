@@ -112,20 +112,16 @@ enum setup_known setup_registry_known(const struct setup *setup, const char *hos
     return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
 }
 
-static int refuse_host(const char *host, const struct setup *setup, struct ocv_error *err)
-{
-    const char *file = setup->cli->config_file ? setup->cli->config_file : OCV_PATH_CONFIG;
-    ocv_error_set(err, OCV_ERR_CONFIG, "%s is not in variantd's registries", host);
-    ocv_error_hint(err, "add it under `registries` in %s%s", *setup->root ? OCV_PATH_CONFIG : file,
-                   setup->daemon ? ", then: systemctl reload variantd" : "");
-    return OCV_ERR_CONFIG;
-}
-
 static int check_registry(struct setup *setup, const char *host, struct ocv_error *err)
 {
+    const char *file = setup->cli->config_file ? setup->cli->config_file : OCV_PATH_CONFIG;
     switch (setup_registry_known(setup, host)) {
     case SETUP_KNOWN_NOT:
-        return refuse_host(host, setup, err);
+        ocv_error_set(err, OCV_ERR_CONFIG, "%s is not in variantd's registries", host);
+        ocv_error_hint(err, "add it under `registries` in %s%s",
+                       *setup->root ? OCV_PATH_CONFIG : file,
+                       setup->daemon ? ", then: systemctl reload variantd" : "");
+        return OCV_ERR_CONFIG;
     case SETUP_KNOWN_LATER:
         return setup_note(setup, err,
                           "warning: variantd has not read yet that it has %s: systemctl reload "
@@ -143,14 +139,6 @@ static int check_registry(struct setup *setup, const char *host, struct ocv_erro
     return OCV_OK;
 }
 
-static json_t *asked_registries(const struct setup *setup)
-{
-    json_t *hosts = json_array();
-    for (size_t i = 0; i < setup->n_registries; i++)
-        json_array_append_new(hosts, json_string(setup->registries[i]));
-    return hosts;
-}
-
 int setup_check_registries(struct setup *setup, struct ocv_error *err)
 {
     if (!setup->n_registries)
@@ -161,8 +149,10 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
         OCV_TRY(setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
                            setup->fail_closed ? "pulls fail" : "engines take the default"));
     /* Warn of registries that variantd cannot serve now: the set-up is valid, but has no effect. */
-    setup_auto_json *told = setup_ask_registries(setup), *hosts = asked_registries(setup);
+    ocv_auto_json *told = setup_ask_registries(setup), *hosts = json_array();
     bool bad = false;
+    for (size_t i = 0; i < setup->n_registries; i++)
+        json_array_append_new(hosts, json_string(setup->registries[i]));
     OCV_TRY(setup_reach_lines(told, NULL, hosts, "warning: ", &bad, &setup->notes, err));
     return setup_reach_lines(told, setup->engine, hosts, "warning: ", &bad, &setup->notes, err);
 }

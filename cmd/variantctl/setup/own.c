@@ -14,12 +14,11 @@ static int remove_key(const struct setup_own *own, const char *source, struct oc
                       bool table_too, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    int status = toml_scan(source, text->data, text->len, &toml, err);
-    char *path = status == OCV_OK ? toml_join(own->table, own->key, err) : NULL;
+    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
+    ocv_auto_free char *path = toml_join(own->table, own->key, err);
     if (!path)
-        return status < 0 ? status : OCV_ERR_NOMEM;
+        return OCV_ERR_NOMEM;
     const struct toml_item *item = toml_find(&toml, path);
-    free(path);
     if (!item || item->end - item->start != strlen(own->value) ||
         memcmp(toml.text + item->start, own->value, strlen(own->value)) != 0)
         return OCV_OK;
@@ -57,25 +56,14 @@ static size_t next_mirror(const struct toml *toml, size_t at)
     return 0;
 }
 
-static bool location_is(const struct toml *toml, size_t header, const char *mirror)
-{
-    char *location = toml_string(toml, toml_find_under(toml, header, "location"));
-    bool same = location && strcmp(location, mirror) == 0;
-    free(location);
-    return same;
-}
-
 /* True if a user has put a mirror into our [[registry]]; `copied` are the mirrors that the set-up
  * took over. */
 static bool has_foreign_mirror(const struct toml *toml, size_t header, const char *mirror,
                                const char *copied)
 {
     for (size_t i = next_mirror(toml, header); i; i = next_mirror(toml, i)) {
-        char *location = toml_string(toml, toml_find_under(toml, i, "location"));
-        bool foreign =
-            location && strcmp(location, mirror) != 0 && !(copied && strstr(copied, location));
-        free(location);
-        if (foreign)
+        ocv_auto_free char *location = toml_string(toml, toml_find_under(toml, i, "location"));
+        if (location && strcmp(location, mirror) != 0 && !(copied && strstr(copied, location)))
             return true;
     }
     return false;
@@ -87,7 +75,8 @@ static size_t find_location(const struct toml *toml, size_t header, const char *
 {
     size_t at = header;
     do {
-        if (location_is(toml, at, mirror))
+        ocv_auto_free char *location = toml_string(toml, toml_find_under(toml, at, "location"));
+        if (location && strcmp(location, mirror) == 0)
             return at + 1;
         at = next_mirror(toml, at);
     } while (at);

@@ -181,35 +181,22 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void setup_names_free(char **names, size_t n)
+void setup_names_free(struct setup_names *names)
 {
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
+    for (size_t i = 0; i < names->n; i++)
+        free(names->list[i]);
+    free(names->list);
+    *names = (struct setup_names){0};
 }
 
-static int read_names(DIR *dir, char ***names, size_t *n)
-{
-    const struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char **name = *n < SETUP_FILES_MAX ? ocv_array_grow(names, *n) : NULL;
-        if (!name || !(*name = strdup(entry->d_name)))
-            return -1;
-        ++*n;
-    }
-    return 0;
-}
-
-int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
+int setup_list(const struct setup *setup, const char *path, struct setup_names *out,
                struct ocv_error *err)
 {
-    *names = NULL;
-    *n = 0;
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     int fd = *setup->root ? open_in_root(setup, path, flags) : open(path, flags);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    ocv_auto_dir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    *out = (struct setup_names){0};
     if (!dir) {
         int saved = errno;
         if (fd >= 0)
@@ -217,13 +204,16 @@ int setup_list(const struct setup *setup, const char *path, char ***names, size_
         errno = saved;
         return errno == ENOENT || errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
     }
-    int bad = read_names(dir, names, n);
-    closedir(dir);
-    if (bad) {
-        setup_names_free(*names, *n);
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: cannot hold a list of its files", path);
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char **name = out->n < SETUP_FILES_MAX ? ocv_array_grow(&out->list, out->n) : NULL;
+        if (!name || !(*name = strdup(entry->d_name)))
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: cannot hold a list of its files",
+                                 path);
+        out->n++;
     }
-    if (*n)
-        qsort(*names, *n, sizeof(**names), by_name);
+    if (out->n)
+        qsort(out->list, out->n, sizeof(*out->list), by_name);
     return OCV_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/setup/setup_internal.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/records/daemon.h"
@@ -100,14 +101,12 @@ int setup_reach_lines(const json_t *told, const char *engine, const json_t *host
 {
     size_t i;
     const json_t *r;
-    int status = OCV_OK;
     bool trusted = json_is_true(json_object_get(told, "trusted"));
     json_array_foreach(json_object_get(told, "registries"), i, r)
     {
-        if (status < 0 || !is_meant(hosts, get_word(r, "name")))
-            continue;
-        status = engine ? engine_lines(told, r, engine, prefix, bad, out, err)
-                        : registry_lines(r, trusted, prefix, bad, out, err);
+        if (is_meant(hosts, get_word(r, "name")))
+            OCV_TRY(engine ? engine_lines(told, r, engine, prefix, bad, out, err)
+                           : registry_lines(r, trusted, prefix, bad, out, err));
     }
-    return status;
+    return OCV_OK;
 }

@@ -119,11 +119,15 @@ int setup_resolve(const struct setup *setup, const char *path, char **out,
 /** The same as an absolute path of the system: root and path. */
 int setup_real_path(const struct setup *setup, const char *path, char **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Sorted names in a directory below the root, without "." and ".."; empty if it does not exist.
- *  Free with setup_names_free. */
-int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
+struct setup_names {
+    char **list;
+    size_t n;
+};
+void setup_names_free(struct setup_names *names);
+#define setup_auto_names __attribute__((cleanup(setup_names_free))) struct setup_names
+/** Sorted names in a directory below the root, without "." and ".."; empty if it does not exist. */
+int setup_list(const struct setup *setup, const char *path, struct setup_names *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-void setup_names_free(char **names, size_t n);
 /** True if the path below the root exists (as a directory, if `directory`). */
 bool setup_exists(const struct setup *setup, const char *path, bool directory);
 /** Set `want`. */
@@ -213,8 +217,8 @@ struct setup_version {
 void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out);
 /** Run a program from PATH and return its standard output; false: nothing. */
 bool setup_ask(const char *const *argv, char *out, size_t size);
-/** Ids of this machine's processes of that name; freed with setup_names_free. */
-int setup_list_processes(const struct setup *setup, const char *name, char ***pids, size_t *n,
+/** Ids of this machine's processes of that name. */
+int setup_list_processes(const struct setup *setup, const char *name, struct setup_names *pids,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** Parse the first "MAJOR.MINOR" that is a word, or follows "v". */
 bool setup_parse_version(const char *text, struct setup_version *out);

@@ -4,6 +4,7 @@
 #define OCV_SETUP_INTERNAL_H
 
 #include "cmd/variantctl/setup/setup.h"
+#include "lib/base/format/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -36,12 +37,6 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
                     struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_json_dump(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-
-static inline void setup_json_cleanup(json_t **json)
-{
-    json_decref(*json);
-}
-#define setup_auto_json __attribute__((cleanup(setup_json_cleanup))) json_t
 
 /* Where this machine's variantd listens, for which registries, and which program answers there. */
 

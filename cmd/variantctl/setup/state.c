@@ -3,6 +3,7 @@
  * digest. Only root may read the directory: configuration files may contain passwords. */
 #include "cmd/variantctl/setup/setup_internal.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <dirent.h>
@@ -33,8 +34,8 @@ void setup_state_free(struct setup_state *state)
         free(state->records[i].path);
     }
     free(state->records);
-    setup_names_free(state->directories, state->n_directories);
-    setup_names_free(state->registries, state->n_registries);
+    setup_names_free(&(struct setup_names){state->directories, state->n_directories});
+    setup_names_free(&(struct setup_names){state->registries, state->n_registries});
     free(state->listen);
     *state = (struct setup_state){0};
 }
@@ -100,13 +101,6 @@ static bool read_own(const json_t *array, struct setup_record *record)
     return record->own != NULL;
 }
 
-static bool read_time(const json_t *object, struct timespec *out)
-{
-    json_int_t nsec = json_integer_value(json_object_get(object, "mtime_nsec"));
-    *out = (struct timespec){json_integer_value(json_object_get(object, "mtime")), (long)nsec};
-    return nsec >= 0 && nsec <= 999999999;
-}
-
 static bool read_record(const json_t *object, struct setup_record *record)
 {
     const json_t *before = json_object_get(object, "before");
@@ -119,9 +113,13 @@ static bool read_record(const json_t *object, struct setup_record *record)
         .uid = (uid_t)json_integer_value(json_object_get(object, "uid")),
         .gid = (gid_t)json_integer_value(json_object_get(object, "gid")),
         .mtime = {.tv_nsec = UTIME_NOW}};
-    if (json_is_integer(json_object_get(object, "mtime")) &&
-        !read_time(object, &record->meta.mtime))
-        return false;
+    if (json_is_integer(json_object_get(object, "mtime"))) {
+        json_int_t nsec = json_integer_value(json_object_get(object, "mtime_nsec"));
+        if (nsec < 0 || nsec > 999999999)
+            return false;
+        record->meta.mtime =
+            (struct timespec){json_integer_value(json_object_get(object, "mtime")), (long)nsec};
+    }
     for (size_t i = 0; i < json_array_size(written) && i < SETUP_WRITTEN_MAX; i++)
         if (!take_digest(json_array_get(written, i), record->written[record->n_written++]))
             return false;
@@ -152,24 +150,23 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SETUP_STATE_MAX);
-    json_t *root = NULL;
+    ocv_auto_json *root = NULL;
     *out = (struct setup_state){0};
-    char *path = state_path(setup, ".json", err);
+    ocv_auto_free char *path = state_path(setup, ".json", err);
     if (!path)
         return OCV_ERR_NOMEM;
     int status = setup_read_file(setup, path, &text, err);
-    out->there = status == OCV_OK;
-    if (status == OCV_OK)
-        status = setup_json_load(path, text.data, text.len, &root, err);
-    else if (status == OCV_ERR_NOT_FOUND) {
-        status = OCV_OK;
+    if (status == OCV_ERR_NOT_FOUND) {
         if (err)
             *err = (struct ocv_error){0};
+        return OCV_OK;
     }
-    if (status == OCV_OK && root && (status = read_state(root, out, err)) < 0)
+    if (status < 0)
+        return status;
+    out->there = true;
+    status = setup_json_load(path, text.data, text.len, &root, err);
+    if (status == OCV_OK && (status = read_state(root, out, err)) < 0)
         ocv_error_prefix(err, "%s", path);
-    json_decref(root);
-    free(path);
     if (status < 0)
         setup_state_free(out);
     return status;
@@ -189,12 +186,6 @@ static json_t *strings_json(char *const *list, size_t n, bool *whole)
     return array;
 }
 
-static json_t *own_json(const struct setup_own *own)
-{
-    return json_pack("{s:i, s:s?, s:s?, s:s?, s:s?}", "kind", (int)own->kind, "table", own->table,
-                     "key", own->key, "value", own->value, "previous", own->previous);
-}
-
 static bool put_member(json_t *object, const char *key, json_t *value)
 {
     return value && json_object_set_new(object, key, value) == 0;
@@ -207,8 +198,13 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
         ocv_digest_bytes(file->base.text.data, file->base.text.len, before, NULL) < 0)
         return NULL;
     json_t *own = json_array(), *written = json_array();
-    for (size_t i = 0; i < file->n_own; i++)
-        *whole = append_item(own, own_json(&file->own[i])) && *whole;
+    for (size_t i = 0; i < file->n_own; i++) {
+        const struct setup_own *o = &file->own[i];
+        json_t *item =
+            json_pack("{s:i, s:s?, s:s?, s:s?, s:s?}", "kind", (int)o->kind, "table", o->table,
+                      "key", o->key, "value", o->value, "previous", o->previous);
+        *whole = append_item(own, item) && *whole;
+    }
     for (size_t i = 0; i < file->n_written; i++)
         *whole = append_item(written, json_string(file->written[i])) && *whole;
     const struct setup_meta *meta = &file->base.meta;
@@ -251,38 +247,29 @@ static int state_json(const struct setup *setup, json_t **out, struct ocv_error 
 
 int setup_check_state(const struct setup *setup, struct ocv_error *err)
 {
-    json_t *root = NULL;
-    int status = state_json(setup, &root, err);
-    json_decref(root);
-    return status;
+    ocv_auto_json *root = NULL;
+    return state_json(setup, &root, err);
 }
 
 int setup_save_state(const struct setup *setup, struct ocv_error *err)
 {
-    struct setup_content content = {.there = true, .meta = {.mode = 0600}};
-    ocv_auto_buffer old;
+    struct setup_content content = {.there = true,
+                                    .meta = {.mode = 0600, .uid = geteuid(), .gid = getegid()}};
+    ocv_auto_buffer old, text;
     ocv_buffer_init(&old, SETUP_STATE_MAX);
-    ocv_buffer_init(&content.text, SETUP_STATE_MAX);
-    json_t *made = NULL;
-    int status = state_json(setup, &made, err);
-    setup_auto_json *root = made;
-    char *path = status == OCV_OK ? state_path(setup, ".json", err) : NULL;
-    if (status == OCV_OK)
-        status = path ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : OCV_ERR_NOMEM;
-    if (status == OCV_OK)
-        status = setup_make_directories(setup, setup->state_dir, DIRECTORY_MODE, NULL, err);
-    if (status == OCV_OK) {
-        bool same = setup_read_file(setup, path, &old, NULL) == OCV_OK &&
-                    old.len == content.text.len &&
-                    memcmp(old.data, content.text.data, old.len) == 0;
-        content.meta.uid = geteuid();
-        content.meta.gid = getegid();
-        if (!same)
-            status = setup_write_file(setup, path, &content, false, err);
-    }
-    ocv_buffer_free(&content.text);
-    free(path);
-    return status;
+    ocv_buffer_init(&text, SETUP_STATE_MAX);
+    ocv_auto_json *root = NULL;
+    OCV_TRY(state_json(setup, &root, err));
+    ocv_auto_free char *path = state_path(setup, ".json", err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    OCV_TRY(setup_json_dump(root, JSON_INDENT(2), &text, err));
+    OCV_TRY(setup_make_directories(setup, setup->state_dir, DIRECTORY_MODE, NULL, err));
+    if (setup_read_file(setup, path, &old, NULL) == OCV_OK && old.len == text.len &&
+        memcmp(old.data, text.data, old.len) == 0)
+        return OCV_OK;
+    content.text = text;
+    return setup_write_file(setup, path, &content, false, err);
 }
 
 /* STATE/ENGINE.d/HEX; the digest is our own sha256, or was checked. */
@@ -297,7 +284,7 @@ char *setup_backup_path(const struct setup *setup, const char *digest, struct oc
 int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
-    char *path = setup_backup_path(setup, digest, err);
+    ocv_auto_free char *path = setup_backup_path(setup, digest, err);
     if (!path)
         return OCV_ERR_NOMEM;
     int status = setup_read_file(setup, path, out, err);
@@ -305,7 +292,6 @@ int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_
         status = ocv_digest_check(digest, out->data, out->len, err);
     if (status < 0)
         ocv_error_prefix(err, "backup %s%s", setup->root, path);
-    free(path);
     return status;
 }
 
@@ -317,17 +303,15 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     ocv_buffer_init(&old, SETUP_FILE_MAX);
     struct setup_content copy = *content;
     copy.meta = (struct setup_meta){.mode = 0600, .uid = geteuid(), .gid = getegid()};
-    int status = ocv_digest_bytes(content->text.data, content->text.len, digest, err);
-    if (status < 0 || setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
-        return status;
-    char *path = setup_backup_path(setup, digest, err), *directory = state_path(setup, ".d", err);
-    status = path && directory ? setup_make_directories(setup, directory, DIRECTORY_MODE, NULL, err)
-                               : OCV_ERR_NOMEM;
-    if (status == OCV_OK)
-        status = setup_write_file(setup, path, &copy, false, err);
-    free(path);
-    free(directory);
-    return status;
+    OCV_TRY(ocv_digest_bytes(content->text.data, content->text.len, digest, err));
+    if (setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
+        return OCV_OK;
+    ocv_auto_free char *path = setup_backup_path(setup, digest, err);
+    ocv_auto_free char *directory = state_path(setup, ".d", err);
+    if (!path || !directory)
+        return OCV_ERR_NOMEM;
+    OCV_TRY(setup_make_directories(setup, directory, DIRECTORY_MODE, NULL, err));
+    return setup_write_file(setup, path, &copy, false, err);
 }
 
 static bool is_needed(const struct setup *setup, const char *hex)
@@ -365,12 +349,11 @@ void setup_sweep_backups(const struct setup *setup)
 
 int setup_drop_state(const struct setup *setup, struct ocv_error *err)
 {
-    char *path = state_path(setup, ".json", err);
+    ocv_auto_free char *path = state_path(setup, ".json", err);
     if (!path)
         return OCV_ERR_NOMEM;
     int status = setup_remove_file(setup, path, err);
     setup_unlink_temporary(setup, path, true);
-    free(path);
     if (status < 0)
         return status;
     setup_sweep_backups(setup);

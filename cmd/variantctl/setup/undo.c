@@ -2,6 +2,7 @@
 /* Undoes an earlier set-up in memory: byte for byte if a file is still what was written, else by
  * removing only our part. */
 #include "cmd/variantctl/setup/setup.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,34 +26,29 @@ static bool says_nothing(const struct ocv_buffer *text)
     return true;
 }
 
-/* Remove the first line of a file that was ours alone and no longer is. */
-static int drop_comment(struct ocv_buffer *text, struct ocv_error *err)
-{
-    if (!text->data || strncmp(text->data, SETUP_FILE_COMMENT, strlen(SETUP_FILE_COMMENT)) != 0)
-        return OCV_OK;
-    size_t end = strcspn(text->data, "\n");
-    end += strspn(text->data + end, "\r\n");
-    return text_splice(text, 0, end, NULL, 0, err);
-}
-
 /* Others changed the file: remove our part from it. */
 static int take_out(struct setup *setup, struct setup_file *file, const struct setup_record *record,
                     struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = record->n_own; i-- > 0 && status == OCV_OK;)
-        status = setup_own_remove(&record->own[i], file->path, &file->base.text, err);
-    if (status < 0) {
-        if (record->before[0])
+    struct ocv_buffer *text = &file->base.text;
+    for (size_t i = record->n_own; i-- > 0;) {
+        int status = setup_own_remove(&record->own[i], file->path, text, err);
+        if (status < 0 && record->before[0])
             ocv_error_hint(err, "the original file is kept in %s%s/%s.d/%s", setup->root,
                            setup->state_dir, setup->engine, strchr(record->before, ':') + 1);
-        return status;
+        if (status < 0)
+            return status;
     }
-    if (!record->before[0] && (status = drop_comment(&file->base.text, err)) < 0)
-        return status;
+    /* Remove the first line of a file that was ours alone and no longer is. */
+    if (!record->before[0] && text->data &&
+        strncmp(text->data, SETUP_FILE_COMMENT, strlen(SETUP_FILE_COMMENT)) == 0) {
+        size_t end = strcspn(text->data, "\n");
+        end += strspn(text->data + end, "\r\n");
+        OCV_TRY(text_splice(text, 0, end, NULL, 0, err));
+    }
     file->reduced = true;
     file->base.meta.mtime = (struct timespec){.tv_nsec = UTIME_NOW};
-    if (!record->before[0] && says_nothing(&file->base.text))
+    if (!record->before[0] && says_nothing(text))
         file->base.there = false;
     return setup_note(setup, err,
                       "note: %s was changed by others since; only what the set-up put there counts "
@@ -83,28 +79,28 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
 {
     struct setup_file *file = NULL;
     char digest[OCV_DIGEST_MAX] = "";
-    int status = setup_open(setup, record->path, &file, err);
-    if (status < 0 || !file->disk.there)
-        return status; /* it was removed: there is nothing to undo */
-    status = ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, err);
+    OCV_TRY(setup_open(setup, record->path, &file, err));
+    if (!file->disk.there)
+        return OCV_OK; /* it was removed: there is nothing to undo */
+    OCV_TRY(ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, err));
     bool ours = false;
     for (size_t i = 0; i < record->n_written; i++)
         ours = ours || strcmp(record->written[i], digest) == 0;
-    if (status == OCV_OK && ours)
-        status = put_back(setup, file, record, err);
-    else if (status == OCV_OK && strcmp(record->before, digest) != 0)
-        status = take_out(setup, file, record, err);
+    if (ours)
+        OCV_TRY(put_back(setup, file, record, err));
+    else if (strcmp(record->before, digest) != 0)
+        OCV_TRY(take_out(setup, file, record, err));
     /* contents that led to the same base stay ours in the next state */
     char base[OCV_DIGEST_MAX] = "";
-    if (status == OCV_OK && file->base.there)
-        status = ocv_digest_bytes(file->base.text.data, file->base.text.len, base, err);
-    if (status == OCV_OK && strcmp(base, record->before) == 0) {
+    if (file->base.there)
+        OCV_TRY(ocv_digest_bytes(file->base.text.data, file->base.text.len, base, err));
+    if (strcmp(base, record->before) == 0) {
         memcpy(file->written, record->written, sizeof(file->written));
         file->n_written = record->n_written;
     }
     if (!file->base.there)
         ocv_buffer_free(&file->base.text);
-    return status < 0 ? status : setup_content_copy(&file->want, &file->base, err);
+    return setup_content_copy(&file->want, &file->base, err);
 }
 
 int setup_undo(struct setup *setup, struct ocv_error *err)

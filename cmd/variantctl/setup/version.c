@@ -2,6 +2,7 @@
 /* The installed version of an engine, as the program itself reports it. */
 #include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/arena.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/system/spawn.h"
 
 #include <ctype.h>
@@ -50,22 +51,6 @@ bool setup_version_at_least(const struct setup_version *version, unsigned major,
            (version->major > major || (version->major == major && version->minor >= minor));
 }
 
-/* Read until the end, the limit or the deadline. */
-static void read_answer(int fd, char *out, size_t size)
-{
-    size_t len = 0;
-    struct pollfd poller = {.fd = fd, .events = POLLIN};
-    while (len + 1 < size && poll(&poller, 1, ANSWER_MILLISECONDS) > 0) {
-        ssize_t n = read(fd, out + len, size - len - 1);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        len += (size_t)n;
-    }
-    out[len] = '\0';
-}
-
 bool setup_ask(const char *const *argv, char *out, size_t size)
 {
     int ends[2];
@@ -76,8 +61,18 @@ bool setup_ask(const char *const *argv, char *out, size_t size)
     bool started = ocv_spawn(argv, -1, ends[1], -1, &pid) == 0;
     close(ends[1]);
     int result = 0;
-    if (started) {
-        read_answer(ends[0], out, size);
+    if (started) { /* read until the end, the limit or the deadline */
+        size_t len = 0;
+        struct pollfd poller = {.fd = ends[0], .events = POLLIN};
+        while (len + 1 < size && poll(&poller, 1, ANSWER_MILLISECONDS) > 0) {
+            ssize_t n = read(ends[0], out + len, size - len - 1);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                break;
+            len += (size_t)n;
+        }
+        out[len] = '\0';
         kill(pid, SIGKILL); /* it has answered, or has not in time */
         while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
             continue;
@@ -100,31 +95,26 @@ void setup_find_version(const struct setup *setup, const char *program, struct s
         setup_parse_version(answer, out);
 }
 
-int setup_list_processes(const struct setup *setup, const char *name, char ***pids, size_t *n,
+int setup_list_processes(const struct setup *setup, const char *name, struct setup_names *pids,
                          struct ocv_error *err)
 {
     const struct dirent *entry;
-    DIR *dir = opendir("/proc");
-    int status = OCV_OK;
-    *pids = NULL;
-    *n = 0;
-    while (dir && status == OCV_OK && (entry = readdir(dir)) != NULL) {
+    ocv_auto_dir DIR *dir = opendir("/proc");
+    *pids = (struct setup_names){0};
+    while (dir && pids->n < PROCESSES_MAX && (entry = readdir(dir)) != NULL) {
         char path[64];
         ocv_auto_buffer comm;
         ocv_buffer_init(&comm, ANSWER_MAX);
-        if (!isdigit((unsigned char)entry->d_name[0]) || *n == PROCESSES_MAX)
+        if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
         if (setup_read_file(setup, path, &comm, NULL) < 0 || comm.len != strlen(name) + 1 ||
             strncmp(comm.data, name, strlen(name)) != 0)
             continue;
-        char **pid = ocv_array_grow(pids, *n);
+        char **pid = ocv_array_grow(&pids->list, pids->n);
         if (!pid || !(*pid = strdup(entry->d_name)))
-            status = ocv_error_nomem(err);
-        else
-            ++*n;
+            return ocv_error_nomem(err);
+        pids->n++;
     }
-    if (dir)
-        closedir(dir);
-    return status;
+    return OCV_OK;
 }

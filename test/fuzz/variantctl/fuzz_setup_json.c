@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    setup_auto_json *before = NULL, *after = NULL, *back = NULL;
+    ocv_auto_json *before = NULL, *after = NULL, *back = NULL;
     ocv_auto_buffer text;
     bool made;
     ocv_buffer_init(&text, SETUP_FILE_MAX);

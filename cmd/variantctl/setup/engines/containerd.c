@@ -18,52 +18,39 @@
 #define CONFIG_DEFAULT "/etc/containerd/config.toml"
 #define HOSTS_DEFAULT "/etc/containerd/certs.d"
 
-/* A configuration file that we create states its version. */
-static int start_config(struct containerd_config *config, struct containerd_part *part,
-                        struct ocv_buffer *text, struct ocv_error *err)
-{
-    if (part->file->want.there)
-        return ocv_buffer_append(text, part->file->want.text.data, part->file->want.text.len, err);
-    bool new = config->engine.known && config->engine.major >= 2;
-    part->version = new ? 3 : 2;
-    part->plugin = new ? "plugins" TOML_DOT "io.containerd.cri.v1.images"
-                       : "plugins" TOML_DOT "io.containerd.grpc.v1.cri";
-    return ocv_buffer_printf(text, err, "version = %d\n", part->version);
-}
-
 static int set_config_path(struct containerd_config *config, const char *hosts,
                            struct ocv_error *err)
 {
     struct containerd_part *part = &config->parts[config->target];
+    struct setup_content *want = &part->file->want;
     ocv_auto_buffer text, raw;
     ocv_buffer_init(&text, SETUP_FILE_MAX);
     ocv_buffer_init(&raw, SETUP_FILE_MAX);
-    int status = start_config(config, part, &text, err);
-    if (status == OCV_OK)
-        status = toml_quote(&raw, hosts, err);
-    char *table = status == OCV_OK ? containerd_registry_path(part->plugin, "", err) : NULL;
-    char *key = table ? containerd_registry_path(part->plugin, "config_path", err) : NULL;
-    if (status == OCV_OK && !key)
-        status = OCV_ERR_NOMEM;
-    char *previous = NULL;
-    bool header = false;
-    if (status == OCV_OK) {
-        const struct toml_item *item = toml_find(&part->toml, key);
-        previous = item ? strndup(part->toml.text + item->start, item->end - item->start) : NULL;
-        for (size_t i = 0; i < part->toml.count; i++)
-            header = header || (part->toml.items[i].kind == TOML_TABLE &&
-                                strcmp(part->toml.items[i].path, table) == 0);
-        status = toml_set(part->file->path, &text, table, "config_path", raw.data, err);
+    if (want->there) {
+        OCV_TRY(ocv_buffer_append(&text, want->text.data, want->text.len, err));
+    } else { /* a configuration file that we create states its version */
+        bool new = config->engine.known && config->engine.major >= 2;
+        part->version = new ? 3 : 2;
+        part->plugin = new ? "plugins" TOML_DOT "io.containerd.cri.v1.images"
+                           : "plugins" TOML_DOT "io.containerd.grpc.v1.cri";
+        OCV_TRY(ocv_buffer_printf(&text, err, "version = %d\n", part->version));
     }
-    if (status == OCV_OK)
-        status = setup_add_own(part->file, header ? SETUP_OWN_TOML_KEY : SETUP_OWN_TOML_TABLE,
-                               table, "config_path", raw.data, previous, err);
-    if (status == OCV_OK) /* frees what part->toml points into: last */
-        status = setup_want(part->file, text.data, text.len, err);
-    free(table);
-    free(key);
-    free(previous);
-    return status;
+    OCV_TRY(toml_quote(&raw, hosts, err));
+    ocv_auto_free char *table = containerd_registry_path(part->plugin, "", err);
+    ocv_auto_free char *key = containerd_registry_path(part->plugin, "config_path", err);
+    if (!table || !key)
+        return OCV_ERR_NOMEM;
+    const struct toml_item *item = toml_find(&part->toml, key);
+    ocv_auto_free char *previous =
+        item ? strndup(part->toml.text + item->start, item->end - item->start) : NULL;
+    bool header = false;
+    for (size_t i = 0; i < part->toml.count; i++)
+        header = header || (part->toml.items[i].kind == TOML_TABLE &&
+                            strcmp(part->toml.items[i].path, table) == 0);
+    OCV_TRY(toml_set(part->file->path, &text, table, "config_path", raw.data, err));
+    OCV_TRY(setup_add_own(part->file, header ? SETUP_OWN_TOML_KEY : SETUP_OWN_TOML_TABLE, table,
+                          "config_path", raw.data, previous, err));
+    return setup_want(part->file, text.data, text.len, err); /* frees what part->toml points into */
 }
 
 /* Choose the directory, and whether containerd must be told about it. */
@@ -71,9 +58,7 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
 {
     struct setup *setup = config->setup;
     bool splits = config->engine.known && !setup_version_at_least(&config->engine, 2, 1);
-    int status = containerd_split_roots(config, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(containerd_split_roots(config, err));
     if (setup->config_dir) {
         if (strchr(setup->config_dir, ':'))
             return ocv_error_set(err, OCV_ERR_INVALID,
@@ -82,45 +67,23 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
         if (config->n_roots && strcmp(config->roots[0], setup->config_dir) != 0)
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s: config_path is already '%.200s'",
                                  config->parts[config->target].file->path, config->path);
-        status = config->n_roots ? OCV_OK
-                                 : containerd_add_root(config, setup->config_dir,
-                                                       strlen(setup->config_dir), err);
+        if (!config->n_roots)
+            OCV_TRY(containerd_add_root(config, setup->config_dir, strlen(setup->config_dir), err));
         *tell = !config->path;
     } else if (!config->path) {
         *tell = true;
-        status = containerd_add_root(config, HOSTS_DEFAULT, strlen(HOSTS_DEFAULT), err);
+        OCV_TRY(containerd_add_root(config, HOSTS_DEFAULT, strlen(HOSTS_DEFAULT), err));
     }
-    if (status < 0 || config->n_roots < 2 || splits)
-        return status;
+    if (config->n_roots < 2 || splits)
+        return OCV_OK;
     *tell = true;
-    status =
-        setup_note(setup, err,
-                   "note: config_path was the list '%s', which containerd from 2.1 on takes "
-                   "for one directory; it becomes %s, and what lies in the others stays unused",
-                   config->path, config->roots[0]);
+    OCV_TRY(setup_note(setup, err,
+                       "note: config_path was the list '%s', which containerd from 2.1 on takes "
+                       "for one directory; it becomes %s, and what lies in the others stays unused",
+                       config->path, config->roots[0]));
     while (config->n_roots > 1)
         free(config->roots[--config->n_roots]);
-    return status;
-}
-
-/* The configuration belongs to another program: print what it would need. Exit status 5 tells
- * programs. */
-static int report_needed(const struct containerd_config *config, const char *path,
-                         struct ocv_error *err)
-{
-    if (config->path)
-        ocv_error_set(
-            err, OCV_ERR_CHECK,
-            "%s: config_path is the list '%s', which containerd from 2.1 on takes for one "
-            "directory",
-            path, config->path);
-    else
-        ocv_error_set(err, OCV_ERR_CHECK, "%s has no config_path", path);
-    ocv_error_hint(err,
-                   "set config_path = \"%s\" in it and restart containerd, or run this without "
-                   "--hosts-only",
-                   config->roots[0]);
-    return OCV_ERR_CHECK;
+    return OCV_OK;
 }
 
 static int plan_config(struct containerd_config *config, const char *path, struct ocv_error *err)
@@ -130,8 +93,23 @@ static int plan_config(struct containerd_config *config, const char *path, struc
     OCV_TRY(containerd_read(config, path, 1, err));
     OCV_TRY(containerd_check(config, err));
     OCV_TRY(choose_directory(config, &tell, err));
-    if (tell && setup->hosts_only)
-        OCV_TRY(report_needed(config, path, err));
+    /* The configuration belongs to another program: print what it would need. Exit status 5 tells
+     * programs. */
+    if (tell && setup->hosts_only) {
+        if (config->path)
+            ocv_error_set(
+                err, OCV_ERR_CHECK,
+                "%s: config_path is the list '%s', which containerd from 2.1 on takes for one "
+                "directory",
+                path, config->path);
+        else
+            ocv_error_set(err, OCV_ERR_CHECK, "%s has no config_path", path);
+        ocv_error_hint(err,
+                       "set config_path = \"%s\" in it and restart containerd, or run this without "
+                       "--hosts-only",
+                       config->roots[0]);
+        return OCV_ERR_CHECK;
+    }
     bool disabled = containerd_cri_disabled(config);
     OCV_TRY(setup_hosts(setup, config->roots, config->n_roots,
                         setup_version_at_least(&config->engine, 2, 1), err));
@@ -185,33 +163,18 @@ static int note_other_config(struct setup *setup, const char *path, const char *
 
 static int check_running(struct setup *setup, const char *path, struct ocv_error *err)
 {
-    char **names = NULL;
-    size_t n = 0;
-    int status = *setup->root ? OCV_OK : setup_list_processes(setup, "containerd", &names, &n, err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    setup_auto_names pids = {0};
+    if (!*setup->root)
+        OCV_TRY(setup_list_processes(setup, "containerd", &pids, err));
+    for (size_t i = 0; i < pids.n; i++) {
         char file[64];
         ocv_auto_buffer cmdline;
         ocv_buffer_init(&cmdline, SETUP_FILE_MAX);
-        snprintf(file, sizeof(file), "/proc/%.20s/cmdline", names[i]);
+        snprintf(file, sizeof(file), "/proc/%.20s/cmdline", pids.list[i]);
         if (setup_read_file(setup, file, &cmdline, NULL) == OCV_OK && cmdline.len)
-            status = note_other_config(setup, path, cmdline.data, cmdline.len, names[i], err);
+            OCV_TRY(note_other_config(setup, path, cmdline.data, cmdline.len, pids.list[i], err));
     }
-    setup_names_free(names, n);
-    return status;
-}
-
-/* By default nerdctl reads two directories, and not containerd's configuration. */
-static int note_readers(struct setup *setup, const char *directory, struct ocv_error *err)
-{
-    bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||
-                   strcmp(directory, "/etc/docker/certs.d") == 0;
-    return setup_note(setup, err,
-                      nerdctl
-                          ? "hosts.toml files are read at every pull, by nerdctl, too; ctr needs "
-                            "`ctr images pull --hosts-dir %s`"
-                          : "hosts.toml files are read at every pull; nerdctl and `ctr images "
-                            "pull` need `--hosts-dir %s`",
-                      directory);
+    return OCV_OK;
 }
 
 #define DUMP_MAX (256u * 1024) /* what `containerd config dump` prints */
@@ -274,58 +237,53 @@ static int add_written_roots(struct containerd_config *config, const struct setu
     return OCV_OK;
 }
 
-static int add_passed_by(struct containerd_config *config, const struct setup_state *state,
-                         const char *path, json_t *list, struct ocv_error *err)
-{
-    ocv_auto_free char *url = NULL;
-    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
-        return ocv_error_nomem(err);
-    OCV_TRY(containerd_read(config, path, 1, err));
-    OCV_TRY(containerd_check(config, err));
-    char *dumped = dumped_path(config, path);
-    if (dumped) {
-        free(config->path);
-        config->path = dumped;
-    }
-    OCV_TRY(containerd_split_roots(config, err));
-    if (config->n_roots == 0 && !containerd_cri_disabled(config) &&
-        is_configuration_of(config, state))
-        return json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0
-                   ? ocv_error_nomem(err)
-                   : OCV_OK;
-    if (config->n_roots == 0)
-        OCV_TRY(add_written_roots(config, state, err));
-    return setup_hosts_passed_by(config->setup, config->roots, config->n_roots, state, url, list,
-                                 err);
-}
-
 int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
                                struct ocv_error *err)
 {
-    struct containerd_config config = {.setup = setup};
+    containerd_auto_config config = {.setup = setup};
+    const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
+    ocv_auto_free char *url = NULL;
     setup_find_version(setup, "containerd", &config.engine);
-    int status = add_passed_by(
-        &config, state, setup->engine_config ? setup->engine_config : CONFIG_DEFAULT, list, err);
-    containerd_config_free(&config);
-    return status;
+    if (asprintf(&url, "http://%s%s", state->listen, state->fail_closed ? "/proxy" : "") < 0)
+        return ocv_error_nomem(err);
+    OCV_TRY(containerd_read(&config, path, 1, err));
+    OCV_TRY(containerd_check(&config, err));
+    char *dumped = dumped_path(&config, path);
+    if (dumped) {
+        free(config.path);
+        config.path = dumped;
+    }
+    OCV_TRY(containerd_split_roots(&config, err));
+    if (config.n_roots == 0 && !containerd_cri_disabled(&config) &&
+        is_configuration_of(&config, state))
+        return json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0
+                   ? ocv_error_nomem(err)
+                   : OCV_OK;
+    if (config.n_roots == 0)
+        OCV_TRY(add_written_roots(&config, state, err));
+    return setup_hosts_passed_by(setup, config.roots, config.n_roots, state, url, list, err);
 }
 
 int setup_containerd(struct setup *setup, struct ocv_error *err)
 {
-    struct containerd_config config = {.setup = setup};
+    containerd_auto_config config = {.setup = setup};
     const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
     setup_find_version(setup, "containerd", &config.engine);
-    int status =
-        setup_note(setup, err, "containerd %s, %s",
-                   config.engine.known ? config.engine.text
-                                       : "of unknown version (set it with --engine-version)",
-                   path);
-    if (status == OCV_OK)
-        status = check_running(setup, path, err);
-    if (status == OCV_OK)
-        status = plan_config(&config, path, err);
-    if (status == OCV_OK)
-        status = note_readers(setup, config.roots[0], err);
-    containerd_config_free(&config);
-    return status;
+    OCV_TRY(setup_note(setup, err, "containerd %s, %s",
+                       config.engine.known ? config.engine.text
+                                           : "of unknown version (set it with --engine-version)",
+                       path));
+    OCV_TRY(check_running(setup, path, err));
+    OCV_TRY(plan_config(&config, path, err));
+    /* By default nerdctl reads two directories, and not containerd's configuration. */
+    const char *directory = config.roots[0];
+    bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||
+                   strcmp(directory, "/etc/docker/certs.d") == 0;
+    return setup_note(setup, err,
+                      nerdctl
+                          ? "hosts.toml files are read at every pull, by nerdctl, too; ctr needs "
+                            "`ctr images pull --hosts-dir %s`"
+                          : "hosts.toml files are read at every pull; nerdctl and `ctr images "
+                            "pull` need `--hosts-dir %s`",
+                      directory);
 }

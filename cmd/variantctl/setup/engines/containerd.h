@@ -48,5 +48,7 @@ bool containerd_cri_disabled(const struct containerd_config *config);
 /** Path of the CRI plugin's registry table, or of a table below it. Owned by the caller. */
 char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_error *err);
 void containerd_config_free(struct containerd_config *config);
+#define containerd_auto_config \
+    __attribute__((cleanup(containerd_config_free))) struct containerd_config
 
 #endif

@@ -47,13 +47,6 @@ static const char *table_of_version(const struct containerd_config *config,
     return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
 }
 
-/* A registry table by the plugin's old name. */
-static bool has_old_registry(const struct containerd_part *part)
-{
-    return has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry") ||
-           (part->version == 1 && has_table(&part->toml, PLUGIN_V1 TOML_DOT "registry"));
-}
-
 /* The names by which the files are read (`config dump` of 2.1 is the judge). containerd 2 merges
  * all files, and the last version that one of them states, from 2 on, is that of the whole; 3 where
  * none does. In a whole of version 2 the old names are translated, and a registry table by the old
@@ -72,7 +65,8 @@ static int name_tables(struct containerd_config *config, struct ocv_error *err)
             ignored = part;
         merged = merged || (!config->engine.known &&
                             (part->stated >= 3 || has_table(&part->toml, PLUGIN_V3)));
-        old = old || has_old_registry(part);
+        old = old || has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry") ||
+              (part->version == 1 && has_table(&part->toml, PLUGIN_V1 TOML_DOT "registry"));
         new = new || has_table(&part->toml, PLUGIN_V3);
     }
     bool whole_is_2 = last && last->stated == 2;
@@ -108,23 +102,6 @@ char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_
     return NULL;
 }
 
-static int read_version(struct containerd_part *part, int inherited, struct ocv_error *err)
-{
-    const struct toml_item *item = toml_find(&part->toml, "version");
-    part->stated = 0;
-    if (!item) {
-        part->version = inherited;
-        return OCV_OK;
-    }
-    char c = part->toml.text[item->start];
-    if (item->end - item->start != 1 || c < '1' || c > '4')
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: version %.*s is not known here",
-                             part->file->path, (int)(item->end - item->start),
-                             part->toml.text + item->start);
-    part->version = part->stated = c - '0';
-    return OCV_OK;
-}
-
 /* IMPORT may be relative to the importing file, and its last component may be a pattern. */
 static int add_import(struct containerd_config *config, const char *parent, const char *import,
                       int inherited, struct ocv_error *err)
@@ -132,49 +109,27 @@ static int add_import(struct containerd_config *config, const char *parent, cons
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     const char *slash = strrchr(parent, '/');
-    int status = import[0] == '/' ? ocv_buffer_printf(&path, err, "%s", import)
-                                  : ocv_buffer_printf(&path, err, "%.*s/%s", (int)(slash - parent),
-                                                      parent, import);
-    if (status < 0 || !strpbrk(path.data, "*?["))
-        return status < 0 ? status : containerd_read(config, path.data, inherited, err);
-    char *pattern = strrchr(path.data, '/') + 1, **names;
-    size_t n;
+    OCV_TRY(import[0] == '/'
+                ? ocv_buffer_printf(&path, err, "%s", import)
+                : ocv_buffer_printf(&path, err, "%.*s/%s", (int)(slash - parent), parent, import));
+    if (!strpbrk(path.data, "*?["))
+        return containerd_read(config, path.data, inherited, err);
+    char *pattern = strrchr(path.data, '/') + 1;
     pattern[-1] = '\0';
     if (strpbrk(path.data, "*?["))
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: imports a pattern of directories",
                              parent);
-    status = setup_list(config->setup, path.data, &names, &n, err);
-    if (status < 0)
-        return status;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    setup_auto_names names = {0};
+    OCV_TRY(setup_list(config->setup, path.data, &names, err));
+    for (size_t i = 0; i < names.n; i++) {
         ocv_auto_buffer one;
         ocv_buffer_init(&one, SETUP_FILE_MAX);
-        if (fnmatch(pattern, names[i], FNM_PATHNAME) != 0)
+        if (fnmatch(pattern, names.list[i], FNM_PATHNAME) != 0)
             continue;
-        status = ocv_buffer_printf(&one, err, "%s/%s", path.data, names[i]);
-        if (status == OCV_OK)
-            status = containerd_read(config, one.data, inherited, err);
+        OCV_TRY(ocv_buffer_printf(&one, err, "%s/%s", path.data, names.list[i]));
+        OCV_TRY(containerd_read(config, one.data, inherited, err));
     }
-    setup_names_free(names, n);
-    return status;
-}
-
-static int add_imports(struct containerd_config *config, size_t index, struct ocv_error *err)
-{
-    const struct toml *toml = &config->parts[index].toml;
-    const char *parent = config->parts[index].file->path;
-    const struct toml_item *item = toml_find(toml, "imports");
-    size_t at = 0;
-    char *import;
-    int status = OCV_OK, version = config->parts[index].version;
-    if (!item && index == 0 && setup_version_at_least(&config->engine, 2, 2))
-        return add_import(config, parent, DROP_IN_PATTERN, version, err);
-    while (item && status == OCV_OK &&
-           (import = toml_next_string(toml, item, &at, NULL, NULL)) != NULL) {
-        status = add_import(config, parent, import, version, err);
-        free(import);
-    }
-    return status;
+    return OCV_OK;
 }
 
 int containerd_read(struct containerd_config *config, const char *path, int inherited,
@@ -191,32 +146,48 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u imports", path,
                              CONTAINERD_CHAIN_MAX);
     struct containerd_part *part = &config->parts[config->n];
-    *part = (struct containerd_part){.file = file};
+    const struct toml *toml = &part->toml;
+    *part = (struct containerd_part){.file = file, .version = inherited};
     OCV_TRY(toml_scan(file->path, file->want.text.data, file->want.text.len, &part->toml, err));
-    size_t index = config->n++;
-    OCV_TRY(read_version(part, inherited, err));
-    return add_imports(config, index, err);
+    bool first = config->n++ == 0;
+
+    const struct toml_item *version = toml_find(toml, "version");
+    if (version) {
+        const char *text = toml->text + version->start;
+        if (version->end - version->start != 1 || *text < '1' || *text > '4')
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: version %.*s is not known here",
+                                 file->path, (int)(version->end - version->start), text);
+        part->version = part->stated = *text - '0';
+    }
+
+    const struct toml_item *imports = toml_find(toml, "imports");
+    if (!imports && first && setup_version_at_least(&config->engine, 2, 2))
+        return add_import(config, file->path, DROP_IN_PATTERN, part->version, err);
+    for (size_t at = 0; imports;) {
+        ocv_auto_free char *import = toml_next_string(toml, imports, &at, NULL, NULL);
+        if (!import)
+            break;
+        OCV_TRY(add_import(config, file->path, import, part->version, err));
+    }
+    return OCV_OK;
 }
 
 /* The plugin does not start if `mirrors`, or TLS settings in `configs`, are combined with
  * config_path. */
 static int refuse_old_style(const struct containerd_part *part, struct ocv_error *err)
 {
-    char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
-    char *configs = containerd_registry_path(part->plugin, "configs", err);
+    ocv_auto_free char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
+    ocv_auto_free char *configs = containerd_registry_path(part->plugin, "configs", err);
     const char *found = NULL;
-    for (size_t i = 0; mirrors && configs && i < part->toml.count && !found; i++) {
+    if (!mirrors || !configs)
+        return OCV_ERR_NOMEM;
+    for (size_t i = 0; i < part->toml.count && !found; i++) {
         const char *path = part->toml.items[i].path;
         if (toml_path_under(path, mirrors) && strcmp(path, mirrors) != 0)
             found = "registry.mirrors";
         if (toml_path_under(path, configs) && strstr(path, TOML_DOT "tls"))
             found = "registry.configs with tls";
     }
-    bool ready = mirrors && configs;
-    free(mirrors);
-    free(configs);
-    if (!ready)
-        return OCV_ERR_NOMEM;
     if (!found)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_CONFIG,
@@ -231,12 +202,11 @@ static int refuse_old_style(const struct containerd_part *part, struct ocv_error
 /* config_path of a part; `*out` is NULL if it is unset or empty. */
 static int part_config_path(const struct containerd_part *part, char **out, struct ocv_error *err)
 {
-    char *path = containerd_registry_path(part->plugin, "config_path", err);
+    ocv_auto_free char *path = containerd_registry_path(part->plugin, "config_path", err);
     *out = NULL;
     if (!path)
         return OCV_ERR_NOMEM;
     const struct toml_item *item = toml_find(&part->toml, path);
-    free(path);
     if (!item)
         return OCV_OK;
     *out = toml_string(&part->toml, item);

@@ -34,7 +34,6 @@ static void entry_free(struct registry_entry *entry)
 static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
                      struct registry_entry *entry, struct ocv_error *err)
 {
-    int status = OCV_OK;
     for (size_t i = header + 1; i < toml->count && toml->items[i].kind == TOML_VALUE; i++) {
         const struct toml_item *item = &toml->items[i];
         const char *key = item->path + strlen(toml->items[header].path) + 1;
@@ -48,13 +47,10 @@ static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *
                 return ocv_error_nomem(err);
             continue;
         }
-        status = ocv_buffer_append(out, toml->text + item->key, item->end - item->key, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, "\n", 1, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_buffer_append(out, toml->text + item->key, item->end - item->key, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* Copy the [[registry]] at `header` with its mirrors. */
@@ -105,30 +101,30 @@ static int scan_entry(struct setup *setup, const char *source, const struct toml
                       size_t header, const char *host, bool later, struct registry_entry *entry,
                       struct ocv_error *err)
 {
-    char *prefix = entry_prefix(toml, header);
+    ocv_auto_free char *prefix = entry_prefix(toml, header);
     size_t n = strlen(host);
-    int status = OCV_OK;
     if (!prefix)
         return OCV_OK;
-    if (entry->replacing) {
-        if (strcmp(prefix, host) == 0 && later &&
-            json_array_append_new(entry->replacing,
-                                  json_pack("{s:s, s:s}", "registry", host, "file", source)) < 0)
-            status = ocv_error_nomem(err);
-    } else if (strcmp(prefix, host) == 0 && later)
-        status =
-            ocv_error_set(err, OCV_ERR_CONFIG,
-                          "%s: has a [[registry]] for %s, which would replace ours", source, host);
-    else if (strcmp(prefix, host) == 0)
-        status = setup->fail_closed ? OCV_OK : copy_entry(source, toml, header, entry, err);
-    else if (wildcard_covers(prefix, host))
-        status =
-            ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s covers %s; one for %s alone would hide it",
-                          source, prefix, host, host);
-    else if (strncmp(prefix, host, n) == 0 && prefix[n] == '/')
-        status = setup_note(setup, err, "note: %s keeps its own way for %s", source, prefix);
-    free(prefix);
-    return status;
+    bool same = strcmp(prefix, host) == 0;
+    if (entry->replacing)
+        return same && later &&
+                       json_array_append_new(entry->replacing, json_pack("{s:s, s:s}", "registry",
+                                                                         host, "file", source)) < 0
+                   ? ocv_error_nomem(err)
+                   : OCV_OK;
+    if (same && later)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "%s: has a [[registry]] for %s, which would replace ours", source,
+                             host);
+    if (same)
+        return setup->fail_closed ? OCV_OK : copy_entry(source, toml, header, entry, err);
+    if (wildcard_covers(prefix, host))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "%s: %s covers %s; one for %s alone would hide it", source, prefix,
+                             host, host);
+    return strncmp(prefix, host, n) == 0 && prefix[n] == '/'
+               ? setup_note(setup, err, "note: %s keeps its own way for %s", source, prefix)
+               : OCV_OK;
 }
 
 static int scan_file(struct setup *setup, const struct setup_file *file, const char *host,
@@ -136,23 +132,24 @@ static int scan_file(struct setup *setup, const struct setup_file *file, const c
 {
     toml_auto toml = {0};
     const char *source = file->path;
-    int status = toml_scan(source, file->want.text.data, file->want.text.len, &toml, err);
-    for (size_t i = 0; i < toml.count && status == OCV_OK; i++) {
+    OCV_TRY(toml_scan(source, file->want.text.data, file->want.text.len, &toml, err));
+    for (size_t i = 0; i < toml.count; i++) {
         const struct toml_item *item = &toml.items[i];
         if (item->kind == TOML_VALUE && strcmp(item->path, "registry") == 0)
-            status = ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                                   "%s: 'registry' is not written as [[registry]]", source);
-        else if (toml_path_under(item->path, "registries")) {
-            status = ocv_error_set(err, OCV_ERR_CONFIG,
-                                   "%s: is in the first format of registries.conf, which has no "
-                                   "mirrors",
-                                   source);
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                 "%s: 'registry' is not written as [[registry]]", source);
+        if (toml_path_under(item->path, "registries")) {
+            ocv_error_set(err, OCV_ERR_CONFIG,
+                          "%s: is in the first format of registries.conf, which has no mirrors",
+                          source);
             ocv_error_hint(err, "rewrite it with unqualified-search-registries and [[registry]] "
                                 "(man 5 containers-registries.conf)");
-        } else if (item->kind == TOML_ARRAY_TABLE && strcmp(item->path, "registry") == 0)
-            status = scan_entry(setup, source, &toml, i, host, later, entry, err);
+            return OCV_ERR_CONFIG;
+        }
+        if (item->kind == TOML_ARRAY_TABLE && strcmp(item->path, "registry") == 0)
+            OCV_TRY(scan_entry(setup, source, &toml, i, host, later, entry, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 /* The drop-ins of a directory, by name. `own_name`: our file in it, or NULL if the directory is
@@ -163,38 +160,26 @@ static int scan_drop_ins(struct setup *setup, const char *directory, const char 
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     struct setup_file *file = NULL;
-    char **names = NULL;
-    size_t n = 0;
-    int status = ocv_buffer_printf(&path, err, "%s/registries.conf.d", directory);
-    if (status == OCV_OK)
-        status = setup_list(setup, path.data, &names, &n, err);
-    if (status < 0)
-        return status;
+    setup_auto_names names = {0};
+    OCV_TRY(ocv_buffer_printf(&path, err, "%s/registries.conf.d", directory));
+    OCV_TRY(setup_list(setup, path.data, &names, err));
     size_t len = path.len;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        size_t m = strlen(names[i]);
-        bool own = own_name && strcmp(names[i], own_name) == 0;
-        if (m < 6 || strcmp(names[i] + m - 5, ".conf") != 0 ||
-            (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && !own))
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = names.list[i];
+        size_t m = strlen(name);
+        bool own = own_name && strcmp(name, own_name) == 0;
+        if (m < 6 || strcmp(name + m - 5, ".conf") != 0 ||
+            (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && !own))
             continue; /* our drop-in for the other engine has the same content */
         path.len = len;
-        status = ocv_buffer_printf(&path, err, "/%s", names[i]);
-        if (status == OCV_OK)
-            status = setup_open(setup, path.data, &file, err);
-        if (status == OCV_OK && file->want.there)
-            status = scan_file(setup, file, host,
-                               own_name && strcmp(names[i], own_name) >= (entry->replacing != NULL),
-                               entry, err);
+        OCV_TRY(ocv_buffer_printf(&path, err, "/%s", name));
+        OCV_TRY(setup_open(setup, path.data, &file, err));
+        if (file->want.there)
+            OCV_TRY(scan_file(setup, file, host,
+                              own_name && strcmp(name, own_name) >= (entry->replacing != NULL),
+                              entry, err));
     }
-    setup_names_free(names, n);
-    return status;
-}
-
-static bool record_in(const struct setup_record *record, const char *directory)
-{
-    size_t n = strlen(directory);
-    return strncmp(record->path, directory, n) == 0 &&
-           strncmp(record->path + n, "/registries.conf.d/", 19) == 0;
+    return OCV_OK;
 }
 
 /* podman and CRI-O read each other's drop-ins, podman's last. If both name a registry, podman's
@@ -210,8 +195,10 @@ static int check_other(const struct setup *setup, const char *directory, const c
     if (status < 0)
         return status;
     bool here = false, named = false;
+    size_t n = strlen(directory);
     for (size_t i = 0; i < state.n_records; i++)
-        here = here || record_in(&state.records[i], directory);
+        here = here || (strncmp(state.records[i].path, directory, n) == 0 &&
+                        strncmp(state.records[i].path + n, "/registries.conf.d/", 19) == 0);
     for (size_t i = 0; i < state.n_registries; i++)
         named = named || strcmp(state.registries[i], host) == 0;
     if (here && named && state.fail_closed != setup->fail_closed) {
@@ -235,67 +222,50 @@ static int scan_all(struct setup *setup, const char *directory, const char *own_
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     struct setup_file *file = NULL;
-    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", directory);
-    if (status == OCV_OK)
-        status = setup_open(setup, path.data, &file, err);
-    bool system = status == OCV_OK && !file->want.there && setup->home;
+    OCV_TRY(ocv_buffer_printf(&path, err, "%s/registries.conf", directory));
+    OCV_TRY(setup_open(setup, path.data, &file, err));
+    bool system = !file->want.there && setup->home;
     if (system)
-        status = setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &file, err);
-    if (status == OCV_OK && file->want.there)
-        status = scan_file(setup, file, host, false, entry, err);
-    if (status == OCV_OK && system)
-        status = scan_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err);
-    return status < 0 ? status : scan_drop_ins(setup, directory, own_name, host, entry, err);
-}
-
-/* 127.0.0.1:340/docker.io; a colon in the registry's name is written as "--". */
-static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,
-                           struct ocv_error *err)
-{
-    if (strchr(host, '['))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: a mirror's path cannot hold an IPv6 address",
-                             host);
-    OCV_TRY(ocv_buffer_printf(out, err, "%s/", setup->listen));
-    for (; *host; host++)
-        OCV_TRY(*host == ':' ? ocv_buffer_append(out, "--", 2, err)
-                             : ocv_buffer_append(out, host, 1, err));
-    return OCV_OK;
-}
-
-static int write_entry(const struct setup *setup, const char *host, const char *mirror,
-                       const struct registry_entry *entry, struct ocv_buffer *out,
-                       struct ocv_error *err)
-{
-    const char *keys = entry->keys.data ? entry->keys.data : "";
-    OCV_TRY(ocv_buffer_printf(out, err, "\n[[registry]]\nprefix = \"%s\"\n", host));
-    if (setup->fail_closed)
-        return ocv_buffer_printf(out, err, "location = \"%s\"\ninsecure = true\n", mirror);
-    OCV_TRY(entry->location ? ocv_buffer_printf(out, err, "location = %s\n", entry->location)
-                            : ocv_buffer_printf(out, err, "location = \"%s\"\n", host));
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "%s\n[[registry.mirror]]\nlocation = \"%s\"\ninsecure = true\n", keys, mirror));
-    return ocv_buffer_append(out, entry->mirrors.data, entry->mirrors.len, err);
+        OCV_TRY(setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &file, err));
+    if (file->want.there)
+        OCV_TRY(scan_file(setup, file, host, false, entry, err));
+    if (system)
+        OCV_TRY(scan_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err));
+    return scan_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
 static int plan_registry(struct setup *setup, const char *directory, const char *name,
                          const char *host, struct setup_file *file, struct ocv_buffer *text,
                          struct ocv_error *err)
 {
-    struct registry_entry entry = {0};
+    __attribute__((cleanup(entry_free))) struct registry_entry entry = {0};
     ocv_auto_buffer mirror;
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
-    int status = check_other(setup, directory, host, err);
-    if (status == OCV_OK)
-        status = scan_all(setup, directory, name, host, &entry, err);
-    if (status == OCV_OK)
-        status = mirror_location(setup, host, &mirror, err);
-    if (status == OCV_OK)
-        status = write_entry(setup, host, mirror.data, &entry, text, err);
-    if (status == OCV_OK)
-        status = setup_add_own(file, SETUP_OWN_TOML_REGISTRY, NULL, host, mirror.data,
-                               entry.mirrors.len ? entry.mirrors.data : NULL, err);
-    entry_free(&entry);
-    return status;
+    OCV_TRY(check_other(setup, directory, host, err));
+    OCV_TRY(scan_all(setup, directory, name, host, &entry, err));
+
+    /* 127.0.0.1:340/docker.io; a colon in the registry's name is written as "--" */
+    if (strchr(host, '['))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: a mirror's path cannot hold an IPv6 address",
+                             host);
+    OCV_TRY(ocv_buffer_printf(&mirror, err, "%s/", setup->listen));
+    for (const char *at = host; *at; at++)
+        OCV_TRY(*at == ':' ? ocv_buffer_append(&mirror, "--", 2, err)
+                           : ocv_buffer_append(&mirror, at, 1, err));
+
+    OCV_TRY(ocv_buffer_printf(text, err, "\n[[registry]]\nprefix = \"%s\"\n", host));
+    if (setup->fail_closed) {
+        OCV_TRY(ocv_buffer_printf(text, err, "location = \"%s\"\ninsecure = true\n", mirror.data));
+    } else {
+        OCV_TRY(entry.location ? ocv_buffer_printf(text, err, "location = %s\n", entry.location)
+                               : ocv_buffer_printf(text, err, "location = \"%s\"\n", host));
+        OCV_TRY(ocv_buffer_printf(text, err,
+                                  "%s\n[[registry.mirror]]\nlocation = \"%s\"\ninsecure = true\n",
+                                  entry.keys.data ? entry.keys.data : "", mirror.data));
+        OCV_TRY(ocv_buffer_append(text, entry.mirrors.data, entry.mirrors.len, err));
+    }
+    return setup_add_own(file, SETUP_OWN_TOML_REGISTRY, NULL, host, mirror.data,
+                         entry.mirrors.len ? entry.mirrors.data : NULL, err);
 }
 
 int setup_containers(struct setup *setup, struct ocv_error *err)
@@ -311,29 +281,25 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&text, SETUP_FILE_MAX);
     setup_find_version(setup, crio ? "crio" : "podman", &version);
-    int status = setup_note(setup, err, "%s %s", setup->engine,
-                            version.known ? version.text : "of unknown version");
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", directory, name);
-    if (status == OCV_OK)
-        status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK && file->want.there) /* keeps others' additions to it */
-        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
-    else if (status == OCV_OK)
-        status = ocv_buffer_printf(&text, err,
-                                   SETUP_FILE_COMMENT "%s`, which also takes it away "
-                                                      "(--uninstall).\n",
-                                   setup->engine);
-    for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
-        status = plan_registry(setup, directory, name, setup->registries[i], file, &text, err);
-    if (status == OCV_OK)
-        status = setup_want(file, text.data, text.len, err);
-    if (status == OCV_OK && crio)
+    OCV_TRY(setup_note(setup, err, "%s %s", setup->engine,
+                       version.known ? version.text : "of unknown version"));
+    OCV_TRY(ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", directory, name));
+    OCV_TRY(setup_open(setup, path.data, &file, err));
+    if (file->want.there) /* keeps others' additions to it */
+        OCV_TRY(ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err));
+    else
+        OCV_TRY(ocv_buffer_printf(&text, err,
+                                  SETUP_FILE_COMMENT "%s`, which also takes it away "
+                                                     "(--uninstall).\n",
+                                  setup->engine));
+    for (size_t i = 0; i < setup->n_registries; i++)
+        OCV_TRY(plan_registry(setup, directory, name, setup->registries[i], file, &text, err));
+    OCV_TRY(setup_want(file, text.data, text.len, err));
+    if (crio)
         snprintf(setup->restart, sizeof(setup->restart), "systemctl reload crio");
-    return status < 0 ? status
-                      : setup_note(setup, err,
-                                   "note: podman, CRI-O, skopeo and buildah all read this file: in "
-                                   "FROM of a build, too, a tag means this machine's variant then");
+    return setup_note(setup, err,
+                      "note: podman, CRI-O, skopeo and buildah all read this file: in "
+                      "FROM of a build, too, a tag means this machine's variant then");
 }
 
 int setup_containers_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,

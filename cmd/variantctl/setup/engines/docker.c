@@ -18,7 +18,7 @@ enum store { STORE_CLASSIC, STORE_CONTAINERD };
 /* features.containerd-snapshotter: 1 on, 0 off, -1 not set. */
 static int read_feature(const struct setup_file *file, int *out, struct ocv_error *err)
 {
-    json_t *root = NULL;
+    ocv_auto_json *root = NULL;
     const char *text = file->want.text.data;
     *out = -1;
     if (!file->want.there || text[strspn(text, " \t\r\n")] == '\0')
@@ -28,7 +28,6 @@ static int read_feature(const struct setup_file *file, int *out, struct ocv_erro
         json_object_get(json_object_get(root, "features"), "containerd-snapshotter");
     if (json_is_boolean(value))
         *out = json_is_true(value);
-    json_decref(root);
     return OCV_OK;
 }
 
@@ -59,16 +58,20 @@ static int find_store(const struct setup *setup, const struct setup_file *file,
 
 #define FLAG "--registry-mirror"
 
-static bool text_has_flag(const struct setup_content *content)
+/* `*found` becomes the file's path if it has the flag outside comments. */
+static int find_flag(struct setup *setup, const char *path, const char **found,
+                     struct ocv_error *err)
 {
-    const char *at = content->text.data, *end = at ? at + content->text.len : NULL;
+    struct setup_file *file = NULL;
+    OCV_TRY(setup_open(setup, path, &file, err));
+    const char *at = file->disk.text.data, *end = at ? at + file->disk.text.len : NULL;
     for (; at && at < end; at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
         size_t n = strcspn(at, "\n");
         size_t blank = strspn(at, " \t");
         if (at[blank] != '#' && memmem(at, n, FLAG, strlen(FLAG)))
-            return true;
+            *found = file->path;
     }
-    return false;
+    return OCV_OK;
 }
 
 /* The daemon does not start if both the flag and the file name mirrors. */
@@ -82,38 +85,25 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
         "/usr/lib/systemd/system/docker.service",
     };
     static const char directory[] = "/etc/systemd/system/docker.service.d";
-    struct setup_file *file = NULL;
-    char **names = NULL;
-    size_t n = 0;
+    setup_auto_names names = {0};
     const char *found = NULL;
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && status == OCV_OK && !found; i++) {
-        status = setup_open(setup, places[i], &file, err);
-        if (status == OCV_OK && text_has_flag(&file->disk))
-            found = file->path;
-    }
-    if (status == OCV_OK)
-        status = setup_list(setup, directory, &names, &n, err);
-    if (status < 0)
-        return status;
-    for (size_t i = 0; i < n && status == OCV_OK && !found; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !found; i++)
+        OCV_TRY(find_flag(setup, places[i], &found, err));
+    OCV_TRY(setup_list(setup, directory, &names, err));
+    for (size_t i = 0; i < names.n && !found; i++) {
         ocv_auto_buffer path;
         ocv_buffer_init(&path, SETUP_FILE_MAX);
-        status = ocv_buffer_printf(&path, err, "%s/%s", directory, names[i]);
-        if (status == OCV_OK)
-            status = setup_open(setup, path.data, &file, err);
-        if (status == OCV_OK && text_has_flag(&file->disk))
-            found = file->path;
+        OCV_TRY(ocv_buffer_printf(&path, err, "%s/%s", directory, names.list[i]));
+        OCV_TRY(find_flag(setup, path.data, &found, err));
     }
-    setup_names_free(names, n);
-    if (status == OCV_OK && found) {
-        status = ocv_error_set(err, OCV_ERR_CONFIG,
-                               "%s: dockerd gets " FLAG
-                               " there, and does not start when daemon.json names mirrors, too",
-                               found);
-        ocv_error_hint(err, "move that mirror into daemon.json, then run this again");
-    }
-    return status;
+    if (!found)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG,
+                  "%s: dockerd gets " FLAG
+                  " there, and does not start when daemon.json names mirrors, too",
+                  found);
+    ocv_error_hint(err, "move that mirror into daemon.json, then run this again");
+    return OCV_ERR_CONFIG;
 }
 
 static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv_error *err)
@@ -122,7 +112,6 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
     ocv_buffer_init(&text, SETUP_FILE_MAX);
     ocv_buffer_init(&url, SETUP_FILE_MAX);
     bool made = false;
-    int status = OCV_OK;
     for (size_t i = 0; i < setup->n_registries; i++)
         if (strcmp(setup->registries[i], "docker.io") != 0) {
             ocv_error_set(err, OCV_ERR_CONFIG,
@@ -139,37 +128,19 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
         ocv_error_hint(err, "with containerd's image store it does not, from 28 on");
         return OCV_ERR_CONFIG;
     }
-    status = refuse_flag(setup, err);
-    if (status == OCV_OK) /* no path is allowed here */
-        status = ocv_buffer_printf(&url, err, "http://%s", setup->listen);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
-    if (status == OCV_OK)
-        status = setup_json_add(file->path, &text, MIRRORS, url.data, &made, err);
-    if (status == OCV_OK)
-        status = setup_want(file, text.data, text.len, err);
-    if (status == OCV_OK)
-        status = setup_add_own(file, SETUP_OWN_JSON_ITEM, NULL, MIRRORS, url.data, made ? NULL : "",
-                               err);
+    OCV_TRY(refuse_flag(setup, err));
+    OCV_TRY(ocv_buffer_printf(&url, err, "http://%s", setup->listen)); /* no path is allowed here */
+    OCV_TRY(ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err));
+    OCV_TRY(setup_json_add(file->path, &text, MIRRORS, url.data, &made, err));
+    OCV_TRY(setup_want(file, text.data, text.len, err));
+    OCV_TRY(
+        setup_add_own(file, SETUP_OWN_JSON_ITEM, NULL, MIRRORS, url.data, made ? NULL : "", err));
     snprintf(setup->restart, sizeof(setup->restart), "systemctl reload docker");
     bool there = setup_registry_known(setup, "docker.io") == SETUP_KNOWN;
-    return status < 0 ? status
-                      : setup_note(setup, err,
-                                   "note: Docker does not tell its mirror which registry it means: "
-                                   "docker.io must be among variantd's registries: %s",
-                                   there ? "yes" : "not yet");
-}
-
-static int plan_hosts(struct setup *setup, const char *directory, bool dial_timeout,
-                      struct ocv_error *err)
-{
-    ocv_auto_buffer root;
-    ocv_buffer_init(&root, SETUP_FILE_MAX);
-    OCV_TRY(ocv_buffer_printf(&root, err, "%s/certs.d", directory));
-    OCV_TRY(setup_hosts(setup, &root.data, 1, dial_timeout, err));
     return setup_note(setup, err,
-                      "hosts.toml files are read at every pull: no restart is needed; "
-                      "builds go on for minutes with what they have read before");
+                      "note: Docker does not tell its mirror which registry it means: "
+                      "docker.io must be among variantd's registries: %s",
+                      there ? "yes" : "not yet");
 }
 
 int setup_docker(struct setup *setup, struct ocv_error *err)
@@ -178,28 +149,30 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
     struct setup_file *file = NULL;
     enum store store = STORE_CLASSIC;
     const char *directory = setup->config_dir ? setup->config_dir : DIRECTORY_DEFAULT;
-    ocv_auto_buffer path;
+    ocv_auto_buffer path, root;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
+    ocv_buffer_init(&root, SETUP_FILE_MAX);
     setup_find_version(setup, "dockerd", &version);
-    int status = setup->engine_config ? ocv_buffer_printf(&path, err, "%s", setup->engine_config)
-                                      : ocv_buffer_printf(&path, err, "%s/daemon.json", directory);
-    if (status == OCV_OK)
-        status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK)
-        status = find_store(setup, file, &version, &store, err);
-    if (status < 0 || !file)
-        return status;
+    OCV_TRY(setup->engine_config ? ocv_buffer_printf(&path, err, "%s", setup->engine_config)
+                                 : ocv_buffer_printf(&path, err, "%s/daemon.json", directory));
+    OCV_TRY(setup_open(setup, path.data, &file, err));
+    OCV_TRY(find_store(setup, file, &version, &store, err));
     OCV_TRY(setup_note(setup, err, "docker %s, %s image store",
                        version.known ? version.text
                                      : "of unknown version (set it with --engine-version)",
                        store == STORE_CONTAINERD ? "containerd" : "classic"));
-    status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)
-                 ? plan_hosts(setup, directory, setup_version_at_least(&version, 29, 0), err)
-                 : plan_mirrors(setup, file, err);
-    return status < 0 ? status
-                      : setup_note(setup, err,
-                                   "note: `docker build` asks the same mirror: a tag in FROM means "
-                                   "this machine's variant then; a digest there stays what it is");
+    if (store == STORE_CONTAINERD && (!version.known || version.major >= 28)) {
+        OCV_TRY(ocv_buffer_printf(&root, err, "%s/certs.d", directory));
+        OCV_TRY(setup_hosts(setup, &root.data, 1, setup_version_at_least(&version, 29, 0), err));
+        OCV_TRY(setup_note(setup, err,
+                           "hosts.toml files are read at every pull: no restart is needed; "
+                           "builds go on for minutes with what they have read before"));
+    } else {
+        OCV_TRY(plan_mirrors(setup, file, err));
+    }
+    return setup_note(setup, err,
+                      "note: `docker build` asks the same mirror: a tag in FROM means "
+                      "this machine's variant then; a digest there stays what it is");
 }
 
 /* Mirrors are tried in order. */
@@ -214,7 +187,7 @@ static int check_mirrors(struct setup *setup, const struct setup_record *record,
             continue;
         OCV_TRY(
             setup_json_load(record->path, file->disk.text.data, file->disk.text.len, &read, err));
-        setup_auto_json *root = read;
+        ocv_auto_json *root = read;
         const char *first = json_string_value(json_array_get(json_object_get(root, MIRRORS), 0));
         if ((!first || strcmp(first, record->own[i].value) != 0) &&
             json_array_append_new(

@@ -116,55 +116,44 @@ static int append_quoted(struct ocv_buffer *out, const char *lead, const char *n
 static int name_certificates(const struct setup *setup, const char *directory,
                              struct ocv_buffer *out, struct ocv_error *err)
 {
-    char **names = NULL;
-    size_t n = 0, n_ca = 0, n_client = 0;
+    setup_auto_names names = {0};
     ocv_auto_buffer ca, client;
     ocv_buffer_init(&ca, SETUP_FILE_MAX);
     ocv_buffer_init(&client, SETUP_FILE_MAX);
-    int status = setup_list(setup, directory, &names, &n, err);
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        if (ocv_text_ends(names[i], ".crt")) {
-            status = append_quoted(&ca, n_ca++ ? ", " : "", names[i], "", err);
-        } else if (ocv_text_ends(names[i], ".cert")) {
-            status = append_quoted(&client, n_client++ ? ", [" : "[", names[i], ", ", err);
-            memcpy(names[i] + strlen(names[i]) - 4, "key", 4);
-            if (status == OCV_OK)
-                status = append_quoted(&client, "", names[i], "]", err);
+    OCV_TRY(setup_list(setup, directory, &names, err));
+    for (size_t i = 0; i < names.n; i++) {
+        char *name = names.list[i];
+        if (ocv_text_ends(name, ".crt")) {
+            OCV_TRY(append_quoted(&ca, ca.len ? ", " : "", name, "", err));
+        } else if (ocv_text_ends(name, ".cert")) {
+            OCV_TRY(append_quoted(&client, client.len ? ", [" : "[", name, ", ", err));
+            memcpy(name + strlen(name) - 4, "key", 4);
+            OCV_TRY(append_quoted(&client, "", name, "]", err));
         }
     }
-    if (status == OCV_OK && n_ca)
-        status = ocv_buffer_printf(out, err, "ca = [%s]\n", ca.data);
-    if (status == OCV_OK && n_client)
-        status = ocv_buffer_printf(out, err, "client = [%s]\n", client.data);
-    setup_names_free(names, n);
-    return status;
+    if (ca.len)
+        OCV_TRY(ocv_buffer_printf(out, err, "ca = [%s]\n", ca.data));
+    return client.len ? ocv_buffer_printf(out, err, "client = [%s]\n", client.data) : OCV_OK;
 }
 
 /* The certificate authority that variantd's configuration names for the registry: containerd must
- * trust it too, because it pulls the content from the registry. NULL: none, or containerd asks only
- * variantd. */
-static const char *authority_of(const struct setup *setup, const char *host)
-{
-    if (setup->fail_closed || !host)
-        return NULL;
-    const struct ocv_registry_config config = ocv_config_find_registry(setup->cli->config, host);
-    return config.insecure ? NULL : config.ca;
-}
-
-/* Written only into a file that is ours alone; otherwise a note. */
+ * trust it too, because it pulls the content from the registry, unless it asks only variantd.
+ * Written only into a file that is ours alone; otherwise a note. */
 static int name_authority(struct setup *setup, const char *path, const char *host,
                           struct ocv_buffer *text, struct ocv_error *err)
 {
-    const char *ca = authority_of(setup, host);
-    if (!ca || (text->len && strstr(text->data, "ca = ")))
+    struct ocv_registry_config config = {0};
+    if (!setup->fail_closed && host)
+        config = ocv_config_find_registry(setup->cli->config, host);
+    if (!config.ca || config.insecure || (text->len && strstr(text->data, "ca = ")))
         return OCV_OK;
     if (text->len)
         return setup_note(setup, err,
                           "note: containerd does not read variantd's configuration, which names %s "
                           "as the authority of %s: name it in %s, too: ca = \"%s\" above [host]",
-                          ca, host, path, ca);
+                          config.ca, host, path, config.ca);
     OCV_TRY(ocv_buffer_printf(text, err, "server = \"https://%s\"\n", host));
-    return append_quoted(text, "ca = ", ca, "\n", err);
+    return append_quoted(text, "ca = ", config.ca, "\n", err);
 }
 
 /* `host`: the directory's registry; NULL: all registries, or only those requested. */
@@ -195,33 +184,21 @@ static int edit_directory(struct setup *setup, const char *directory, const char
     return setup_add_own(file, SETUP_OWN_TOML_KEY, "", "server", quoted.data, NULL, err);
 }
 
-/* "HOST:PORT" as "HOST_PORT_", the name that containerd tries first. */
-static char *directory_name(const char *host)
-{
-    const char *colon = strrchr(host, ':');
-    char *out = NULL;
-    if (!colon || colon == host || strchr(colon, ']'))
-        return strdup(host);
-    return asprintf(&out, "%.*s_%s_", (int)(colon - host), host, colon + 1) < 0 ? NULL : out;
-}
-
 /* True for a directory that is on disk, or will be, and not only because of our earlier set-up. */
 static bool directory_counts(const struct setup *setup, const char *directory)
 {
+    setup_auto_names names = {0};
     if (!setup_exists(setup, directory, true))
         return false;
-    char **names = NULL;
-    size_t n = 0, ours = 0;
-    if (setup_list(setup, directory, &names, &n, NULL) < 0)
+    if (setup_list(setup, directory, &names, NULL) < 0)
         return true;
-    size_t len = strlen(directory);
+    size_t len = strlen(directory), ours = 0;
     for (size_t i = 0; i < setup->n_files; i++) {
         const struct setup_file *file = setup->files[i];
         ours += file->disk.there && !file->base.there && strncmp(file->path, directory, len) == 0 &&
                 file->path[len] == '/' && !strchr(file->path + len + 1, '/');
     }
-    setup_names_free(names, n);
-    for (size_t i = 0; n == ours && i < setup->n_directories; i++)
+    for (size_t i = 0; names.n == ours && i < setup->n_directories; i++)
         if (strcmp(setup->directories[i], directory) == 0)
             return false; /* the set-up being replaced made it, and it has nothing else */
     return true;
@@ -233,16 +210,20 @@ static int find_directory(const struct setup *setup, char *const *roots, size_t 
                           const char *host, bool (*counts)(const struct setup *, const char *),
                           struct ocv_buffer *directory, size_t *found, struct ocv_error *err)
 {
-    ocv_auto_free char *other = directory_name(host);
-    if (!other)
+    /* "HOST:PORT" as "HOST_PORT_", the name that containerd tries first */
+    const char *colon = strrchr(host, ':');
+    bool port = colon && colon != host && !strchr(colon, ']');
+    ocv_auto_free char *other = NULL;
+    if ((port ? asprintf(&other, "%.*s_%s_", (int)(colon - host), host, colon + 1)
+              : asprintf(&other, "%s", host)) < 0)
         return ocv_error_nomem(err);
     const char *names[] = {other, host, "_default"};
     for (size_t i = 0; i < n_roots; i++)
         for (*found = 0; *found < 3; ++*found) {
             ocv_buffer_free(directory);
-            int status = ocv_buffer_printf(directory, err, "%s/%s", roots[i], names[*found]);
-            if (status < 0 || counts(setup, directory->data))
-                return status;
+            OCV_TRY(ocv_buffer_printf(directory, err, "%s/%s", roots[i], names[*found]));
+            if (counts(setup, directory->data))
+                return OCV_OK;
         }
     *found = 3;
     return OCV_OK;
@@ -275,51 +256,47 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
 static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
                          bool *has_default, struct ocv_error *err)
 {
-    char **names = NULL;
-    size_t n = 0;
+    setup_auto_names names = {0};
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
-    int status = setup_list(setup, root, &names, &n, err);
-    if (status < 0)
-        return status;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        bool all = strcmp(names[i], "_default") == 0;
-        if (!all && (names[i][0] == '_' || names[i][0] == '.'))
+    OCV_TRY(setup_list(setup, root, &names, err));
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = names.list[i];
+        bool all = strcmp(name, "_default") == 0;
+        if (!all && (name[0] == '_' || name[0] == '.'))
             continue; /* backups made by others */
         ocv_buffer_free(&directory);
-        status = ocv_buffer_printf(&directory, err, "%s/%s", root, names[i]);
-        if (status < 0 || !directory_counts(setup, directory.data))
+        OCV_TRY(ocv_buffer_printf(&directory, err, "%s/%s", root, name));
+        if (!directory_counts(setup, directory.data))
             continue;
         *has_default = *has_default || all;
         ++*edited;
-        status = edit_directory(setup, directory.data, NULL, dial_timeout, err);
+        OCV_TRY(edit_directory(setup, directory.data, NULL, dial_timeout, err));
     }
-    setup_names_free(names, n);
-    return status;
+    return OCV_OK;
 }
 
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
                 struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
-        status = edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err);
-    if (setup->n_registries || status < 0)
-        return status;
+    for (size_t i = 0; i < setup->n_registries; i++)
+        OCV_TRY(edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err));
+    if (setup->n_registries)
+        return OCV_OK;
     /* a _default hides the roots after its own, so it goes into the last one with directories */
     size_t last = 0;
     bool has_default = false;
-    for (size_t i = 0; i < n_roots && status == OCV_OK; i++) {
+    for (size_t i = 0; i < n_roots; i++) {
         size_t edited = 0;
-        status = edit_existing(setup, roots[i], dial_timeout, &edited, &has_default, err);
+        OCV_TRY(edit_existing(setup, roots[i], dial_timeout, &edited, &has_default, err));
         last = edited ? i : last;
     }
-    if (status < 0 || has_default)
-        return status;
+    if (has_default)
+        return OCV_OK;
     ocv_auto_buffer directory;
     ocv_buffer_init(&directory, SETUP_FILE_MAX);
-    status = ocv_buffer_printf(&directory, err, "%s/_default", roots[last]);
-    return status < 0 ? status : edit_directory(setup, directory.data, NULL, dial_timeout, err);
+    OCV_TRY(ocv_buffer_printf(&directory, err, "%s/_default", roots[last]));
+    return edit_directory(setup, directory.data, NULL, dial_timeout, err);
 }
 
 static bool is_directory(const struct setup *setup, const char *path)
@@ -365,17 +342,15 @@ int setup_hosts_passed_by(struct setup *setup, char *const *roots, size_t n_root
     for (size_t i = 0; i < state->n_registries; i++)
         OCV_TRY(check_registry(setup, roots, n_roots, state->registries[i], url, list, err));
     for (size_t i = 0; i < n_roots && state->n_registries == 0; i++) {
-        char **names = NULL;
-        size_t n = 0;
-        int status = setup_list(setup, roots[i], &names, &n, err);
-        for (size_t k = 0; k < n && status == OCV_OK; k++) {
-            bool all = strcmp(names[k], "_default") == 0;
+        setup_auto_names names = {0};
+        OCV_TRY(setup_list(setup, roots[i], &names, err));
+        for (size_t k = 0; k < names.n; k++) {
+            const char *name = names.list[k];
+            bool all = strcmp(name, "_default") == 0;
             has_default = has_default || all;
-            if (all || !strchr("_.", names[k][0]))
-                status = check_registry(setup, roots, n_roots, names[k], url, list, err);
+            if (all || !strchr("_.", name[0]))
+                OCV_TRY(check_registry(setup, roots, n_roots, name, url, list, err));
         }
-        setup_names_free(names, n);
-        OCV_TRY(status);
     }
     /* the set-up's own is somewhere else, or gone */
     return n_roots && state->n_registries == 0 && !has_default

@@ -35,24 +35,18 @@ static bool registry_valid(const char *text)
     return text[n] == '\0';
 }
 
-/* Engines compare names byte by byte, and podman accepts no capitals in a mirror's path, so a host
- * name is written in lower case. */
-static char *registry_name(const char *text)
-{
-    char host[REGISTRY_MAX]; /* checked by registry_valid */
-    snprintf(host, sizeof(host), "%s", text);
-    for (char *at = host; *at; at++)
-        *at = (char)tolower((unsigned char)*at);
-    return strdup(ocv_reference_host_canonical(host));
-}
-
 static int take_registry(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct setup *setup = given->into;
     const char *text = given->value;
     if (!registry_valid(text))
         return ocv_error_set(err, OCV_ERR_INVALID, "--registry: '%.200s' is not HOST[:PORT]", text);
-    ocv_auto_free char *name = registry_name(text);
+    /* Engines compare names byte by byte, and podman accepts no capitals in a mirror's path. */
+    char host[REGISTRY_MAX];
+    snprintf(host, sizeof(host), "%s", text);
+    for (char *at = host; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    ocv_auto_free char *name = strdup(ocv_reference_host_canonical(host));
     if (!name)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < setup->n_registries; i++)

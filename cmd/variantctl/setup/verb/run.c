@@ -4,6 +4,7 @@
 #include "cmd/variantctl/setup/setup_internal.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,35 +51,15 @@ const struct setup_engine *setup_find_engine(const char *name)
     return NULL;
 }
 
-static int print_plan(const struct setup *setup, struct ocv_error *err)
-{
-    for (size_t i = 0; i < setup->n_files; i++) {
-        const struct setup_file *file = setup->files[i];
-        if (setup_changes(file))
-            OCV_TRY(setup_print_diff(file->path, &file->disk, &file->want, err));
-    }
-    return OCV_OK;
-}
-
-static size_t count_changes(const struct setup *setup)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < setup->n_files; i++)
-        n += setup_changes(setup->files[i]);
-    return n;
-}
-
 /* One run at a time: a second one waits and then sees the first one's state. The lock's holder
  * removes the directory if it is empty, perhaps just before another run opens it. */
 static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
     for (unsigned gone = 0;; gone++) {
-        int status = setup_note_directories(setup, setup->state_dir, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(setup_note_directories(setup, setup->state_dir, err));
         errno = 0;
-        status = setup_make_directories(setup, setup->state_dir, 0700, fd, err);
+        int status = setup_make_directories(setup, setup->state_dir, 0700, fd, err);
         if (status == OCV_ERR_IO && errno == ENOENT && gone < GONE_MAX)
             continue;
         if (status < 0)
@@ -130,46 +111,37 @@ static void report_result(const struct setup *setup, enum setup_action action, b
               out);
 }
 
-/* hosts.toml is read at every pull; other files only when the engine starts or reloads. */
-static bool changes_what_is_read_once(const struct setup *setup)
-{
-    bool any = false;
-    for (size_t i = 0; i < setup->n_files; i++) {
-        const char *path = setup->files[i]->path;
-        size_t n = strlen(path);
-        any = any || (setup_changes(setup->files[i]) &&
-                      (n <= 11 || strcmp(path + n - 11, "/hosts.toml") != 0));
-    }
-    return any;
-}
-
-static void find_restart(struct setup *setup, const struct setup_engine *engine,
-                         enum setup_action action)
-{
-    if (!changes_what_is_read_once(setup))
-        setup->restart[0] = '\0';
-    else if (action == SETUP_ACTION_UNINSTALL && engine->restart)
-        snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
-}
-
 static int plan_and_apply(struct setup *setup, const struct setup_engine *engine,
                           enum setup_action action, bool dry_run, struct ocv_error *err)
 {
-    int status = setup_undo(setup, err);
-    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
-        status = engine->plan(setup, err);
-    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
-        status = setup_check_registries(setup, err);
-    if (status < 0)
-        return status;
-    size_t changes = count_changes(setup);
-    find_restart(setup, engine, action);
+    OCV_TRY(setup_undo(setup, err));
+    if (action == SETUP_ACTION_SETUP) {
+        OCV_TRY(engine->plan(setup, err));
+        OCV_TRY(setup_check_registries(setup, err));
+    }
+    /* hosts.toml is read at every pull; other files only when the engine starts or reloads */
+    size_t changes = 0;
+    bool read_once = false;
+    for (size_t i = 0; i < setup->n_files; i++)
+        if (setup_changes(setup->files[i])) {
+            changes++;
+            read_once = read_once || !ocv_text_ends(setup->files[i]->path, "/hosts.toml");
+        }
+    if (!read_once)
+        setup->restart[0] = '\0';
+    else if (action == SETUP_ACTION_UNINSTALL && engine->restart)
+        snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
     if (setup->notes.len) /* keeps standard output a diff that patch accepts */
         fputs(setup->notes.data, dry_run ? stderr : stdout);
-    status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
-    if (status == OCV_OK)
-        report_result(setup, action, dry_run, changes);
-    return status;
+    if (!dry_run)
+        OCV_TRY(setup_apply(setup, err));
+    for (size_t i = 0; i < setup->n_files && dry_run; i++) {
+        const struct setup_file *file = setup->files[i];
+        if (setup_changes(file))
+            OCV_TRY(setup_print_diff(file->path, &file->disk, &file->want, err));
+    }
+    report_result(setup, action, dry_run, changes);
+    return OCV_OK;
 }
 
 int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,

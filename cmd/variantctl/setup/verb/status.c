@@ -51,26 +51,6 @@ static const char *record_status(struct setup *setup, const struct setup_record 
 /* Indexed by enum setup_mirror. */
 static const char *const answers[] = {"unknown", "variantd", "nobody", "foreign", "elsewhere"};
 
-static json_t *mirror_json(const struct setup *setup, const struct setup_state *state)
-{
-    char detail[SETUP_ADDRESS_MAX] = "";
-    enum setup_mirror found =
-        state->listen ? setup_check_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
-    return json_pack("{s:s, s:s?, s:s?}", "answers", answers[found], "user",
-                     found == SETUP_MIRROR_FOREIGN ? detail : NULL, "variantd",
-                     found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
-}
-
-/* Registries of the set-up that variantd does not serve. */
-static json_t *unknown_json(const struct setup *setup, const struct setup_state *state)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; !*setup->root && i < state->n_registries; i++)
-        if (setup_registry_known(setup, state->registries[i]) != SETUP_KNOWN)
-            json_array_append_new(list, json_string(state->registries[i]));
-    return list;
-}
-
 /* Nothing is known of the daemon of another tree. */
 static json_t *daemon_json(const struct setup *setup)
 {
@@ -82,33 +62,37 @@ static json_t *daemon_json(const struct setup *setup)
                      "registries", setup_daemon_registries(setup));
 }
 
-/* What goes past the mirror now; a configuration that cannot be read is named by `files`. */
-static json_t *passed_by_json(struct setup *setup, const struct setup_state *state)
-{
-    const struct setup_engine *engine = setup_find_engine(setup->engine);
-    json_t *list = json_array();
-    struct ocv_error err = {0};
-    if (list && state->listen && engine && engine->passed_by &&
-        engine->passed_by(setup, state, list, &err) < 0)
-        json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", err.message));
-    return list;
-}
-
 static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 {
     if (!state->there)
         return json_pack("{s:s, s:b}", "engine", setup->engine, "setUp", 0);
-    json_t *registries = json_array(), *files = json_array();
-    for (size_t i = 0; i < state->n_registries; i++)
+    json_t *registries = json_array(), *unknown = json_array(), *files = json_array();
+    for (size_t i = 0; i < state->n_registries; i++) {
         json_array_append_new(registries, json_string(state->registries[i]));
+        if (!*setup->root && setup_registry_known(setup, state->registries[i]) != SETUP_KNOWN)
+            json_array_append_new(unknown, json_string(state->registries[i]));
+    }
     for (size_t i = 0; i < state->n_records; i++)
         json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
                                                "state", record_status(setup, &state->records[i])));
-    return json_pack(
-        "{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o, s:o}", "engine", setup->engine, "setUp", 1,
-        "listen", state->listen, "fail", state->fail_closed ? "closed" : "open", "registries",
-        registries, "notInVariantd", unknown_json(setup, state), "mirror",
-        mirror_json(setup, state), "passedBy", passed_by_json(setup, state), "files", files);
+    char detail[SETUP_ADDRESS_MAX] = "";
+    enum setup_mirror found =
+        state->listen ? setup_check_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
+    json_t *mirror = json_pack("{s:s, s:s?, s:s?}", "answers", answers[found], "user",
+                               found == SETUP_MIRROR_FOREIGN ? detail : NULL, "variantd",
+                               found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
+    /* What goes past the mirror now; a configuration that cannot be read is named by `files`. */
+    const struct setup_engine *engine = setup_find_engine(setup->engine);
+    json_t *passed_by = json_array();
+    struct ocv_error err = {0};
+    if (passed_by && state->listen && engine && engine->passed_by &&
+        engine->passed_by(setup, state, passed_by, &err) < 0)
+        json_array_append_new(passed_by, json_pack("{s:n, s:s}", "registry", "file", err.message));
+    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o, s:o}", "engine", setup->engine,
+                     "setUp", 1, "listen", state->listen, "fail",
+                     state->fail_closed ? "closed" : "open", "registries", registries,
+                     "notInVariantd", unknown, "mirror", mirror, "passedBy", passed_by, "files",
+                     files);
 }
 
 static const char *text_member(const json_t *object, const char *key)
@@ -171,47 +155,6 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
                                      : "engines cannot pull (fail-closed)");
 }
 
-static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
-{
-    size_t i;
-    const json_t *item;
-    int status = OCV_OK;
-    bool closed = strcmp(text_member(engine, "fail"), "closed") == 0;
-    json_array_foreach(json_object_get(engine, "notInVariantd"), i, item)
-    {
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(
-                out, err, "  WARNING: %s is not in variantd's registries: its images %s\n",
-                json_string_value(item),
-                closed ? "cannot be pulled" : "are served without a choice");
-    }
-    return status;
-}
-
-static int print_passed_by(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
-{
-    size_t i;
-    const json_t *item;
-    int status = OCV_OK;
-    json_array_foreach(json_object_get(engine, "passedBy"), i, item)
-    {
-        const char *registry = ocv_json_text(item, "registry");
-        if (status == OCV_OK && !registry)
-            status = ocv_buffer_printf(out, err,
-                                       "  WARNING: %s: no hosts.toml is read, so variantd is not "
-                                       "asked\n",
-                                       text_member(item, "file"));
-        else if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err,
-                                       "  WARNING: %s does not ask variantd first: pulls of %s go "
-                                       "past it\n",
-                                       text_member(item, "file"),
-                                       strcmp(registry, "_default") == 0 ? "all other registries"
-                                                                         : registry);
-    }
-    return status;
-}
-
 /* True if it is as written, or still has our part. */
 static bool is_kept(const json_t *file)
 {
@@ -222,44 +165,51 @@ static bool is_kept(const json_t *file)
 static int print_engine(const json_t *engine, const json_t *told, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
-    bool bad = false, lost = false;
     size_t i;
     const json_t *item;
     const char *name = text_member(engine, "engine");
+    bool closed = strcmp(text_member(engine, "fail"), "closed") == 0, bad = false;
+    bool lost = json_array_size(json_object_get(engine, "passedBy"));
     if (!json_is_true(json_object_get(engine, "setUp")))
         return ocv_buffer_printf(out, err, "%s: not set up\n", name);
-    int status = ocv_buffer_printf(out, err, "%s: set up for variantd at %s, fail-%s", name,
-                                   text_member(engine, "listen"), text_member(engine, "fail"));
+    OCV_TRY(ocv_buffer_printf(out, err, "%s: set up for variantd at %s, fail-%s", name,
+                              text_member(engine, "listen"), text_member(engine, "fail")));
     json_array_foreach(json_object_get(engine, "registries"), i, item)
     {
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "; ", json_string_value(item));
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? ", " : "; ", json_string_value(item)));
     }
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, "\n", 1, err);
-    if (status == OCV_OK)
-        status = print_mirror(engine, out, err);
-    if (status == OCV_OK)
-        status = print_unknown(engine, out, err);
-    if (status == OCV_OK)
-        status = print_passed_by(engine, out, err);
-    if (status == OCV_OK)
-        status = setup_reach_lines(told, name, json_object_get(engine, "registries"), WARNING, &bad,
-                                   out, err);
+    OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+    OCV_TRY(print_mirror(engine, out, err));
+    json_array_foreach(json_object_get(engine, "notInVariantd"), i, item)
+    {
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "  WARNING: %s is not in variantd's registries: its images %s\n",
+            json_string_value(item), closed ? "cannot be pulled" : "are served without a choice"));
+    }
+    json_array_foreach(json_object_get(engine, "passedBy"), i, item)
+    {
+        const char *registry = ocv_json_text(item, "registry"), *file = text_member(item, "file");
+        if (!registry)
+            OCV_TRY(ocv_buffer_printf(
+                out, err, "  WARNING: %s: no hosts.toml is read, so variantd is not asked\n",
+                file));
+        else
+            OCV_TRY(ocv_buffer_printf(
+                out, err, "  WARNING: %s does not ask variantd first: pulls of %s go past it\n",
+                file, strcmp(registry, "_default") == 0 ? "all other registries" : registry));
+    }
+    OCV_TRY(setup_reach_lines(told, name, json_object_get(engine, "registries"), WARNING, &bad, out,
+                              err));
     json_array_foreach(json_object_get(engine, "files"), i, item)
     {
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, "  %s: %s\n", text_member(item, "path"),
-                                       text_member(item, "state"));
+        OCV_TRY(ocv_buffer_printf(out, err, "  %s: %s\n", text_member(item, "path"),
+                                  text_member(item, "state")));
         lost = lost || !is_kept(item);
     }
-    lost = lost || json_array_size(json_object_get(engine, "passedBy"));
-    if (status == OCV_OK && lost)
-        status = ocv_buffer_printf(out, err,
-                                   "  to write it again: variantctl setup %s, with the "
-                                   "options of before\n",
-                                   name);
-    return status;
+    if (!lost)
+        return OCV_OK;
+    return ocv_buffer_printf(
+        out, err, "  to write it again: variantctl setup %s, with the options of before\n", name);
 }
 
 /* An engine that this version no longer sets up, and that is not set up. */
@@ -299,16 +249,16 @@ static int check_registries(const json_t *told, const json_t *engines, bool *goo
     bool bad = false;
     ocv_auto_buffer unused;
     ocv_buffer_init(&unused, SETUP_STATE_MAX);
-    int status = setup_reach_lines(told, NULL, NULL, WARNING, &bad, out, err);
+    OCV_TRY(setup_reach_lines(told, NULL, NULL, WARNING, &bad, out, err));
     json_array_foreach(engines, i, engine)
     {
-        if (status == OCV_OK && json_is_true(json_object_get(engine, "setUp")))
-            status =
-                setup_reach_lines(told, text_member(engine, "engine"),
-                                  json_object_get(engine, "registries"), "", &bad, &unused, err);
+        if (json_is_true(json_object_get(engine, "setUp")))
+            OCV_TRY(setup_reach_lines(told, text_member(engine, "engine"),
+                                      json_object_get(engine, "registries"), "", &bad, &unused,
+                                      err));
     }
     *good = *good && !bad;
-    return status;
+    return OCV_OK;
 }
 
 static int read_engines(struct setup *setup, const char *name, json_t *engines,
@@ -320,14 +270,11 @@ static int read_engines(struct setup *setup, const char *name, json_t *engines,
         if (name && strcmp(name, engine->name) != 0)
             continue;
         setup->engine = engine->name;
-        int status = setup_load_state(setup, &state, err);
-        if (status < 0)
-            return status;
-        if (json_array_append_new(engines, engine_json(setup, &state)) < 0)
-            status = ocv_error_nomem(err);
+        OCV_TRY(setup_load_state(setup, &state, err));
+        int failed = json_array_append_new(engines, engine_json(setup, &state));
         setup_state_free(&state);
-        if (status < 0)
-            return status;
+        if (failed)
+            return ocv_error_nomem(err);
     }
     return OCV_OK;
 }
@@ -338,8 +285,8 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     ocv_buffer_init(&out, SETUP_STATE_MAX);
     ocv_buffer_init(&warnings, SETUP_STATE_MAX);
     json_t *engines = json_array();
-    setup_auto_json *told = setup_ask_registries(setup);
-    setup_auto_json *root =
+    ocv_auto_json *told = setup_ask_registries(setup);
+    ocv_auto_json *root =
         json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon_json(setup),
                   "registries", json_object_get(told, "registries"), "engines", engines);
     if (!root)

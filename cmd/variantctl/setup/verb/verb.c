@@ -34,35 +34,21 @@ static int set_state(struct setup *setup, struct ocv_error *err)
     return setup->state_dir && (setup->home || !user) ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* An ordinary user can set up only podman, which then uses the machine's own network. */
-static int check_user(const struct setup *setup, const char *engine, struct ocv_error *err)
-{
-    if (!setup->home || setup->config_dir || setup->engine_config || strcmp(engine, "podman") == 0)
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_CONFIG, "setup %s: only root can change what is in /etc", engine);
-    ocv_error_hint(err, "podman can be set up for a user; a rootless Docker or containerd has a "
-                        "network of its own, in which 127.0.0.1 is not this machine");
-    return OCV_ERR_CONFIG;
-}
-
 /* Takes `listen` from the configuration that the daemon of that tree reads. */
 static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
 {
-    char *own = NULL;
+    ocv_auto_free char *own = NULL;
     if (!setup->root && !(setup->root = strdup("")))
         return ocv_error_nomem(err);
     if (setup_open_root(setup) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "--root: %s: %s", setup->root, strerror(errno));
     if (*setup->root && !cli->config_file) {
-        int found = setup_real_path(setup, OCV_PATH_CONFIG, &own, err);
-        if (found < 0)
-            return found;
+        OCV_TRY(setup_real_path(setup, OCV_PATH_CONFIG, &own, err));
         cli->config_file = access(own, R_OK) == 0 ? own : "/dev/null";
     }
     int status = cli_load(cli, err);
     if (own && cli->config_file == own)
         cli->config_file = NULL;
-    free(own);
     if (status < 0)
         return status;
     const char *listen = ocv_config_get(cli->config, "listen");
@@ -71,20 +57,15 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     if (!listen)
         listen = setup_daemon_listen(setup);
     if (!setup->listen)
-        status = setup_set_listen(setup, listen ? listen : OCV_LISTEN, err);
-    for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
+        OCV_TRY(setup_set_listen(setup, listen ? listen : OCV_LISTEN, err));
+    for (size_t i = 0; i < 2; i++) {
         const char *path = i ? setup->engine_config : setup->config_dir;
         if (path && path[0] != '/')
-            status = ocv_error_set(err, OCV_ERR_INVALID, "%s: an absolute path is needed", path);
+            return ocv_error_set(err, OCV_ERR_INVALID, "%s: an absolute path is needed", path);
     }
-    if (status == OCV_OK)
-        status = set_state(setup, err);
-    if (status == OCV_OK) {
-        char *given = setup->state_dir;
-        status = setup_resolve(setup, given, &setup->state_dir, err);
-        free(given);
-    }
-    return status;
+    OCV_TRY(set_state(setup, err));
+    ocv_auto_free char *given = setup->state_dir;
+    return setup_resolve(setup, given, &setup->state_dir, err);
 }
 
 static int no_engine(const char *name, struct ocv_error *err)
@@ -102,36 +83,35 @@ static int no_engine(const char *name, struct ocv_error *err)
                          names, ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
-/* Without --registry the set-up covers all registries, which may be wrong on a node set up by
- * others. */
-static int check_hosts_only(const struct setup *setup, const char *engine, struct ocv_error *err)
-{
-    if (strcmp(engine, "containerd") != 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only applies to containerd only");
-    return setup->n_registries
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only needs --registry HOST");
-}
-
 static int run_engine(struct cli *cli, struct setup *setup, const char *name, struct ocv_error *err)
 {
     enum setup_action action = setup->action;
     const struct setup_engine *engine = setup_find_engine(name);
     if (name ? !engine : action == SETUP_ACTION_SETUP)
         return no_engine(name, err);
-    int status = finish_options(cli, setup, err);
-    if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
-        status = ocv_error_set(err, OCV_ERR_INVALID, "--format requires --status");
-    if (status == OCV_OK && setup->hosts_only && action == SETUP_ACTION_SETUP)
-        status = check_hosts_only(setup, name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(finish_options(cli, setup, err));
+    if (setup->format && action != SETUP_ACTION_STATUS)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--format requires --status");
+    if (setup->hosts_only && action == SETUP_ACTION_SETUP) {
+        if (strcmp(name, "containerd") != 0)
+            return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only applies to containerd only");
+        /* without it all registries are covered: perhaps wrong on a node set up by others */
+        if (!setup->n_registries)
+            return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only needs --registry HOST");
+    }
     if (action == SETUP_ACTION_STATUS)
         return setup_show_status(setup, name, err);
     if (!engine)
         return setup_uninstall_all(setup, setup->dry_run, err);
     setup->engine = engine->name;
-    OCV_TRY(check_user(setup, engine->name, err));
+    /* An ordinary user can set up only podman, which then uses the machine's own network. */
+    if (setup->home && !setup->config_dir && !setup->engine_config && strcmp(name, "podman") != 0) {
+        ocv_error_set(err, OCV_ERR_CONFIG, "setup %s: only root can change what is in /etc", name);
+        ocv_error_hint(err,
+                       "podman can be set up for a user; a rootless Docker or containerd has a "
+                       "network of its own, in which 127.0.0.1 is not this machine");
+        return OCV_ERR_CONFIG;
+    }
     return setup_run(setup, engine, action, setup->dry_run, err);
 }
 
