@@ -51,43 +51,31 @@ static const struct cli_command explain_command = {
            "  variantctl explain --profile h100.json registry.example/app:1.0\n"
            "  variantctl explain --disable nvidia --index index.json\n"};
 
-static int print_decision(const struct cli *cli, const struct image *image,
-                          const struct resolve_options *request,
-                          const struct ocv_decision *decision, struct ocv_error *err)
+static int resolve_image(struct cli *cli, const struct resolve_options *request,
+                         struct ocv_error *err)
 {
+    ocv_auto_image image = {0};
+    ocv_auto(ocv_decision) decision = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    OCV_TRY(request->json ? ocv_decision_format_json(decision, &text, err)
-                          : explain_format(cli, image, decision, &text, err));
-    return cli_print(text.data, text.len, err);
-}
-
-static int resolve_image(struct cli *cli, const struct resolve_options *request,
-                         struct image *image, struct ocv_error *err)
-{
-    ocv_auto(ocv_decision) decision = NULL;
-    int status = cli_load(cli, err);
-    bool registry = !request->index_file && strncmp(request->image, "oci:", 4) != 0;
-    if (status == OCV_OK && !request->index_file)
+    OCV_TRY(cli_load(cli, err));
+    if (!request->index_file)
         cli_profile_begin(cli);
-    if (status == OCV_OK && registry)
+    if (!request->index_file && strncmp(request->image, "oci:", 4) != 0)
         (void)!registry_load(NULL); /* cli_registry tries again, and reports it */
-    if (status == OCV_OK)
-        status = image_open_either(cli, request->index_file, request->image, image, true, err);
-    if (status == OCV_OK)
-        status = image_resolve(cli, image, &decision, err);
-    if (status == OCV_OK)
-        status = print_decision(cli, image, request, decision, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(image_open_either(cli, request->index_file, request->image, &image, true, err));
+    OCV_TRY(image_resolve(cli, &image, &decision, err));
+    OCV_TRY(request->json ? ocv_decision_format_json(decision, &text, err)
+                          : explain_format(cli, &image, decision, &text, err));
+    OCV_TRY(cli_print(text.data, text.len, err));
     const char *const *warnings;
-    size_t n = request->json ? 0 : ocv_index_warnings(image->index, &warnings);
+    size_t n = request->json ? 0 : ocv_index_warnings(image.index, &warnings);
     for (size_t i = 0; i < n; i++)
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
-    status = names_no_match(cli, image->text, image->reference, image->index, decision,
-                            image_ruled_tag(image), err);
+    int status = names_no_match(cli, image.text, image.reference, image.index, decision,
+                                image_ruled_tag(&image), err);
     if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
         err->hint[0] = '\0'; /* the hint was followed already */
     return status;
@@ -106,10 +94,7 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
                       argv[0]);
         return cli_fail(cli, &err);
     }
-    struct image image = {0};
-    int status = resolve_image(cli, &request, &image, &err);
-    image_close(&image);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    return resolve_image(cli, &request, &err) < 0 ? cli_fail(cli, &err) : 0;
 }
 
 int cmd_resolve(struct cli *cli, int argc, char **argv)

@@ -2,6 +2,8 @@
 /* The columns of the matrix, and which of them are equal. */
 #include "cmd/variantctl/coverage/coverage.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,28 +46,24 @@ static int by_cells(const void *a, const void *b)
     return order ? order : (x->host > y->host) - (x->host < y->host);
 }
 
-static void fill_column(const struct coverage *c, struct column *column, char *cells)
-{
-    for (size_t k = 0; k < column->n; k++)
-        cells[k] =
-            coverage_candidate(ocv_index_entry(c->image->index, k))
-                ? (char)coverage_cell(&c->hosts[column->host], ocv_index_entry(c->image->index, k))
-                : (char)COVERAGE_NOT_FIT;
-    column->cells = cells;
-}
-
 int coverage_share_columns(struct coverage *c, struct ocv_error *err)
 {
     size_t n = ocv_index_count(c->image->index);
-    char *cells = calloc(c->n, n + 1);
-    struct column *columns = calloc(c->n + 1, sizeof(*columns));
-    for (size_t i = 0; cells && columns && i < c->n; i++) {
-        columns[i] = (struct column){.host = i, .n = n};
-        fill_column(c, &columns[i], cells + i * (n + 1));
+    ocv_auto_free char *cells = calloc(c->n, n + 1);
+    ocv_auto_free struct column *columns = calloc(c->n + 1, sizeof(*columns));
+    if (!cells || !columns)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < c->n; i++) {
+        char *own = cells + i * (n + 1);
+        columns[i] = (struct column){.cells = own, .host = i, .n = n};
+        for (size_t k = 0; k < n; k++) {
+            const struct ocv_entry *entry = ocv_index_entry(c->image->index, k);
+            own[k] = coverage_candidate(entry) ? (char)coverage_cell(&c->hosts[i], entry)
+                                               : (char)COVERAGE_NOT_FIT;
+        }
     }
-    if (cells && columns)
-        qsort(columns, c->n, sizeof(*columns), by_cells);
-    for (size_t i = 0, first = 0; cells && columns && i < c->n; i++) {
+    qsort(columns, c->n, sizeof(*columns), by_cells);
+    for (size_t i = 0, first = 0; i < c->n; i++) {
         if (memcmp(columns[i].cells, columns[first].cells, n) != 0)
             first = i;
         struct coverage_host *host = &c->hosts[columns[i].host];
@@ -73,8 +71,5 @@ int coverage_share_columns(struct coverage *c, struct ocv_error *err)
         host->alike = 0;
         c->hosts[host->of].alike++;
     }
-    int status = cells && columns ? OCV_OK : ocv_error_nomem(err);
-    free(columns);
-    free(cells);
-    return status;
+    return OCV_OK;
 }

@@ -35,27 +35,11 @@ static int check_datadir(const char *dir, struct ocv_error *err)
 static int read_side(const struct coverage_request *r, const char *datadir, struct side *side,
                      struct ocv_error *err)
 {
-    int status = check_datadir(datadir, err);
     side->datadir = r->cli->datadir = datadir;
-    if (status == OCV_OK)
-        status = coverage_read_hosts(r, &side->fleet, err);
+    OCV_TRY(check_datadir(datadir, err));
+    OCV_TRY(coverage_read_hosts(r, &side->fleet, err));
     side->choices = calloc(side->fleet.n + 1, sizeof(*side->choices));
-    return status == OCV_OK && !side->choices ? ocv_error_nomem(err) : status;
-}
-
-static void take_choices(struct side *side, const struct image *image)
-{
-    char name[80];
-    for (size_t i = 0; i < side->fleet.n; i++) {
-        const struct ocv_entry *entry = coverage_gets(&side->fleet.hosts[i]);
-        struct coverage_choice *choice = &side->choices[i];
-        if (!entry)
-            continue;
-        const char *tag = image_tag(image, entry);
-        snprintf(choice->digest, sizeof(choice->digest), "%s", entry->digest);
-        snprintf(choice->name, sizeof(choice->name), "%s",
-                 tag ? tag : explain_name(image->index, entry, name, sizeof(name)));
-    }
+    return side->choices ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* An answer of the rules for the name, including that nothing fits. */
@@ -66,21 +50,29 @@ static bool is_answer(int status)
 
 static int decide_side(struct cli *cli, const char *text, struct side *side, struct ocv_error *err)
 {
-    struct image image = {0};
+    ocv_auto_image image = {0};
     struct ocv_error why = {0};
+    char name[80];
     memset(side->choices, 0, side->fleet.n * sizeof(*side->choices));
     cli->datadir = side->datadir;
     int status = image_open_by_rule(cli, text, &image, &why);
     if (status == OCV_OK)
         status = coverage_decide(cli, &image, &side->fleet, &why);
-    if (status == OCV_OK)
-        take_choices(side, &image);
+    for (size_t i = 0; i < side->fleet.n; i++) {
+        const struct ocv_entry *entry = status < 0 ? NULL : coverage_gets(&side->fleet.hosts[i]);
+        struct coverage_choice *choice = &side->choices[i];
+        if (is_answer(status))
+            snprintf(choice->problem, sizeof(choice->problem), "%.255s", why.message);
+        if (!entry)
+            continue;
+        const char *tag = image_tag(&image, entry);
+        snprintf(choice->digest, sizeof(choice->digest), "%s", entry->digest);
+        snprintf(choice->name, sizeof(choice->name), "%s",
+                 tag ? tag : explain_name(image.index, entry, name, sizeof(name)));
+    }
     coverage_forget(&side->fleet);
-    image_close(&image);
     if (status < 0)
         *err = why;
-    for (size_t i = 0; i < side->fleet.n && is_answer(status); i++)
-        snprintf(side->choices[i].problem, sizeof(side->choices[i].problem), "%.255s", why.message);
     return status;
 }
 
@@ -131,18 +123,14 @@ static int compare_sides(const struct coverage_request *r, struct side sides[SID
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = read_side(r, r->before, &sides[0], err);
-    if (status == OCV_OK)
-        status = read_side(r, r->after, &sides[1], err);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(read_side(r, r->before, &sides[0], err));
+    OCV_TRY(read_side(r, r->after, &sides[1], err));
     changes->hosts = sides[0].fleet.n;
-    if (status == OCV_OK)
-        *code = compare_images(r, sides, changes);
-    if (status == OCV_OK)
-        status = r->json ? coverage_changes_format_json(changes, &out, err)
-                         : coverage_changes_format(changes, &out, err);
-    return status == OCV_OK ? cli_print(out.data, out.len, err) : status;
+    *code = compare_images(r, sides, changes);
+    OCV_TRY(r->json ? coverage_changes_format_json(changes, &out, err)
+                    : coverage_changes_format(changes, &out, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int coverage_compare(const struct coverage_request *r)

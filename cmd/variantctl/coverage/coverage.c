@@ -4,6 +4,7 @@
 #include "cmd/variantctl/coverage/coverage.h"
 
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,38 +98,23 @@ static const struct cli_command command = {
            "  variantctl coverage --profiles fleet --index index.json\n"
            "  variantctl coverage --profiles fleet --after new oci:images:app\n"};
 
-static int decide_and_print(const struct coverage_request *r, struct image *image,
-                            struct coverage *c, struct ocv_error *err)
+static int decide_and_print(const struct coverage_request *r, struct ocv_error *err)
 {
+    ocv_auto_image image = {0};
+    __attribute__((cleanup(coverage_free))) struct coverage c = {0};
     ocv_auto_buffer out;
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = coverage_read_hosts(r, c, err);
-    if (status == OCV_OK)
-        status = image_open_either(r->cli, r->index_file, *r->images, image, true, err);
-    if (status == OCV_OK)
-        status = coverage_decide(r->cli, image, c, err);
-    if (status == OCV_OK)
-        status = r->json ? coverage_format_json(c, &out, err) : coverage_format(c, &out, err);
-    if (status == OCV_OK)
-        status = cli_print(out.data, out.len, err);
-    if (status == OCV_OK && r->fail_on_nothing)
-        status = check_gate(c, coverage_gets_nothing, "nothing fits", err);
-    if (status == OCV_OK && r->fail_on_default)
-        status = check_gate(c, coverage_gets_default, "only the default fits", err);
-    return status;
-}
-
-static int show_coverage(const struct coverage_request *r)
-{
-    struct ocv_error err = {0};
-    struct image image = {0};
-    struct coverage coverage = {0};
-    int status = decide_and_print(r, &image, &coverage, &err);
-    coverage_free(&coverage);
-    image_close(&image);
-    return status < 0 ? cli_fail(r->cli, &err) : 0;
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(coverage_read_hosts(r, &c, err));
+    OCV_TRY(image_open_either(r->cli, r->index_file, *r->images, &image, true, err));
+    OCV_TRY(coverage_decide(r->cli, &image, &c, err));
+    OCV_TRY(r->json ? coverage_format_json(&c, &out, err) : coverage_format(&c, &out, err));
+    OCV_TRY(cli_print(out.data, out.len, err));
+    if (r->fail_on_nothing)
+        OCV_TRY(check_gate(&c, coverage_gets_nothing, "nothing fits", err));
+    if (r->fail_on_default)
+        OCV_TRY(check_gate(&c, coverage_gets_default, "only the default fits", err));
+    return OCV_OK;
 }
 
 int cmd_coverage(struct cli *cli, int argc, char **argv)
@@ -160,5 +146,7 @@ int cmd_coverage(struct cli *cli, int argc, char **argv)
                            "each machine, as NAME.json");
         return cli_fail(cli, &err);
     }
-    return compare ? coverage_compare(&r) : show_coverage(&r);
+    if (compare)
+        return coverage_compare(&r);
+    return decide_and_print(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -88,14 +88,6 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
     return n ? ocv_buffer_append(out, "\n", 1, err) : OCV_OK;
 }
 
-static bool any_undecided(const struct coverage *c)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->hosts[i].undecided)
-            return true;
-    return false;
-}
-
 /* Each reason once, with its hosts. */
 static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -142,30 +134,19 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry,
 {
     static const char *const marks[] = {"?", ".", "+", "*"};
     char name[80], platform[128];
-    int status = ocv_buffer_printf(
+    OCV_TRY(ocv_buffer_printf(
         out, err, "%-*s  %-*s", w.name, explain_name(c->image->index, entry, name, sizeof(name)),
         w.platform,
         entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
-                            : "-");
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+                            : "-"));
+    for (size_t i = 0; i < c->n; i++)
         if (c->hosts[i].alike)
-            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
-                                       marks[coverage_cell(&c->hosts[i], entry)]);
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+            OCV_TRY(ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                      marks[coverage_cell(&c->hosts[i], entry)]));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 #define TABLE_WIDTH 160 /* a wider table cannot be read */
-
-static int make_columns(struct coverage *c, struct coverage_widths w, struct ocv_error *err)
-{
-    size_t width = (size_t)w.name + 2 + (size_t)w.platform;
-    for (size_t i = 0; i < c->n; i++) {
-        c->hosts[i].alike = 1;
-        c->hosts[i].of = i;
-        width += 2 + (size_t)width_of(&c->hosts[i]);
-    }
-    return width > TABLE_WIDTH ? coverage_share_columns(c, err) : OCV_OK;
-}
 
 /* The hosts of a shared column. */
 static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
@@ -187,41 +168,37 @@ static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct oc
 int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct coverage_widths w = measure_widths(c);
-    OCV_TRY(make_columns(c, w, err));
-    int status =
-        ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
-                          ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform, "");
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+    size_t width = (size_t)w.name + 2 + (size_t)w.platform;
+    bool undecided = false;
+    for (size_t i = 0; i < c->n; i++) {
+        c->hosts[i].alike = 1;
+        c->hosts[i].of = i;
+        width += 2 + (size_t)width_of(&c->hosts[i]);
+        undecided = undecided || c->hosts[i].undecided;
+    }
+    if (width > TABLE_WIDTH)
+        OCV_TRY(coverage_share_columns(c, err));
+    OCV_TRY(ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
+                              ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform,
+                              ""));
+    for (size_t i = 0; i < c->n; i++) {
         char head[48];
         if (c->hosts[i].alike)
-            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
-                                       head_of(&c->hosts[i], head));
+            OCV_TRY(ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                      head_of(&c->hosts[i], head)));
     }
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, "\n", 1, err);
-    for (size_t i = 0; i < count_entries(c) && status == OCV_OK; i++)
+    OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+    for (size_t i = 0; i < count_entries(c); i++)
         if (coverage_candidate(entry_at(c, i)))
-            status = put_row(c, entry_at(c, i), w, out, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(
-            out, err, "\n* gets it   + fits, and another is better   . does not fit%s\n\n",
-            any_undecided(c) ? "   ? not decided" : "");
-    if (status == OCV_OK)
-        status = put_hosts(c, "Only the default   ", coverage_gets_default, out, err);
-    if (status == OCV_OK)
-        status = put_hosts(c, "Nothing at all     ", coverage_gets_nothing, out, err);
-    if (status == OCV_OK)
-        status = put_undecided(c, out, err);
-    if (status == OCV_OK)
-        status = put_unused(c, out, err);
-    return status == OCV_OK ? put_alike(c, out, err) : status;
-}
-
-static const char *kind_of(const struct ocv_entry *entry)
-{
-    return entry->kind == OCV_ENTRY_VARIANT ? "variant"
-           : entry->kind == OCV_ENTRY_NULL  ? "null"
-                                            : "non-variant";
+            OCV_TRY(put_row(c, entry_at(c, i), w, out, err));
+    OCV_TRY(ocv_buffer_printf(out, err,
+                              "\n* gets it   + fits, and another is better   . does not fit%s\n\n",
+                              undecided ? "   ? not decided" : ""));
+    OCV_TRY(put_hosts(c, "Only the default   ", coverage_gets_default, out, err));
+    OCV_TRY(put_hosts(c, "Nothing at all     ", coverage_gets_nothing, out, err));
+    OCV_TRY(put_undecided(c, out, err));
+    OCV_TRY(put_unused(c, out, err));
+    return put_alike(c, out, err);
 }
 
 static json_t *entry_json(const struct ocv_entry *entry)
@@ -229,8 +206,11 @@ static json_t *entry_json(const struct ocv_entry *entry)
     char platform[128] = "";
     if (entry->has_platform)
         ocv_platform_format(&entry->platform, platform, sizeof(platform));
-    return json_pack("{s:s?, s:s, s:s, s:s?}", "label", entry->label, "kind", kind_of(entry),
-                     "digest", entry->digest, "platform", entry->has_platform ? platform : NULL);
+    const char *kind = entry->kind == OCV_ENTRY_VARIANT ? "variant"
+                       : entry->kind == OCV_ENTRY_NULL  ? "null"
+                                                        : "non-variant";
+    return json_pack("{s:s?, s:s, s:s, s:s?}", "label", entry->label, "kind", kind, "digest",
+                     entry->digest, "platform", entry->has_platform ? platform : NULL);
 }
 
 static json_t *host_json(const struct coverage_host *host)

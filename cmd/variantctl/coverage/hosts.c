@@ -76,10 +76,10 @@ static int add_directory(struct coverage *c, const char *dir, struct ocv_error *
         free(names[i]);
     }
     free(names);
-    if (status == OCV_OK && c->n == before)
-        status = ocv_error_set(err, OCV_ERR_DATA,
-                               "%s has no profile (*.json) and no recorded machine", dir);
-    return status;
+    if (status < 0 || c->n > before)
+        return status;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s has no profile (*.json) and no recorded machine",
+                         dir);
 }
 
 static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
@@ -100,38 +100,27 @@ static int by_name(const void *a, const void *b)
 /* Hosts with equal file names (a/gpu.json and b/gpu.json) are named by their paths. */
 static int separate_names(struct coverage *c, struct ocv_error *err)
 {
-    struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
-    bool failed = !sorted;
-    for (size_t i = 0; sorted && i < c->n; i++)
+    ocv_auto_free struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < c->n; i++)
         sorted[i] = &c->hosts[i];
-    if (sorted)
-        qsort(sorted, c->n, sizeof(*sorted), by_name);
-    for (size_t i = 0, end; !failed && i < c->n; i = end) {
+    qsort(sorted, c->n, sizeof(*sorted), by_name);
+    for (size_t i = 0, end; i < c->n; i = end) {
         for (end = i + 1; end < c->n && !strcmp(sorted[i]->name, sorted[end]->name); end++)
             ;
-        for (size_t k = i; end - i > 1 && k < end && !failed; k++) {
+        for (size_t k = i; end - i > 1 && k < end; k++) {
             char *path = strdup(sorted[k]->path);
             size_t len = path ? strlen(path) : 0;
-            failed = !path;
             if (len > 5 && !strcmp(path + len - 5, ".json"))
                 path[len - 5] = '\0';
             free(sorted[k]->name);
             sorted[k]->name = path;
+            if (!path)
+                return ocv_error_nomem(err);
         }
     }
-    free(sorted);
-    return failed ? ocv_error_nomem(err) : OCV_OK;
-}
-
-static int read_json(struct cli *cli, const char *path, struct ocv_buffer *out,
-                     struct ocv_error *err)
-{
-    const struct ocv_probe_options options = {
-        .sysroot = path, .datadir = cli_datadir(cli), .libexecdir = getenv("OCV_LIBEXECDIR")};
-    if (!is_machine(path))
-        return cli_read_file(path, out, err);
-    int status = ocv_probe(&options, out, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
+    return OCV_OK;
 }
 
 static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
@@ -139,11 +128,16 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
     ocv_auto_buffer text;
     ocv_auto(ocv_profile) profile = NULL;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    OCV_TRY(read_json(cli, host->path, &text, err));
-    int status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
-    if (status == OCV_OK)
-        status = ocv_config_override_profile(cli->config, profile, &host->profile, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+    const struct ocv_probe_options options = {
+        .sysroot = host->path, .datadir = cli_datadir(cli), .libexecdir = getenv("OCV_LIBEXECDIR")};
+    bool machine = is_machine(host->path);
+    if (!machine)
+        OCV_TRY(cli_read_file(host->path, &text, err));
+    if ((machine && ocv_probe(&options, &text, err) < 0) ||
+        ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err) < 0 ||
+        ocv_config_override_profile(cli->config, profile, &host->profile, err) < 0)
+        return ocv_error_prefix(err, "%s", host->path);
+    return OCV_OK;
 }
 
 static void free_host(struct coverage_host *host)
@@ -189,12 +183,10 @@ static int read_profiles(const struct coverage_request *r, struct coverage *c,
 
 int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; i < r->n_profiles && status == OCV_OK; i++)
-        status = add_source(c, r->profiles[i], err);
-    if (status == OCV_OK)
-        status = separate_names(c, err);
-    return status == OCV_OK ? read_profiles(r, c, err) : status;
+    for (size_t i = 0; i < r->n_profiles; i++)
+        OCV_TRY(add_source(c, r->profiles[i], err));
+    OCV_TRY(separate_names(c, err));
+    return read_profiles(r, c, err);
 }
 
 /* A name is correct if any of the hosts knows it. */
@@ -209,26 +201,6 @@ static int check_names(struct cli *cli, const struct coverage *c, const struct i
             break;
     }
     return status;
-}
-
-static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
-                        struct ocv_error *err)
-{
-    struct ocv_resolve_options how = {.preferences =
-                                          ocv_config_preferences_for(cli->config, image->reference),
-                                      .platform = cli->platform,
-                                      .label = names_label(image->index, cli->label),
-                                      .unchecked = cli->unchecked};
-    return ocv_resolve(image->index, host->profile, &how, &host->decision, err);
-}
-
-/* With a tag rule, choosing first reads an image's platform, which may give another index. So all
- * hosts choose once before decisions are kept. */
-static int choose_once(struct cli *cli, struct image *image, const struct coverage_host *host,
-                       struct ocv_error *err)
-{
-    ocv_auto(ocv_decision) decision = NULL;
-    return image->choice ? image_resolve_for(cli, image, host->profile, &decision, err) : OCV_OK;
 }
 
 /* Is the error that nothing tells the image chosen from others? */
@@ -257,15 +229,29 @@ static int take_status(const struct image *image, struct coverage_host *host, in
 int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, struct ocv_error *err)
 {
     coverage_forget(c);
-    int status = check_names(cli, c, image, err);
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = take_status(image, &c->hosts[i], choose_once(cli, image, &c->hosts[i], err), err);
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        if (!c->hosts[i].undecided)
-            status =
-                take_status(image, &c->hosts[i], resolve_host(cli, image, &c->hosts[i], err), err);
     c->image = image;
-    return status;
+    OCV_TRY(check_names(cli, c, image, err));
+    /* With a tag rule, choosing first reads an image's platform, which may give another index. So
+     * all hosts choose once before decisions are kept. */
+    for (size_t i = 0; i < c->n && image->choice; i++) {
+        struct coverage_host *host = &c->hosts[i];
+        ocv_auto(ocv_decision) decision = NULL;
+        int status = image_resolve_for(cli, image, host->profile, &decision, err);
+        OCV_TRY(take_status(image, host, status, err));
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        struct coverage_host *host = &c->hosts[i];
+        struct ocv_resolve_options how = {
+            .preferences = ocv_config_preferences_for(cli->config, image->reference),
+            .platform = cli->platform,
+            .label = names_label(image->index, cli->label),
+            .unchecked = cli->unchecked};
+        if (host->undecided)
+            continue;
+        int status = ocv_resolve(image->index, host->profile, &how, &host->decision, err);
+        OCV_TRY(take_status(image, host, status, err));
+    }
+    return OCV_OK;
 }
 
 void coverage_forget(struct coverage *c)

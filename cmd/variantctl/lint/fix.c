@@ -2,24 +2,12 @@
 /* variantctl lint --fix: writes the corrected index where the input came from. */
 #include "cmd/variantctl/index/index_verbs.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Warn that signatures apply to the old bytes. */
-static void report_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
-{
-    fprintf(stderr, "%s: %s\n    was %s\n    %s %s\n", s->name,
-            dry_run ? "would be corrected" : "corrected", p->before, dry_run ? "would be" : "now",
-            p->descriptor.digest);
-    if (!dry_run && p->to->reference)
-        fprintf(stderr, "sign again: cosign sign --recursive %s@%s\n", p->to->name,
-                p->descriptor.digest);
-    else if (!dry_run)
-        fprintf(stderr, "sign again where it is published: signatures are for the old digest\n");
-}
 
 /* Write the corrected index to its destination. */
 static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
@@ -28,32 +16,33 @@ static int write_fixed(struct cli *cli, const struct lint_source *s, const char 
     const char *path = output ? output : s->name;
     if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
         return cli_print(s->fixed.data, s->fixed.len, err);
-    if (!output && s->is_image) {
-        /* Compare, put, read back, like every verb that writes a tag. */
-        struct write_options options = {.dry_run = dry_run};
-        struct place place = {0};
-        struct publication publication;
-        const struct ocv_reference *reference = s->image.reference;
-        if (reference && !reference->tag) {
-            ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
-            ocv_error_hint(err, "name a tag, or write a file with --output");
-            return OCV_ERR_INVALID;
-        }
-        int status = place_open(cli, s->name, &place, err);
-        if (status == OCV_OK)
-            status = place_prepare(&place, err);
-        if (status == OCV_OK)
-            status = publication_begin(&publication, &place, &options, err);
-        if (status == OCV_OK)
-            status = publication_based_on(&publication, s->image.top.digest, err);
-        if (status == OCV_OK)
-            status = publication_write(&publication, s->image.top.media_type, &s->fixed, err);
-        if (status == OCV_OK)
-            report_digests(s, &publication, dry_run);
-        place_close(&place);
-        return status;
+    if (output || !s->is_image)
+        return dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
+
+    /* Compare, put, read back, like every verb that writes a tag. */
+    struct write_options options = {.dry_run = dry_run};
+    __attribute__((cleanup(place_close))) struct place place = {0};
+    struct publication p;
+    const struct ocv_reference *reference = s->image.reference;
+    if (reference && !reference->tag) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
+        ocv_error_hint(err, "name a tag, or write a file with --output");
+        return OCV_ERR_INVALID;
     }
-    return dry_run ? OCV_OK : ocv_file_write(path, s->fixed.data, s->fixed.len, err);
+    OCV_TRY(place_open(cli, s->name, &place, err));
+    OCV_TRY(place_prepare(&place, err));
+    OCV_TRY(publication_begin(&p, &place, &options, err));
+    OCV_TRY(publication_based_on(&p, s->image.top.digest, err));
+    OCV_TRY(publication_write(&p, s->image.top.media_type, &s->fixed, err));
+    fprintf(stderr, "%s: %s\n    was %s\n    %s %s\n", s->name,
+            dry_run ? "would be corrected" : "corrected", p.before, dry_run ? "would be" : "now",
+            p.descriptor.digest);
+    if (!dry_run && place.reference) /* signatures apply to the old bytes */
+        fprintf(stderr, "sign again: cosign sign --recursive %s@%s\n", place.name,
+                p.descriptor.digest);
+    else if (!dry_run)
+        fprintf(stderr, "sign again where it is published: signatures are for the old digest\n");
+    return OCV_OK;
 }
 
 static const struct ocv_lint_child *child_of(const struct lint_source *s,
@@ -104,15 +93,6 @@ static void report_moves(const struct lint_request *r, const struct lint_source 
         fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
 }
 
-static void report_fixes(const struct lint_source *s, const struct ocv_buffer *said, bool dry_run)
-{
-    for (const char *line = said->data; line && *line;) {
-        size_t n = strcspn(line, "\n");
-        fprintf(stderr, "%s: %s %.*s\n", s->name, dry_run ? "would fix" : "fixed", (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-}
-
 /* --dry-run: what would be another index, as `index diff` tells it. */
 static int report_changes(const struct lint_source *s, struct ocv_error *err)
 {
@@ -141,16 +121,17 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || bare || s->source)
         return OCV_OK; /* not an index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
-    int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
-                              &said, &moved, err);
-    if (status == OCV_OK)
-        report_moves(r, s, &moved);
-    if (status < 0 || changes == 0)
-        return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
-    status = write_fixed(r->cli, s, r->output, r->dry_run, err);
-    if (status == OCV_OK)
-        report_fixes(s, &said, r->dry_run);
-    if (status < 0)
-        return status;
+    if (ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes, &said,
+                     &moved, err) < 0)
+        return ocv_error_prefix(err, "%s", s->name);
+    report_moves(r, s, &moved);
+    if (changes == 0)
+        return OCV_OK;
+    OCV_TRY(write_fixed(r->cli, s, r->output, r->dry_run, err));
+    for (const char *line = said.data; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(stderr, "%s: %s %.*s\n", s->name, r->dry_run ? "would fix" : "fixed", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
     return r->dry_run ? report_changes(s, err) : take_fixed(s, err);
 }

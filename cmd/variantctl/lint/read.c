@@ -75,21 +75,16 @@ static int read_list(struct lint_source *s, struct ocv_error *err)
         at += strspn(at, " \t\r");
         for (len = strlen(at); len && strchr(" \t\r", at[len - 1]);)
             at[--len] = '\0';
-        struct ocv_reference *reference = NULL;
-        int status = OCV_OK;
-        if (*at && *at != '#')
-            status = ocv_reference_parse(at, &reference, err);
-        if (status < 0 || s->n_tags == OCV_LINT_TAGS_MAX) {
-            if (status == OCV_OK)
-                ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_LINT_TAGS_MAX);
-            ocv_reference_free(reference);
+        ocv_auto(ocv_reference) reference = NULL;
+        int status = *at && *at != '#' ? ocv_reference_parse(at, &reference, err) : OCV_OK;
+        if (status == OCV_OK && s->n_tags == OCV_LINT_TAGS_MAX)
+            status = ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_LINT_TAGS_MAX);
+        if (status < 0) {
             ocv_error_prefix(err, "%s:%zu", s->name, line);
             return ocv_error_set(err, OCV_ERR_DATA, "%s", err ? err->message : "");
         }
         if (reference)
-            status = lint_source_tag(s, reference, NULL, line, err);
-        if (status < 0)
-            return status;
+            OCV_TRY(lint_source_tag(s, ocv_steal(&reference), NULL, line, err));
         at = next;
     }
     if (!s->n_tags)
@@ -134,81 +129,61 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     return status;
 }
 
-static bool is_config(const char *type)
+/* `content` NULL: without --deep. `*there`: the manifest was read. */
+static int read_parts(struct cli *cli, const struct image *image,
+                      const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
+                      struct lint_child_text *text, struct ocv_content *content, bool *there,
+                      struct ocv_error *err)
 {
-    return !strcmp(type, OCV_MEDIA_TYPE_CONFIG) ||
-           !strcmp(type, "application/vnd.docker.container.image.v1+json");
-}
-
-/* Faults of the image are findings; failures to read it are errors. */
-static bool is_fault(int status)
-{
-    return status == OCV_ERR_DATA || status == OCV_ERR_MISMATCH || status == OCV_ERR_NOT_FOUND ||
-           status == OCV_ERR_UNSUPPORTED;
-}
-
-static int read_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
-                       struct ocv_lint_child *out, char **null_member, struct ocv_error *err)
-{
+    ocv_auto_child child = {0};
     ocv_auto_buffer config;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
-    if (!is_config(ocv_manifest_config(child->manifest)->media_type))
-        return OCV_OK;
-    int status = child_config(cli, image, child, &config, err);
-    if (status == OCV_OK)
-        status = ocv_json_load_counted("image configuration", config.data, config.len,
-                                       OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &out->config, err);
-    if (status == OCV_OK)
-        status = ocv_lint_null_member(config.data, config.len, CONFIG_LEVELS, null_member, err);
-    out->null_config = *null_member;
-    return status;
-}
-
-/* A layout shows immediately which layers are missing; a registry would have to be asked for each.
- */
-static int check_layers(const struct image *image, const struct manifest_doc *child,
-                        struct ocv_error *err)
-{
-    for (size_t i = 0; image->layout && i < ocv_manifest_layer_count(child->manifest); i++) {
-        const struct ocv_descriptor *layer = ocv_manifest_layer(child->manifest, i);
+    OCV_TRY(child_read(cli, image, descriptor, &child, err));
+    *there = true;
+    OCV_TRY(ocv_json_load_counted("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
+                                  OCV_JSON_VALUES_MAX, &out->manifest, err));
+    OCV_TRY(ocv_lint_null_member(child.body.data, child.body.len, MANIFEST_LEVELS,
+                                 &text->null_manifest, err));
+    out->null_manifest = text->null_manifest;
+    const char *type = ocv_manifest_config(child.manifest)->media_type;
+    if (!strcmp(type, OCV_MEDIA_TYPE_CONFIG) ||
+        !strcmp(type, "application/vnd.docker.container.image.v1+json")) {
+        OCV_TRY(child_config(cli, image, &child, &config, err));
+        OCV_TRY(ocv_json_load_counted("image configuration", config.data, config.len,
+                                      OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &out->config, err));
+        OCV_TRY(
+            ocv_lint_null_member(config.data, config.len, CONFIG_LEVELS, &text->null_config, err));
+        out->null_config = text->null_config;
+    }
+    /* A layout shows immediately which layers are missing; a registry would have to be asked for
+     * each. */
+    for (size_t i = 0; image->layout && i < ocv_manifest_layer_count(child.manifest); i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(child.manifest, i);
         if (!ocv_layout_has_blob(image->layout, layer->digest, layer->size))
             return ocv_error_set(err, OCV_ERR_NOT_FOUND, "layer %zu, %s, is not there", i,
                                  layer->digest);
     }
+    if (content && out->config) {
+        OCV_TRY(derive_read_content(cli, image, &child, NULL, NULL, content, err));
+        out->content = content;
+    }
     return OCV_OK;
 }
 
-/* `content` NULL: without --deep. */
+/* Faults of the image are findings; failures to read it are errors. */
 static int read_child(struct cli *cli, const struct image *image,
                       const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
                       struct lint_child_text *text, struct ocv_content *content,
                       struct ocv_error *err)
 {
-    struct manifest_doc child = {0};
     struct ocv_error local = {0};
-    int status = child_read(cli, image, descriptor, &child, &local);
-    bool there = status == OCV_OK;
-    if (there)
-        status =
-            ocv_json_load_counted("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
-                                  OCV_JSON_VALUES_MAX, &out->manifest, &local);
-    if (status == OCV_OK)
-        status = ocv_lint_null_member(child.body.data, child.body.len, MANIFEST_LEVELS,
-                                      &text->null_manifest, &local);
-    out->null_manifest = text->null_manifest;
-    if (status == OCV_OK)
-        status = read_config(cli, image, &child, out, &text->null_config, &local);
-    if (status == OCV_OK)
-        status = check_layers(image, &child, &local);
-    if (status == OCV_OK && content && out->config)
-        status = derive_read_content(cli, image, &child, NULL, NULL, content, &local);
-    if (status == OCV_OK && content && out->config)
-        out->content = content;
-    child_free(&child);
+    bool there = false;
+    int status = read_parts(cli, image, descriptor, out, text, content, &there, &local);
     out->state = OCV_LINT_STATE_READ;
     if (status == OCV_OK)
         return OCV_OK;
-    if (!is_fault(status)) {
+    if (status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH && status != OCV_ERR_NOT_FOUND &&
+        status != OCV_ERR_UNSUPPORTED) {
         if (err)
             *err = local;
         return status;
@@ -229,21 +204,19 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
     if (!s->children || !s->texts || (deep && !s->contents))
         return ocv_error_nomem(err);
     s->n_children = n;
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+    s->input.children = s->children;
+    s->input.n_children = n;
+    for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
         struct ocv_descriptor descriptor;
         if (entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE ||
             entry->code == OCV_REJECT_DIGEST_ALGORITHM || entry->code == OCV_REJECT_MALFORMED)
             continue;
-        status = child_descriptor(entry, &descriptor, err);
-        if (status == OCV_OK)
-            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->texts[i],
-                                deep ? &s->contents[i] : NULL, err);
+        OCV_TRY(child_descriptor(entry, &descriptor, err));
+        OCV_TRY(read_child(cli, &s->image, &descriptor, &s->children[i], &s->texts[i],
+                           deep ? &s->contents[i] : NULL, err));
     }
-    s->input.children = s->children;
-    s->input.n_children = n;
-    return status;
+    return OCV_OK;
 }
 
 /* Make an index for a bare manifest, with the platform from its configuration. */
@@ -321,6 +294,6 @@ int lint_source_image(struct cli *cli, const char *text, const struct lint_optio
     s->input.len = s->image.body.len;
     s->input.media_type = s->image.top.media_type[0] ? s->image.top.media_type : NULL;
     if (!options->no_children)
-        status = read_children(cli, s, options->deep, err);
-    return status == OCV_OK ? lint_source_tags(cli, options, s, err) : status;
+        OCV_TRY(read_children(cli, s, options->deep, err));
+    return lint_source_tags(cli, options, s, err);
 }

@@ -35,26 +35,20 @@ static int remember_failure(struct lint_request *r, const char *name, const stru
 
 static int lint_one(struct lint_request *r, const char *text, bool file, struct ocv_error *err)
 {
-    struct lint_source source = {0};
+    __attribute__((cleanup(lint_source_close))) struct lint_source source = {0};
     struct ocv_lint_options how = {.config = r->config, .tag_rules = r->rules};
     struct ocv_error failure = {0}; /* of the correction; findings are reported anyway */
-    int status = file ? lint_source_file(text, &source, err)
-                      : lint_source_image(r->cli, text, &r->lint, &source, err);
-    if (status == OCV_OK && r->named && source.is_image &&
-        source.image.kind == OCV_DOCUMENT_MANIFEST)
+    OCV_TRY(file ? lint_source_file(text, &source, err)
+                 : lint_source_image(r->cli, text, &r->lint, &source, err));
+    if (r->named && source.is_image && source.image.kind == OCV_DOCUMENT_MANIFEST)
         fprintf(stderr, "%s is a single image, not an index: only the rules about images apply\n",
                 text);
-    int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
-    if (status == OCV_OK)
-        status = source.source
-                     ? ocv_lint_run_source(source.name, source.source, &how, &r->report, err)
-                     : ocv_lint_run(&source.input, &how, &r->report, err);
-    if (status == OCV_OK && fixed < 0) {
+    int fixed = r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
+    OCV_TRY(source.source ? ocv_lint_run_source(source.name, source.source, &how, &r->report, err)
+                          : ocv_lint_run(&source.input, &how, &r->report, err));
+    if (fixed < 0)
         *err = failure;
-        status = fixed;
-    }
-    lint_source_close(&source);
-    return status;
+    return fixed;
 }
 
 /* A bad input does not prevent checking the others; an interrupt does. */
@@ -133,13 +127,11 @@ static bool is_file(const char *text)
 /* A directory may be given without "oci:"; a registry cannot have such a name. */
 static char *layout_name(const char *text)
 {
-    char *marker = NULL, *name = NULL;
+    ocv_auto_free char *marker = NULL;
+    char *name = NULL;
     if (asprintf(&marker, "%s/oci-layout", text) < 0)
         return NULL;
-    if (access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
-        name = NULL;
-    free(marker);
-    return name;
+    return access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) >= 0 ? name : NULL;
 }
 
 static int lint_named(struct lint_request *r, const char *text, bool file)
@@ -152,18 +144,12 @@ static int lint_named(struct lint_request *r, const char *text, bool file)
 
 static int lint_argument(struct lint_request *r, const char *text)
 {
-    char *dir = NULL, *tag = NULL, *name;
-    int status;
+    ocv_auto_free char *dir = NULL;
+    ocv_auto_free char *tag = NULL;
     if (image_split_layout(text, &dir, &tag))
-        status = tag ? lint_named(r, text, false) : lint_layout(r, text, dir ? dir : "");
-    else if ((name = layout_name(text)) != NULL) {
-        status = lint_layout(r, name, text);
-        free(name);
-    } else
-        status = lint_named(r, text, is_file(text));
-    free(dir);
-    free(tag);
-    return status;
+        return tag ? lint_named(r, text, false) : lint_layout(r, text, dir ? dir : "");
+    ocv_auto_free char *name = layout_name(text);
+    return name ? lint_layout(r, name, text) : lint_named(r, text, is_file(text));
 }
 
 /* URI of the installed rules page; false: not installed. */
@@ -187,17 +173,17 @@ static int write_report(struct lint_request *r, struct ocv_error *err)
     ocv_buffer_init(&page, 3 * 4096 + 16);
     if (r->format == OCV_LINT_FORMAT_SARIF && find_page(r->cli, &page))
         r->report.page = page.data;
-    bool to_file = r->output && !r->fix;
     int status = ocv_lint_format(&r->report, r->format, r->failures, r->n_failures, &out, err);
     r->report.page = NULL;
-    if (status < 0 || !to_file || !strcmp(r->output, "-")) {
-        bool index_there = r->fix && r->output && !strcmp(r->output, "-");
-        if (status == OCV_OK && index_there) /* the corrected index is on standard output */
-            fwrite(out.data, 1, out.len, stderr);
-        else if (status == OCV_OK)
-            status = cli_print(out.data, out.len, err);
+    if (status < 0)
         return status;
+    bool dash = r->output && !strcmp(r->output, "-");
+    if (r->fix && dash) { /* the corrected index is on standard output */
+        fwrite(out.data, 1, out.len, stderr);
+        return OCV_OK;
     }
+    if (!r->output || r->fix || dash)
+        return cli_print(out.data, out.len, err);
     FILE *file = fopen(r->output, "we");
     bool bad = !file || fwrite(out.data, 1, out.len, file) != out.len || fflush(file) != 0;
     int why = errno;
@@ -210,15 +196,13 @@ static int write_report(struct lint_request *r, struct ocv_error *err)
 
 int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = lint_settings_read(r->cli, r->settings, &r->config, err);
-    if (status == OCV_OK)
-        status = rules_load(r->cli, NULL, &r->rules, err);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(lint_settings_read(r->cli, r->settings, &r->config, err));
+    OCV_TRY(rules_load(r->cli, NULL, &r->rules, err));
     r->lint.tag_rules = r->rules;
-    for (size_t i = 0; i < r->n_files && status == OCV_OK; i++)
-        status = lint_input(r, r->files[i], true);
-    for (size_t i = 0; arguments[i] && status == OCV_OK; i++)
-        status = lint_argument(r, arguments[i]);
-    return status == OCV_OK ? write_report(r, err) : status;
+    for (size_t i = 0; i < r->n_files; i++)
+        OCV_TRY(lint_input(r, r->files[i], true));
+    for (size_t i = 0; arguments[i]; i++)
+        OCV_TRY(lint_argument(r, arguments[i]));
+    return write_report(r, err);
 }

@@ -60,16 +60,16 @@ static bool is_signature(const char *type)
 static int ask_referrers(struct place *place, const char *digest, struct lint_source *s,
                          struct ocv_error *err)
 {
-    json_t *list = json_array(), *entry;
+    ocv_auto_json *list = json_array();
+    json_t *entry;
     size_t i;
     bool api, found = false;
-    int status = list ? list_referrers(place, digest, &api, list, err) : ocv_error_nomem(err);
+    OCV_TRY(list ? list_referrers(place, digest, &api, list, err) : ocv_error_nomem(err));
     json_array_foreach(list, i, entry)
     {
         found = found || is_signature(ocv_json_text(entry, "artifactType"));
     }
-    json_decref(list);
-    return status == OCV_OK && found ? add_signature(s, digest, err) : status;
+    return found ? add_signature(s, digest, err) : OCV_OK;
 }
 
 /* Children's signatures are read only if the index itself is signed. */
@@ -82,15 +82,15 @@ static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_er
                           .name = s->name};
     bool is_signed = false;
     const char *top = ocv_index_digest(s->image.index);
-    int status = ask_referrers(&place, top, s, err);
+    OCV_TRY(ask_referrers(&place, top, s, err));
     for (size_t i = 0; i < s->n_signatures; i++)
         is_signed = is_signed || !strcmp(s->signatures[i], top);
-    for (size_t i = 0; status == OCV_OK && is_signed && i < ocv_index_count(s->image.index); i++) {
+    for (size_t i = 0; is_signed && i < ocv_index_count(s->image.index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
         if (entry->code == OCV_REJECT_NONE)
-            status = ask_referrers(&place, entry->digest, s, err);
+            OCV_TRY(ask_referrers(&place, entry->digest, s, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 struct layout_walk {
@@ -143,16 +143,6 @@ static bool is_beside(const char *tag, const char *own)
            (!strcmp(tag + len - n, own) && (tag[len - n - 1] == '-' || tag[len - n - 1] == '_'));
 }
 
-static int add_beside(struct cli *cli, const struct lint_options *options, struct lint_source *s,
-                      const struct rules_tags *tags, const char *own, struct ocv_error *err)
-{
-    size_t heads = 0;
-    for (size_t i = 0; i < tags->n; i++)
-        if (is_beside(tags->list[i], own))
-            OCV_TRY(add_head(cli, options, s, tags->list[i], heads++ < HEADS_MAX, err));
-    return OCV_OK;
-}
-
 static bool is_known(const struct lint_options *options, const struct ocv_reference *named)
 {
     ocv_auto(ocv_tag) tag = NULL;
@@ -166,31 +156,31 @@ static int add_group(struct cli *cli, const struct lint_options *options, struct
 {
     const struct ocv_reference *own = s->image.reference;
     ocv_auto(ocv_tag_plan) plan = NULL;
-    struct ocv_reference *named = tag_reference(
+    ocv_auto(ocv_reference) named = tag_reference(
         options->repository ? options->repository : own->name, own->tag ? own->tag : "latest");
-    int status = OCV_OK;
     if (!named)
         return OCV_OK;
-    status = ocv_tag_plan_new(options->tag_rules, named, named->tag,
-                              (const char *const *)tags->list, tags->n, &plan, err);
-    size_t heads = 0;
-    if (status == OCV_OK && !is_known(options, named))
-        status = add_beside(cli, options, s, tags, named->tag, err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_tag_plan_sets(plan); i++)
-        for (size_t k = 0; status == OCV_OK && k < ocv_tag_plan_members(plan, i); k++) {
+    OCV_TRY(ocv_tag_plan_new(options->tag_rules, named, named->tag, (const char *const *)tags->list,
+                             tags->n, &plan, err));
+    size_t beside = 0, heads = 0;
+    bool known = is_known(options, named);
+    for (size_t i = 0; i < tags->n && !known; i++)
+        if (is_beside(tags->list[i], named->tag))
+            OCV_TRY(add_head(cli, options, s, tags->list[i], beside++ < HEADS_MAX, err));
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        for (size_t k = 0; k < ocv_tag_plan_members(plan, i); k++) {
             const char *label;
             const char *tag = ocv_tag_text(ocv_tag_plan_member(plan, i, k, &label));
             if (strcmp(tag, named->tag) != 0 || !ocv_index_has_variants(s->image.index))
-                status = add_head(cli, options, s, tag, heads++ < HEADS_MAX, err);
+                OCV_TRY(add_head(cli, options, s, tag, heads++ < HEADS_MAX, err));
         }
-    ocv_reference_free(named);
-    return status;
+    return OCV_OK;
 }
 
 static int read_registry(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                          struct ocv_error *err)
 {
-    struct rules_tags tags = {0};
+    ocv_auto_tags tags = {0};
     struct ocv_error local = {0};
     char digest[OCV_DIGEST_MAX];
     int status = rules_list_tags(cli, s->image.reference, &tags, &local);
@@ -200,29 +190,25 @@ static int read_registry(struct cli *cli, const struct lint_options *options, st
                    ? ocv_error_set(err, status, "%s", local.message)
                    : OCV_OK;
     }
-    for (size_t i = 0; i < tags.n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < tags.n; i++) {
         if (signature_tag(tags.list[i], digest))
-            status = add_signature(s, digest, err);
+            OCV_TRY(add_signature(s, digest, err));
         else if (options->all_tags)
-            status = add_head(cli, options, s, tags.list[i], i < HEADS_MAX, err);
+            OCV_TRY(add_head(cli, options, s, tags.list[i], i < HEADS_MAX, err));
     }
-    if (status == OCV_OK && !options->all_tags)
-        status = add_group(cli, options, s, &tags, err);
-    rules_tags_free(&tags);
-    return status;
+    return options->all_tags ? OCV_OK : add_group(cli, options, s, &tags, err);
 }
 
 int lint_source_tags(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                      struct ocv_error *err)
 {
     struct layout_walk walk = {options, s, err};
-    int status = s->image.layout ? ocv_layout_list(s->image.layout, on_layout_tag, &walk, err)
-                                 : read_registry(cli, options, s, err);
-    if (status == OCV_OK)
-        status = read_signatures(cli, s, err);
+    OCV_TRY(s->image.layout ? ocv_layout_list(s->image.layout, on_layout_tag, &walk, err)
+                            : read_registry(cli, options, s, err));
+    OCV_TRY(read_signatures(cli, s, err));
     s->input.tags = s->tags;
     s->input.n_tags = s->n_tags;
     s->input.signatures = (const char *const *)s->signatures;
     s->input.n_signatures = s->n_signatures;
-    return status;
+    return OCV_OK;
 }

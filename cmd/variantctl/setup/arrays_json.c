@@ -62,37 +62,29 @@ static int json_spans(const char *source, const char *text, size_t open, struct 
     return OCV_OK;
 }
 
-static int quote_json(const char *value, struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_json *string = json_string(value);
-    return string ? setup_json_dump(string, JSON_ENCODE_ANY, out, err) : ocv_error_nomem(err);
-}
-
 /* Find the array of strings at `key`: `*member` and its value's position, or ARRAY_SPANS_MAX. */
 static int json_find(const char *source, const struct ocv_buffer *text, const char *key,
                      struct array_spans *members, size_t *member, size_t *value,
                      struct ocv_error *err)
 {
-    json_t *root = NULL;
+    ocv_auto_json *root = NULL;
     OCV_TRY(setup_json_load(source, text->data, text->len, &root, err));
     const json_t *array = json_object_get(root, key);
     bool bad = array && !json_is_array(array);
     for (size_t i = 0; i < json_array_size(array); i++)
         bad = bad || !json_is_string(json_array_get(array, i));
-    bool there = array != NULL;
-    json_decref(root);
     if (bad)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: '%s' is not a list of strings", source, key);
     *member = ARRAY_SPANS_MAX;
     OCV_TRY(json_spans(source, text->data, array_skip_blank(text->data, 0), members, err));
-    for (size_t i = 0; there && i < members->n; i++) {
+    for (size_t i = 0; array && i < members->n; i++) {
         size_t from = members->list[i].from, end = skip_json_string(text->data, from);
         if (end - from != strlen(key) + 2 || memcmp(text->data + from + 1, key, strlen(key)) != 0)
             continue;
         *member = i;
         *value = array_skip_blank(text->data, array_skip_blank(text->data, end) + 1);
     }
-    if (there && *member == ARRAY_SPANS_MAX)
+    if (array && *member == ARRAY_SPANS_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: '%s' is written with escapes", source,
                              key);
     return OCV_OK;
@@ -103,16 +95,16 @@ static int json_element(const char *source, const struct ocv_buffer *text, size_
                         const char *value, struct array_spans *elements, size_t *found,
                         struct ocv_error *err)
 {
-    int status = json_spans(source, text->data, open, elements, err);
     *found = ARRAY_SPANS_MAX;
-    for (size_t i = 0; status == OCV_OK && i < elements->n && *found == ARRAY_SPANS_MAX; i++) {
+    OCV_TRY(json_spans(source, text->data, open, elements, err));
+    for (size_t i = 0; i < elements->n && *found == ARRAY_SPANS_MAX; i++) {
         const struct array_span *span = &elements->list[i];
         ocv_auto_json *string = ocv_json_load_any(text->data + span->from, span->to - span->from,
                                                   OCV_JSON_VALUES_MAX, JSON_DECODE_ANY, NULL);
         if (string && strcmp(json_string_value(string), value) == 0)
             *found = i;
     }
-    return status;
+    return OCV_OK;
 }
 
 static int add_member(struct ocv_buffer *text, const struct array_spans *members, const char *key,
@@ -152,24 +144,20 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
     size_t member = ARRAY_SPANS_MAX, open = 0, found = ARRAY_SPANS_MAX;
     ocv_auto_buffer quoted;
     ocv_buffer_init(&quoted, SETUP_FILE_MAX);
-    int status = ocv_buffer_append(text, "", 0, err);
     *made = false;
-    if (status == OCV_OK && is_blank(text))
-        status = text_splice(text, 0, text->len, empty, strlen(empty), err);
-    if (status == OCV_OK)
-        status = quote_json(value, &quoted, err);
-    if (status == OCV_OK)
-        status = json_find(source, text, key, &spans, &member, &open, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_buffer_append(text, "", 0, err));
+    if (is_blank(text))
+        OCV_TRY(text_splice(text, 0, text->len, empty, strlen(empty), err));
+    ocv_auto_json *string = json_string(value);
+    OCV_TRY(string ? ocv_json_append(string, JSON_ENCODE_ANY, &quoted, err) : ocv_error_nomem(err));
+    OCV_TRY(json_find(source, text, key, &spans, &member, &open, err));
     if (member == ARRAY_SPANS_MAX) {
         *made = true;
         return add_member(text, &spans, key, quoted.data, err);
     }
-    status = json_element(source, text, open, value, &spans, &found, err);
-    return status < 0 || found != ARRAY_SPANS_MAX
-               ? status
-               : array_insert_first(text, open, &spans, quoted.data, err);
+    OCV_TRY(json_element(source, text, open, value, &spans, &found, err));
+    return found != ARRAY_SPANS_MAX ? OCV_OK
+                                    : array_insert_first(text, open, &spans, quoted.data, err);
 }
 
 int setup_json_remove(const char *source, struct ocv_buffer *text, const char *key,
@@ -215,14 +203,4 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
     }
     *out = root;
     return OCV_OK;
-}
-
-int setup_json_dump(const json_t *json, size_t flags, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char *text = json_dumps(json, flags);
-    if (!text)
-        return ocv_error_nomem(err);
-    int status = ocv_buffer_append(out, text, strlen(text), err);
-    free(text);
-    return status;
 }

@@ -26,15 +26,6 @@ static int fail_errno(struct ocv_error *err, const char *path, const char *what)
                          path, what, strerror(errno));
 }
 
-static char *system_path(const struct setup *setup, const char *path, struct ocv_error *err)
-{
-    char *out = NULL;
-    if (asprintf(&out, "%s%s", setup->root, path) >= 0)
-        return out;
-    ocv_error_nomem(err);
-    return NULL;
-}
-
 /* Open a path below the root with these flags; -1 with errno. */
 static int open_in_root(const struct setup *setup, const char *path, int flags)
 {
@@ -123,7 +114,8 @@ static enum at_path at_path(const struct setup *setup, const char *path)
 
 int setup_resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
 {
-    char *head = strdup(path), *real = NULL;
+    ocv_auto_free char *head = strdup(path);
+    ocv_auto_free char *real = NULL;
     *out = NULL;
     if (!head)
         return ocv_error_nomem(err);
@@ -143,27 +135,21 @@ int setup_resolve(const struct setup *setup, const char *path, char **out, struc
         len = slash ? (size_t)(slash - head) : 0;
         head[len] = '\0';
     }
-    int status = OCV_OK;
     if (!real && what == AT_LINK)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a dangling link", head);
-    else if (!real)
-        status = fail_errno(err, path, "find");
-    else if (asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0)
-        status = ocv_error_nomem(err);
-    free(real);
-    free(head);
-    return status;
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: a dangling link", head);
+    if (!real)
+        return fail_errno(err, path, "find");
+    return asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0
+               ? ocv_error_nomem(err)
+               : OCV_OK;
 }
 
 int setup_real_path(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
 {
-    char *real = NULL;
+    ocv_auto_free char *real = NULL;
     *out = NULL;
-    int status = setup_resolve(setup, path, &real, err);
-    if (status == OCV_OK && !(*out = system_path(setup, real, err)))
-        status = OCV_ERR_NOMEM;
-    free(real);
-    return status;
+    OCV_TRY(setup_resolve(setup, path, &real, err));
+    return asprintf(out, "%s%s", setup->root, real) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
 bool setup_exists(const struct setup *setup, const char *path, bool directory)

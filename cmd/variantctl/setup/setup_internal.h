@@ -35,8 +35,6 @@ int array_remove(struct ocv_buffer *text, size_t open, const struct array_spans 
 /** Parse an object: strict, no duplicate names. `source` names the file in messages. */
 int setup_json_load(const char *source, const char *text, size_t len, json_t **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-int setup_json_dump(const json_t *json, size_t flags, struct ocv_buffer *out,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* Where this machine's variantd listens, for which registries, and which program answers there. */
 

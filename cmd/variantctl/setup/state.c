@@ -263,7 +263,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     ocv_auto_free char *path = state_path(setup, ".json", err);
     if (!path)
         return OCV_ERR_NOMEM;
-    OCV_TRY(setup_json_dump(root, JSON_INDENT(2), &text, err));
+    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &text, err));
     OCV_TRY(setup_make_directories(setup, setup->state_dir, DIRECTORY_MODE, NULL, err));
     if (setup_read_file(setup, path, &old, NULL) == OCV_OK && old.len == text.len &&
         memcmp(old.data, text.data, old.len) == 0)

@@ -83,18 +83,15 @@ static int parse_one(struct parse *p, const char *text)
 {
     ocv_auto(ocv_reference) reference = NULL;
     ocv_auto(ocv_tag) tag = NULL;
-    int status = ocv_reference_parse(text, &reference, p->err);
-    if (status == OCV_OK && reference->digest && !reference->tag)
-        status = ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest has no tag to parse", text);
-    if (status == OCV_OK)
-        status = ocv_tag_parse(p->rules, reference, NULL, &tag, p->err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_reference_parse(text, &reference, p->err));
+    if (reference->digest && !reference->tag)
+        return ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest has no tag to parse", text);
+    OCV_TRY(ocv_tag_parse(p->rules, reference, NULL, &tag, p->err));
     p->doubts += !ocv_tag_family(tag) || ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL) ||
                  ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, NULL);
-    status =
-        p->json ? ocv_tag_format_json(tag, &p->out, p->err) : format_table(tag, &p->out, p->err);
-    return status < 0 ? status : ocv_buffer_append(&p->out, "\n", 1, p->err);
+    OCV_TRY(p->json ? ocv_tag_format_json(tag, &p->out, p->err)
+                    : format_table(tag, &p->out, p->err));
+    return ocv_buffer_append(&p->out, "\n", 1, p->err);
 }
 
 /* A bad line is reported and skipped; the others are still useful. */
@@ -116,23 +113,14 @@ static int parse_all(struct parse *p, char **references)
 {
     ocv_auto(ocv_reference) only = NULL;
     bool one = !references[1] && strcmp(references[0], "-") != 0;
-    int status = cli_load(p->cli, p->err); /* for mirror_of of registries */
-    if (status == OCV_OK && one)
-        status = ocv_reference_parse(references[0], &only, p->err);
-    if (status == OCV_OK)
-        status = rules_load_more(p->cli, p->more, only, &p->rules, p->err);
-    for (; status == OCV_OK && *references; references++)
-        status = strcmp(*references, "-") == 0 ? tags_each_line("-", parse_line, p, p->err)
-                                               : parse_one(p, *references);
-    struct ocv_error failure = {0};
-    int printed = cli_print(p->out.data ? p->out.data : "", p->out.len, &failure);
-    if (status == OCV_OK && printed < 0)
-        *p->err = failure;
-    status = status < 0 ? status : printed;
-    if (status == OCV_OK && p->strict && p->doubts)
-        status = ocv_error_set(p->err, OCV_ERR_CHECK, "%zu tag%s not read in full", p->doubts,
-                               p->doubts == 1 ? " is" : "s are");
-    return status;
+    OCV_TRY(cli_load(p->cli, p->err)); /* for mirror_of of registries */
+    if (one)
+        OCV_TRY(ocv_reference_parse(references[0], &only, p->err));
+    OCV_TRY(rules_load_more(p->cli, p->more, only, &p->rules, p->err));
+    for (; *references; references++)
+        OCV_TRY(strcmp(*references, "-") == 0 ? tags_each_line("-", parse_line, p, p->err)
+                                              : parse_one(p, *references));
+    return OCV_OK;
 }
 
 static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
@@ -168,6 +156,15 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
         return code;
     ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
     int status = parse_all(&p, cli->arguments);
+    struct ocv_error failure = {0};
+    int printed = cli_print(p.out.data ? p.out.data : "", p.out.len, &failure);
+    if (status == OCV_OK && printed < 0) {
+        err = failure;
+        status = printed;
+    }
+    if (status == OCV_OK && p.strict && p.doubts)
+        status = ocv_error_set(&err, OCV_ERR_CHECK, "%zu tag%s not read in full", p.doubts,
+                               p.doubts == 1 ? " is" : "s are");
     ocv_buffer_free(&p.out);
     ocv_tag_rules_free(p.rules);
     code = status < 0 ? cli_fail(cli, &err) : 0;

@@ -3,6 +3,7 @@
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/tags/tags.h"
 
 #include <jansson.h>
@@ -49,21 +50,19 @@ static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_bu
 {
     const char *const *doubts;
     size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
-    int status = ocv_buffer_printf(out, err, "\n%s\n", ocv_tag_plan_name(plan, set));
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "\n%s\n", ocv_tag_plan_name(plan, set)));
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
         const char *label;
         const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
         const char *platform = ocv_tag_platform(tag);
-        status = ocv_buffer_printf(out, err, "  %-32s  %-12s  ", ocv_tag_text(tag),
-                                   platform ? platform : "-");
-        if (status == OCV_OK)
-            status = tags_format_properties(tag, out, err);
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, "\n", 1, err);
+        OCV_TRY(ocv_buffer_printf(out, err, "  %-32s  %-12s  ", ocv_tag_text(tag),
+                                  platform ? platform : "-"));
+        OCV_TRY(tags_format_properties(tag, out, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "  not told apart: %s\n", doubts[i]);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(ocv_buffer_printf(out, err, "  not told apart: %s\n", doubts[i]));
+    return OCV_OK;
 }
 
 static int format_table(const struct plan_options *r, const char *family,
@@ -74,31 +73,20 @@ static int format_table(const struct plan_options *r, const char *family,
     if (!family)
         return ocv_buffer_printf(out, err, "%s  no tag rule knows it, %zu tag%s\n",
                                  r->reference->name, r->tags.n, r->tags.n == 1 ? "" : "s");
-    int status = ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name,
-                                   family, r->tags.n);
-    for (size_t i = 0; i < ocv_tag_plan_sets(plan) && status == OCV_OK; i++)
-        status = format_set(plan, i, out, err);
-    if (status == OCV_OK && left)
-        status = ocv_buffer_printf(out, err,
-                                   "\n"
-                                   "Left out\n");
-    for (size_t i = 0; i < left && status == OCV_OK; i++) {
+    OCV_TRY(ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name, family,
+                              r->tags.n));
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        OCV_TRY(format_set(plan, i, out, err));
+    if (left)
+        OCV_TRY(ocv_buffer_printf(out, err,
+                                  "\n"
+                                  "Left out\n"));
+    for (size_t i = 0; i < left; i++) {
         const char *reason;
         const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
-        status = ocv_buffer_printf(out, err, "  %-32s  %s\n", ocv_tag_text(tag), reason);
+        OCV_TRY(ocv_buffer_printf(out, err, "  %-32s  %s\n", ocv_tag_text(tag), reason));
     }
-    return status;
-}
-
-static json_t *member_json(const struct ocv_tag *tag, const char *label)
-{
-    json_t *properties = json_array();
-    for (size_t i = 0; i < ocv_properties_count(ocv_tag_properties(tag)); i++) {
-        struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), i);
-        json_array_append_new(properties, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
-    }
-    return json_pack("{s:s, s:s, s:o, s:s?}", "tag", ocv_tag_text(tag), "label", label,
-                     "properties", properties, "platform", ocv_tag_platform(tag));
+    return OCV_OK;
 }
 
 static json_t *set_json(const struct ocv_tag_plan *plan, size_t set)
@@ -108,7 +96,15 @@ static json_t *set_json(const struct ocv_tag_plan *plan, size_t set)
     size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
     for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
         const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
-        json_array_append_new(members, member_json(tag, label));
+        json_t *properties = json_array();
+        for (size_t k = 0; k < ocv_properties_count(ocv_tag_properties(tag)); k++) {
+            struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), k);
+            json_array_append_new(properties,
+                                  json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+        }
+        json_array_append_new(members, json_pack("{s:s, s:s, s:o, s:s?}", "tag", ocv_tag_text(tag),
+                                                 "label", label, "properties", properties,
+                                                 "platform", ocv_tag_platform(tag)));
     }
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_string(doubts[i]));
@@ -129,14 +125,11 @@ static int format_json(const struct plan_options *r, const char *family,
         json_array_append_new(left,
                               json_pack("{s:s, s:s}", "tag", ocv_tag_text(tag), "reason", reason));
     }
-    json_t *root = json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema", "dev.ocivariant.tag-plan/v1",
-                             "repository", r->reference->name, "family", family, "sets", sets,
-                             "left_out", left);
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    json_decref(root);
-    int status = text ? ocv_buffer_printf(out, err, "%s\n", text) : ocv_error_nomem(err);
-    free(text);
-    return status;
+    ocv_auto_json *root = json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema",
+                                    "dev.ocivariant.tag-plan/v1", "repository", r->reference->name,
+                                    "family", family, "sets", sets, "left_out", left);
+    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int add_tag(void *data, size_t line, const char *text)
@@ -148,33 +141,26 @@ static int add_tag(void *data, size_t line, const char *text)
     return rules_tags_add(&r->tags, text, r->err);
 }
 
-static int read_tags(struct cli *cli, struct plan_options *r, struct ocv_error *err)
-{
-    if (r->tags_file)
-        return tags_each_line(r->tags_file, add_tag, r, err);
-    OCV_TRY(image_bind_credentials(cli, r->reference, err));
-    OCV_TRY(cli_registry(cli, err));
-    return rules_list_tags(cli, r->reference, &r->tags, err);
-}
-
-static int check_doubts(const struct plan_options *r, const struct ocv_tag_plan *plan,
-                        struct ocv_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
-        n += ocv_tag_plan_doubts(plan, i, NULL) > 0;
-    if (n == 0)
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DATA, "%s: the rules cannot tell tags of %zu set%s apart",
-                         r->reference->name, n, n == 1 ? "" : "s");
-}
-
 #define NAMED_MAX 3u /* sets named in a hint */
 
-/* "1.0 (of 3 tags)" for the first sets, and the command that makes an index of the first one. */
-static void hint_sets(const struct plan_options *r, const struct ocv_tag_plan *plan)
+/* For a repository that no rule knows: what `index create --from-tags` would make of it. */
+static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *rules)
 {
-    size_t n = ocv_tag_plan_sets(plan);
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    bool added = false;
+    size_t n = 0;
+    if (rules_load_authoring(rules, r->reference, &added, NULL) == OCV_OK && added &&
+        ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
+                         r->tags.n, &plan, NULL) == OCV_OK)
+        n = ocv_tag_plan_sets(plan);
+    if (n == 0) {
+        fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
+              "index create --from-tags' reads VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN and "
+              "-arm64 without\n",
+              stderr);
+        return;
+    }
+    /* "1.0 (of 3 tags)" for the first sets, and the command that makes an index of the first */
     const char *first = ocv_tag_plan_name(plan, 0);
     fputs("hint: vpull and variantd take such tags as they are; to a publisher they say: ", stderr);
     for (size_t i = 0; i < n && i < NAMED_MAX; i++)
@@ -186,23 +172,6 @@ static void hint_sets(const struct plan_options *r, const struct ocv_tag_plan *p
             r->reference->name, first);
 }
 
-/* For a repository that no rule knows: what `index create --from-tags` would make of it. */
-static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *rules)
-{
-    ocv_auto(ocv_tag_plan) plan = NULL;
-    bool added = false;
-    if (rules_load_authoring(rules, r->reference, &added, NULL) == OCV_OK && added &&
-        ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
-                         r->tags.n, &plan, NULL) == OCV_OK &&
-        ocv_tag_plan_sets(plan) > 0)
-        hint_sets(r, plan);
-    else
-        fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
-              "index create --from-tags' reads VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN, -gaudiN and "
-              "-arm64 without\n",
-              stderr);
-}
-
 static int plan_tags(struct cli *cli, struct plan_options *r, struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
@@ -211,29 +180,34 @@ static int plan_tags(struct cli *cli, struct plan_options *r, struct ocv_error *
     ocv_auto_buffer out;
     ocv_buffer_init(&out, TAGS_OUTPUT_MAX);
     const char *slash = strrchr(r->text, '/');
-    int status = ocv_reference_parse(r->text, &r->reference, err);
-    if (status == OCV_OK && strchr(slash ? slash : r->text, ':'))
+    OCV_TRY(ocv_reference_parse(r->text, &r->reference, err));
+    if (strchr(slash ? slash : r->text, ':'))
         r->wanted = r->reference->tag;
-    if (status == OCV_OK)
-        status = cli_load(cli, err);
-    if (status == OCV_OK)
-        status = rules_load_more(cli, r->rules, r->reference, &rules, err);
-    if (status == OCV_OK)
-        status = ocv_tag_parse(rules, r->reference, NULL, &tag, err);
-    if (status == OCV_OK)
-        status = read_tags(cli, r, err);
-    if (status == OCV_OK)
-        status = ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
-                                  r->tags.n, &plan, err);
-    if (status == OCV_OK)
-        status = (r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err);
-    if (status == OCV_OK)
-        status = cli_print(out.data, out.len, err);
-    if (status == OCV_OK && !ocv_tag_family(tag))
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(rules_load_more(cli, r->rules, r->reference, &rules, err));
+    OCV_TRY(ocv_tag_parse(rules, r->reference, NULL, &tag, err));
+    if (r->tags_file) {
+        OCV_TRY(tags_each_line(r->tags_file, add_tag, r, err));
+    } else {
+        OCV_TRY(image_bind_credentials(cli, r->reference, err));
+        OCV_TRY(cli_registry(cli, err));
+        OCV_TRY(rules_list_tags(cli, r->reference, &r->tags, err));
+    }
+    OCV_TRY(ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
+                             r->tags.n, &plan, err));
+    OCV_TRY((r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err));
+    OCV_TRY(cli_print(out.data, out.len, err));
+    if (!ocv_tag_family(tag))
         hint_publisher(r, rules);
-    if (status == OCV_OK && r->wanted && ocv_tag_plan_sets(plan) == 0)
+    if (r->wanted && ocv_tag_plan_sets(plan) == 0)
         cli_warn(cli, "the tags form no set named %s", r->wanted);
-    return status < 0 ? status : check_doubts(r, plan, err);
+    size_t doubtful = 0;
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        doubtful += ocv_tag_plan_doubts(plan, i, NULL) > 0;
+    if (doubtful == 0)
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s: the rules cannot tell tags of %zu set%s apart",
+                         r->reference->name, doubtful, doubtful == 1 ? "" : "s");
 }
 
 int cmd_tags_plan(struct cli *cli, int argc, char **argv)

@@ -14,18 +14,11 @@ struct insertion {
     const char *path;           /* of the key, relative to the place */
 };
 
-static bool only_blanks(const char *text, size_t from, size_t to)
-{
-    for (; from < to; from++)
-        if (text[from] != ' ' && text[from] != '\t')
-            return false;
-    return true;
-}
-
 /* Blanks before the first byte of the item's line. */
 static size_t indent_of(const struct toml *toml, const struct toml_item *item)
 {
-    return only_blanks(toml->text, item->line, item->key) ? item->key - item->line : 0;
+    size_t n = strspn(toml->text + item->line, " \t");
+    return n >= item->key - item->line ? item->key - item->line : 0;
 }
 
 /* Place the statement on a line after `item`, indented like `like`. */
@@ -39,20 +32,6 @@ static struct insertion line_after(const struct toml *toml, const struct toml_it
                               .after = ended ? nl : "",
                               .indent_from = like->line,
                               .indent = indent_of(toml, like),
-                              .path = path};
-}
-
-/* Place it in a table written as { like = "this" }. */
-static struct insertion in_braces(const struct toml *toml, const struct toml_item *item,
-                                  const char *path)
-{
-    size_t at = item->start + 1;
-    while (toml->text[at] == ' ' || toml->text[at] == '\t')
-        at++;
-    bool empty = toml->text[at] == '}';
-    return (struct insertion){.at = item->start + 1,
-                              .before = " ",
-                              .after = empty ? (at > item->start + 1 ? "" : " ") : ",",
                               .path = path};
 }
 
@@ -91,7 +70,13 @@ static int find_place(const char *source, const struct toml *toml, const char *t
                                  "%s: a table was expected, but it is "
                                  "another value",
                                  source);
-        *out = in_braces(toml, item, path + strlen(item->path) + 1);
+        /* a table written as { like = "this" } */
+        size_t blanks = strspn(toml->text + item->start + 1, " \t");
+        bool empty = toml->text[item->start + 1 + blanks] == '}';
+        *out = (struct insertion){.at = item->start + 1,
+                                  .before = " ",
+                                  .after = empty ? (blanks ? "" : " ") : ",",
+                                  .path = path + strlen(item->path) + 1};
         if (same)
             return OCV_OK;
         dotted = NULL; /* the table itself may follow inside the braces */
@@ -101,31 +86,6 @@ static int find_place(const char *source, const struct toml *toml, const char *t
     if (dotted)
         *out = line_after(toml, dotted, dotted, path + dotted_above);
     return OCV_OK;
-}
-
-static int insert_at(struct ocv_buffer *text, const struct insertion *place, const char *raw,
-                     struct ocv_error *err)
-{
-    ocv_auto_buffer line;
-    ocv_buffer_init(&line, TOML_MAX);
-    OCV_TRY(ocv_buffer_printf(&line, err, "%s%.*s", place->before, (int)place->indent,
-                              text->data + place->indent_from));
-    OCV_TRY(toml_quote_path(&line, place->path, err));
-    OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, place->after));
-    return text_splice(text, place->at, place->at, line.data, line.len, err);
-}
-
-/* A new table at the end of the file. */
-static int append_table(struct ocv_buffer *text, const char *table, const char *key,
-                        const char *raw, struct ocv_error *err)
-{
-    const char *nl = toml_newline(text->data, text->len);
-    bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
-    OCV_TRY(ocv_buffer_printf(text, err, "%s%s[", ended ? "" : nl, text->len ? nl : ""));
-    OCV_TRY(toml_quote_path(text, table, err));
-    OCV_TRY(ocv_buffer_printf(text, err, "]%s  ", nl));
-    OCV_TRY(toml_quote_path(text, key, err));
-    return ocv_buffer_printf(text, err, " = %s%s", raw, nl);
 }
 
 /* The values outside `path`, in order, each as PATH NUL RAW NUL. */
@@ -179,37 +139,39 @@ static int check_edit(const char *source, const struct toml *before, const struc
     return OCV_OK;
 }
 
-static int check_single(const char *source, const struct toml *toml, const char *path,
-                        struct ocv_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < toml->count; i++)
-        n += toml->items[i].kind == TOML_VALUE && strcmp(toml->items[i].path, path) == 0;
-    return n <= 1 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate key", source);
-}
-
 static int set_key(const char *source, struct ocv_buffer *text, const struct toml *toml,
                    const char *table, const char *key, const char *path, const char *raw,
                    struct ocv_error *err)
 {
     const struct toml_item *item = toml_find(toml, path);
+    const char *nl = toml_newline(text->data, text->len);
     struct insertion place = {0};
+    ocv_auto_buffer line;
+    ocv_buffer_init(&line, TOML_MAX);
     if (item)
         return text_splice(text, item->start, item->end, raw, strlen(raw), err);
     if (!*table) {
         /* Root keys come before the first header. */
-        ocv_auto_buffer line;
-        ocv_buffer_init(&line, TOML_MAX);
         size_t at = text->len >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         OCV_TRY(toml_quote_path(&line, key, err));
-        OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len)));
+        OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, nl));
         return text_splice(text, at, at, line.data, line.len, err);
     }
-    int status = find_place(source, toml, table, path, &place, err);
-    if (status < 0)
-        return status;
-    return place.path ? insert_at(text, &place, raw, err)
-                      : append_table(text, table, key, raw, err);
+    OCV_TRY(find_place(source, toml, table, path, &place, err));
+    if (place.path) {
+        OCV_TRY(ocv_buffer_printf(&line, err, "%s%.*s", place.before, (int)place.indent,
+                                  text->data + place.indent_from));
+        OCV_TRY(toml_quote_path(&line, place.path, err));
+        OCV_TRY(ocv_buffer_printf(&line, err, " = %s%s", raw, place.after));
+        return text_splice(text, place.at, place.at, line.data, line.len, err);
+    }
+    /* A new table at the end of the file. */
+    bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
+    OCV_TRY(ocv_buffer_printf(text, err, "%s%s[", ended ? "" : nl, text->len ? nl : ""));
+    OCV_TRY(toml_quote_path(text, table, err));
+    OCV_TRY(ocv_buffer_printf(text, err, "]%s  ", nl));
+    OCV_TRY(toml_quote_path(text, key, err));
+    return ocv_buffer_printf(text, err, " = %s%s", raw, nl);
 }
 
 int toml_scan_copy(const char *source, const struct ocv_buffer *text, const char *table,
@@ -230,8 +192,12 @@ int toml_set(const char *source, struct ocv_buffer *text, const char *table, con
     toml_auto toml = {0};
     ocv_auto_buffer copy;
     ocv_auto_free char *path = NULL;
+    size_t n = 0;
     OCV_TRY(toml_scan_copy(source, text, table, key, &copy, &toml, &path, err));
-    OCV_TRY(check_single(source, &toml, path, err));
+    for (size_t i = 0; i < toml.count; i++)
+        n += toml.items[i].kind == TOML_VALUE && strcmp(toml.items[i].path, path) == 0;
+    if (n > 1)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate key", source);
     OCV_TRY(set_key(source, text, &toml, table, key, path, raw, err));
     return check_edit(source, &toml, text, path, raw, err);
 }
@@ -291,17 +257,15 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
     toml_auto toml = {0};
     ocv_auto_buffer copy;
     ocv_auto_free char *path = NULL;
-    int status = toml_scan_copy(source, text, table, key, &copy, &toml, &path, err);
-    const struct toml_item *item = path ? toml_find(&toml, path) : NULL;
-    if (item) {
-        size_t from = item->line, to = item->line_end;
-        if (item->inside)
-            span_in_braces(&toml, item, &from, &to);
-        status = text_splice(text, from, to, NULL, 0, err);
-        if (status == OCV_OK && table_too && *table)
-            status = drop_header(text, source, table, err);
-        if (status == OCV_OK)
-            status = check_edit(source, &toml, text, path, NULL, err);
-    }
-    return status;
+    OCV_TRY(toml_scan_copy(source, text, table, key, &copy, &toml, &path, err));
+    const struct toml_item *item = toml_find(&toml, path);
+    if (!item)
+        return OCV_OK;
+    size_t from = item->line, to = item->line_end;
+    if (item->inside)
+        span_in_braces(&toml, item, &from, &to);
+    OCV_TRY(text_splice(text, from, to, NULL, 0, err));
+    if (table_too && *table)
+        OCV_TRY(drop_header(text, source, table, err));
+    return check_edit(source, &toml, text, path, NULL, err);
 }

@@ -29,47 +29,34 @@ int toml_quote(struct ocv_buffer *out, const char *text, struct ocv_error *err)
     return ocv_buffer_append(out, "\"", 1, err);
 }
 
-static bool bare_key(const char *key)
-{
-    return *key && key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_-")] == '\0';
-}
-
 int toml_quote_path(struct ocv_buffer *out, const char *path, struct ocv_error *err)
 {
-    int status = OCV_OK;
-    while (status == OCV_OK) {
+    static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    for (;; path++) {
         size_t n = strcspn(path, TOML_DOT);
-        char *key = strndup(path, n);
+        ocv_auto_free char *key = strndup(path, n);
         if (!key)
             return ocv_error_nomem(err);
-        status = bare_key(key) ? ocv_buffer_append(out, key, n, err) : toml_quote(out, key, err);
-        free(key);
-        if (!path[n])
-            break;
-        path += n + 1;
-        if (status == OCV_OK)
-            status = ocv_buffer_append(out, ".", 1, err);
+        OCV_TRY(n && strspn(key, bare) == n ? ocv_buffer_append(out, key, n, err)
+                                            : toml_quote(out, key, err));
+        path += n;
+        if (!*path)
+            return OCV_OK;
+        OCV_TRY(ocv_buffer_append(out, ".", 1, err));
     }
-    return status;
 }
 
 int text_splice(struct ocv_buffer *text, size_t from, size_t to, const char *bytes, size_t len,
                 struct ocv_error *err)
 {
-    struct ocv_buffer out;
+    ocv_auto_buffer out;
     ocv_buffer_init(&out, text->max);
-    int status = ocv_buffer_append(&out, text->data, from, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&out, bytes, len, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&out, text->data + to, text->len - to, err);
-    if (status < 0) {
-        ocv_buffer_free(&out);
-        return status;
-    }
-    ocv_buffer_free(text);
+    OCV_TRY(ocv_buffer_append(&out, text->data, from, err));
+    OCV_TRY(ocv_buffer_append(&out, bytes, len, err));
+    OCV_TRY(ocv_buffer_append(&out, text->data + to, text->len - to, err));
+    struct ocv_buffer old = *text;
     *text = out;
+    out = old;
     return OCV_OK;
 }
 

@@ -304,10 +304,10 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
             (json_array_size(engines) == 1 || !is_of_the_past(json_array_get(engines, i))))
             OCV_TRY(print_engine(json_array_get(engines, i), told, &out, err));
     }
-    if (as_json)
-        OCV_TRY(setup_json_dump(root, JSON_INDENT(2), &out, err));
-    if (as_json)
+    if (as_json) {
+        OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &out, err));
         OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    }
     OCV_TRY(cli_print(out.data, out.len, err));
     if (!(any && good)) {
         *err = (struct ocv_error){0}; /* of a query whose result is optional */
