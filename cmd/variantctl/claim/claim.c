@@ -160,11 +160,11 @@ static int make_claim(const struct claim_options *r, const struct image *image,
         cli_warn(cli, "no variant has room for all members: they get the default");
     if (matched->entry && matched->entry->has_platform)
         resolve.platform = &matched->entry->platform;
-    int status = ocv_claim_new(image->index, &resolve, out, err);
-    for (size_t i = 0; status == OCV_OK && i < (*out)->n_warnings; i++)
+    OCV_TRY(ocv_claim_new(image->index, &resolve, out, err));
+    for (size_t i = 0; i < (*out)->n_warnings; i++)
         cli_warn(cli, "%s", (*out)->warnings[i]);
-    if (status < 0 || matched->entry || (*out)->n_alternatives || (*out)->n_nodes)
-        return status;
+    if (matched->entry || (*out)->n_alternatives || (*out)->n_nodes)
+        return OCV_OK;
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant needs a device that can be claimed",
                   image->text);
     ocv_error_hint(err, "variantctl index show lists what the index holds");
@@ -191,26 +191,6 @@ static int print_claim(const struct claim_options *r, const struct claim_manifes
     return cli_print(text.data, text.len, err);
 }
 
-/* A misspelt name must not pass as a property that the image does not need. */
-static int check_names(struct cli *cli, const struct image *image, struct ocv_error *err)
-{
-    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image->reference), NULL,
-                        image->index, err));
-    return names_check_label(image->text, image->index, cli->label, err);
-}
-
-/* The image that the members pull: by digest, since a node might otherwise choose another build. */
-static void pin_image(const struct ocv_reference *reference, const struct claim_matched *matched,
-                      char out[REFERENCE_MAX], struct claim_manifest *manifest)
-{
-    if (!matched->entry)
-        return;
-    snprintf(out, REFERENCE_MAX, "%s@%s", reference->name, matched->entry->digest);
-    manifest->image = out;
-    manifest->classes = matched->classes;
-    manifest->n_classes = matched->n_classes;
-}
-
 static int write_claim(const struct claim_options *r, const struct image *image,
                        struct claim_matched *matched, struct ocv_error *err)
 {
@@ -218,35 +198,36 @@ static int write_claim(const struct claim_options *r, const struct image *image,
     ocv_auto(ocv_reference) reference = NULL;
     struct claim_manifest manifest = {0};
     char name[CLAIM_NAME_MAX], index[REFERENCE_MAX], pinned[REFERENCE_MAX];
-    int status = find_names(r, image, &manifest, name, &reference, err);
-    if (status == OCV_OK && r->job.fleet)
-        status = claim_match(r->cli, &r->job, image, matched, err);
-    if (status == OCV_OK)
-        status = make_claim(r, image, matched, &claim, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(find_names(r, image, &manifest, name, &reference, err));
+    if (r->job.fleet)
+        OCV_TRY(claim_match(r->cli, &r->job, image, matched, err));
+    OCV_TRY(make_claim(r, image, matched, &claim, err));
     snprintf(index, sizeof(index), "%s@%s", reference->name, ocv_index_digest(image->index));
     manifest.index = image->choice ? NULL : index; /* a tag rule's index is not in the registry */
     manifest.claim = claim;
     manifest.count = r->count;
-    pin_image(reference, matched, pinned, &manifest);
+    if (matched->entry) { /* by digest, since a node might otherwise choose another build */
+        snprintf(pinned, sizeof(pinned), "%s@%s", reference->name, matched->entry->digest);
+        manifest.image = pinned;
+        manifest.classes = matched->classes;
+        manifest.n_classes = matched->n_classes;
+    }
     return print_claim(r, &manifest, err);
 }
 
-static int claim_image(const struct claim_options *r, struct image *image, struct ocv_error *err)
+static int claim_image(const struct claim_options *r, struct ocv_error *err)
 {
-    struct claim_matched matched = {0};
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
-    if (status == OCV_OK)
-        status = check_names(r->cli, image, err);
-    if (status == OCV_OK)
-        status = image_finish(r->cli, image, err);
-    if (status == OCV_OK)
-        status = write_claim(r, image, &matched, err);
-    claim_matched_free(&matched);
-    return status;
+    struct cli *cli = r->cli;
+    ocv_auto_image image = {0};
+    __attribute__((cleanup(claim_matched_free))) struct claim_matched matched = {0};
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(image_open_either(cli, r->index_file, r->image, &image, true, err));
+    /* A misspelt name must not pass as a property that the image does not need. */
+    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image.reference), NULL,
+                        image.index, err));
+    OCV_TRY(names_check_label(image.text, image.index, cli->label, err));
+    OCV_TRY(image_finish(cli, &image, err));
+    return write_claim(r, &image, &matched, err);
 }
 
 /* An option that would do nothing is not what was meant. */
@@ -267,17 +248,6 @@ static int check_slurm(const struct claim_options *r, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int check_kubernetes(const struct claim_options *r, struct ocv_error *err)
-{
-    const char *option = r->slurm.features        ? "--features"
-                         : r->slurm.features_file ? "--features-file"
-                         : r->slurm.use_short     ? "--short"
-                                                  : NULL;
-    return option ? ocv_error_set(err, OCV_ERR_INVALID, "%s: %s requires --for slurm", r->cli->verb,
-                                  option)
-                  : OCV_OK;
-}
-
 static int check_options(const struct claim_options *r, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
@@ -290,8 +260,16 @@ static int check_options(const struct claim_options *r, struct ocv_error *err)
     if (!r->job.fleet != !r->job.replicas)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --replicas and --profiles go together",
                              cli->verb);
-    return r->engine && !strcmp(r->engine, "slurm") ? check_slurm(r, err)
-                                                    : check_kubernetes(r, err);
+    if (r->engine && !strcmp(r->engine, "slurm"))
+        return check_slurm(r, err);
+    const char *option = r->slurm.features        ? "--features"
+                         : r->slurm.features_file ? "--features-file"
+                         : r->slurm.use_short     ? "--short"
+                                                  : NULL;
+    if (option)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: %s requires --for slurm", cli->verb,
+                             option);
+    return OCV_OK;
 }
 
 int cmd_claim(struct cli *cli, int argc, char **argv)
@@ -304,10 +282,7 @@ int cmd_claim(struct cli *cli, int argc, char **argv)
     request.image = *cli->arguments;
     if (check_options(&request, &err) < 0)
         return cli_fail(cli, &err);
-    struct image image = {0};
     if (request.engine && !strcmp(request.engine, "slurm"))
         return claim_for_slurm(cli, &request.slurm, request.index_file);
-    int status = claim_image(&request, &image, &err);
-    image_close(&image);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    return claim_image(&request, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kubernetes objects: the claim template, and templates of pods that use it. */
 #include "cmd/variantctl/claim/claim_verb.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +13,19 @@
 #define LABEL_CLASS "dev.ocivariant/class"
 #define NAME_SIZE (CLAIM_NAME_MAX + 32u)
 
-/* {"cu128-sm90": ["cu128_sm90"], ...} */
-static json_t *subrequests_json(const struct ocv_claim *claim)
+static json_t *annotations_json(const struct claim_manifest *m)
 {
-    json_t *map = json_object();
-    for (size_t i = 0; i < claim->n_alternatives; i++) {
-        const struct ocv_claim_alternative *a = &claim->alternatives[i];
+    ocv_auto_json *map = json_object(); /* {"cu128-sm90": ["cu128_sm90"], ...} */
+    for (size_t i = 0; i < m->claim->n_alternatives; i++) {
+        const struct ocv_claim_alternative *a = &m->claim->alternatives[i];
         json_t *labels = json_array();
         for (size_t k = 0; k < a->n_labels; k++)
             json_array_append_new(labels, json_string(a->labels[k]));
         json_object_set_new(map, a->name, labels);
     }
-    char *text = json_dumps(map, JSON_COMPACT);
-    json_decref(map);
-    json_t *out = text ? json_string(text) : NULL;
-    free(text);
-    return out;
-}
-
-static json_t *annotations_json(const struct claim_manifest *m)
-{
+    ocv_auto_free char *text = json_dumps(map, JSON_COMPACT);
     return json_pack("{s:s*, s:o}", ANNOTATION_INDEX, m->index, ANNOTATION_SUBREQUESTS,
-                     subrequests_json(m->claim));
+                     text ? json_string(text) : NULL);
 }
 
 static json_t *alternative_json(const struct ocv_claim_alternative *a, unsigned count)
@@ -122,33 +115,19 @@ static json_t *pod_template(const struct claim_manifest *m, const char *suffix, 
                      "metadata", "name", name, "template", "spec", spec);
 }
 
-/* One build for known nodes: at most one claim, and one kind of pod. */
-static json_t *make_matched(const struct claim_manifest *m)
-{
-    json_t *list = json_array();
-    bool claims = m->claim->n_alternatives > 0;
-    int bad = claims ? json_array_append_new(list, claim_template(m)) : 0;
-    bad |= json_array_append_new(list, pod_template(m, "", class_terms(m), claims));
-    if (bad) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
-}
-
+/* For known nodes (`classes`) one build: at most one claim, and one kind of pod. */
 json_t *claim_manifest_make(const struct claim_manifest *m)
 {
-    if (m->classes)
-        return make_matched(m);
     const struct ocv_claim *claim = m->claim;
+    bool claims = claim->n_alternatives > 0, any = !m->classes;
     json_t *list = json_array();
-    int bad = 0;
-    if (claim->n_alternatives) {
-        bad |= json_array_append_new(list, claim_template(m));
+    int bad = claims ? json_array_append_new(list, claim_template(m)) : 0;
+    if (m->classes)
+        bad |= json_array_append_new(list, pod_template(m, "", class_terms(m), claims));
+    else if (claims)
         bad |= json_array_append_new(
             list, pod_template(m, "", node_terms(&claim->places, NULL, NULL, 0), true));
-    }
-    for (size_t i = 0; i < claim->n_nodes; i++) {
+    for (size_t i = 0; any && i < claim->n_nodes; i++) {
         const struct ocv_claim_nodes *nodes = &claim->nodes[i];
         char suffix[32];
         snprintf(suffix, sizeof(suffix), "-%.*s", (int)strcspn(nodes->label, "."), nodes->label);
@@ -157,7 +136,7 @@ json_t *claim_manifest_make(const struct claim_manifest *m)
                                                                    nodes->values, nodes->n_values),
                                                         false));
     }
-    if (claim->plain)
+    if (any && claim->plain)
         bad |= json_array_append_new(
             list, pod_template(m, "-cpu", node_terms(&claim->plain_places, NULL, NULL, 0), false));
     if (bad) {

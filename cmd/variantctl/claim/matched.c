@@ -3,6 +3,7 @@
 
 #include "cmd/common/names.h"
 #include "cmd/variantctl/fleet/fleet_verbs.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,10 @@ static int find_classes(const struct ocv_match *match, struct claim_matched *m,
                         struct ocv_error *err)
 {
     size_t n = ocv_fleet_class_count(m->fleet), place;
-    bool *used = calloc(n + 1, sizeof(*used));
+    ocv_auto_free bool *used = calloc(n + 1, sizeof(*used));
     m->classes = calloc(n + 1, sizeof(*m->classes));
-    if (!used || !m->classes) {
-        free(used);
+    if (!used || !m->classes)
         return ocv_error_nomem(err);
-    }
     for (size_t i = 0; i < ocv_fleet_count(m->fleet); i++) {
         struct ocv_node node = ocv_fleet_node(m->fleet, i, &place);
         used[place] |= !node.excluded && node.slots > 0;
@@ -40,22 +39,7 @@ static int find_classes(const struct ocv_match *match, struct claim_matched *m,
         if (used[i] && runs_entry(ocv_match_decision(match, i), m->entry))
             m->classes[m->n_classes++] = ocv_fleet_class(m->fleet, i);
     qsort(m->classes, m->n_classes, sizeof(*m->classes), compare_names);
-    free(used);
     return OCV_OK;
-}
-
-static int no_placement(const struct claim_job *job, const struct image *image,
-                        const struct ocv_placement *placement, struct ocv_error *err)
-{
-    struct ocv_lack lack = {0};
-    if (ocv_placement_lack_count(placement))
-        lack = ocv_placement_lack(placement, 0);
-    const char *label = lack.entry && lack.entry->label ? lack.entry->label : "the default";
-    ocv_error_set(err, OCV_ERR_NO_MATCH,
-                  "%s: no placement: the nearest entry, %s, has room for %zu, %zu too few",
-                  image->text, label, lack.room, lack.missing);
-    ocv_error_hint(err, "variantctl match --replicas %u says which nodes lack what", job->replicas);
-    return OCV_ERR_NO_MATCH;
 }
 
 int claim_match(struct cli *cli, const struct claim_job *job, const struct image *image,
@@ -70,17 +54,22 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
         .count = job->replicas, .architecture = cli->platform ? cli->platform->architecture : NULL};
     const struct ocv_match_request request = {.roles = &role, .n_roles = 1};
     size_t skipped;
-    int status = ocv_fleet_new(&out->fleet, err);
-    if (status == OCV_OK)
-        status = fleet_read(cli, job->fleet, job->strict, out->fleet, &skipped, err);
-    if (status == OCV_OK)
-        status = ocv_match_new(out->fleet, image->index, &how, &match, err);
-    if (status == OCV_OK)
-        status = ocv_match_place(match, &request, &placement, err);
-    if (status < 0)
-        return status;
-    if (!ocv_placement_found(placement))
-        return no_placement(job, image, placement, err);
+    OCV_TRY(ocv_fleet_new(&out->fleet, err));
+    OCV_TRY(fleet_read(cli, job->fleet, job->strict, out->fleet, &skipped, err));
+    OCV_TRY(ocv_match_new(out->fleet, image->index, &how, &match, err));
+    OCV_TRY(ocv_match_place(match, &request, &placement, err));
+    if (!ocv_placement_found(placement)) {
+        struct ocv_lack lack = {0};
+        if (ocv_placement_lack_count(placement))
+            lack = ocv_placement_lack(placement, 0);
+        const char *label = lack.entry && lack.entry->label ? lack.entry->label : "the default";
+        ocv_error_set(err, OCV_ERR_NO_MATCH,
+                      "%s: no placement: the nearest entry, %s, has room for %zu, %zu too few",
+                      image->text, label, lack.room, lack.missing);
+        ocv_error_hint(err, "variantctl match --replicas %u says which nodes lack what",
+                       job->replicas);
+        return OCV_ERR_NO_MATCH;
+    }
     out->entry = ocv_placement_entry(placement, 0);
     return find_classes(match, out, err);
 }

@@ -4,6 +4,7 @@
 #include "cmd/common/image/image.h"
 #include "cmd/common/names.h"
 #include "cmd/variantctl/claim/claim_verb.h"
+#include "lib/base/cleanup.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -46,19 +47,17 @@ static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **o
     ocv_auto_buffer file;
     const char *text = r->features;
     ocv_buffer_init(&file, OCV_SLURM_TEXT_MAX);
-    int status = r->features_file ? cli_read_file(r->features_file, &file, err) : OCV_OK;
-    if (status < 0)
-        return status;
-    if (r->features_file)
+    if (r->features_file) {
+        OCV_TRY(cli_read_file(r->features_file, &file, err));
         text = file.data ? file.data : "";
+    }
     snprintf(platform, sizeof(platform), "linux/%s", uname(&machine) == 0 ? machine.machine : "");
     if (ocv_platform_parse(platform, &own, NULL) < 0)
         own = NULL;
-    status = ocv_slurm_nodes_read(text, r->features_file ? file.len : strlen(text),
-                                  own ? own->architecture : "amd64", out, err);
-    return status < 0
-               ? ocv_error_prefix(err, "%s", r->features_file ? r->features_file : "--features")
-               : OCV_OK;
+    if (ocv_slurm_nodes_read(text, r->features_file ? file.len : strlen(text),
+                             own ? own->architecture : "amd64", out, err) < 0)
+        return ocv_error_prefix(err, "%s", r->features_file ? r->features_file : "--features");
+    return OCV_OK;
 }
 
 /* A name is correct if any of the kinds of nodes knows it. */
@@ -87,47 +86,36 @@ static int print_constraint(struct cli *cli, const struct claim_slurm *r, const 
     struct ocv_slurm_how how = {
         .options = &options, .use_short = r->use_short, .visit = comment_entry, .data = &told};
     ocv_buffer_init(&out, (size_t)64 * 1024 * 1024);
-    int status = ocv_buffer_printf(&out, err, "--constraint=");
-    if (status == OCV_OK)
-        status = ocv_slurm_constraint(nodes, image->index, &how, &out, err);
-    if (status < 0)
+    if (ocv_buffer_printf(&out, err, "--constraint=") < 0 ||
+        ocv_slurm_constraint(nodes, image->index, &how, &out, err) < 0)
         return ocv_error_prefix(err, "%s", image->text ? image->text : "--index");
     if (how.left_out)
         cli_warn(cli, "%zu alternative%s left out: no features tell the nodes from others",
                  how.left_out, how.left_out > 1 ? "s" : "");
-    status = ocv_buffer_append(&out, "\n", 1, err);
-    return status < 0 ? status : cli_print(out.data, out.len, err);
+    OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    return cli_print(out.data, out.len, err);
 }
 
 static int write_constraint(struct cli *cli, const struct claim_slurm *r, const char *index_file,
                             struct ocv_error *err)
 {
-    struct image image = {0};
+    ocv_auto_image image = {0};
     ocv_auto(ocv_slurm_nodes) nodes = NULL;
-    int status = cli_load(cli, err);
-    if (status == OCV_OK)
-        status = read_features(r, &nodes, err);
-    if (status == OCV_OK)
-        status = image_open_either(cli, index_file, *cli->arguments, &image, true, err);
-    if (status == OCV_OK)
-        status = check_names(cli, nodes, &image, err);
-    if (status == OCV_OK)
-        status = image_finish(cli, &image, err);
-    if (status == OCV_OK)
-        status = print_constraint(cli, r, &image, nodes, err);
-    image_close(&image);
-    return status;
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(read_features(r, &nodes, err));
+    OCV_TRY(image_open_either(cli, index_file, *cli->arguments, &image, true, err));
+    OCV_TRY(check_names(cli, nodes, &image, err));
+    OCV_TRY(image_finish(cli, &image, err));
+    return print_constraint(cli, r, &image, nodes, err);
 }
 
 int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file)
 {
     struct ocv_error err = {0};
-    int status = OCV_OK;
-    if ((r->features != NULL) + (r->features_file != NULL) != 1)
-        status = ocv_error_set(&err, OCV_ERR_INVALID,
-                               "%s: give --features \"$(sinfo -ho %%f)\", or --features-file",
-                               cli->verb);
-    if (status == OCV_OK)
-        status = write_constraint(cli, r, index_file, &err);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    if ((r->features != NULL) + (r->features_file != NULL) != 1) {
+        ocv_error_set(&err, OCV_ERR_INVALID,
+                      "%s: give --features \"$(sinfo -ho %%f)\", or --features-file", cli->verb);
+        return cli_fail(cli, &err);
+    }
+    return write_constraint(cli, r, index_file, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

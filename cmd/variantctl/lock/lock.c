@@ -107,19 +107,16 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
     ocv_auto(ocv_profile) profile = NULL;
     ocv_auto(ocv_decision) decision = NULL;
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    int status = names_check(cli, config, machine->profile, image->index, err);
-    if (status == OCV_OK)
-        status = ocv_config_override_profile(config, machine->profile, &profile, err);
-    if (status == OCV_OK)
-        status = image_resolve_for(cli, image, profile, &decision, err);
-    const struct ocv_entry *entry = status == OCV_OK ? ocv_decision_selected(decision) : NULL;
-    if (status == OCV_OK && !entry) {
-        status = names_no_match(cli, image->text, image->reference, image->index, decision,
-                                image_ruled_tag(image), err);
+    OCV_TRY(names_check(cli, config, machine->profile, image->index, err));
+    OCV_TRY(ocv_config_override_profile(config, machine->profile, &profile, err));
+    OCV_TRY(image_resolve_for(cli, image, profile, &decision, err));
+    const struct ocv_entry *entry = ocv_decision_selected(decision);
+    if (!entry) {
+        int status = names_no_match(cli, image->text, image->reference, image->index, decision,
+                                    image_ruled_tag(image), err);
         ocv_error_prefix(err, "%s", machine->name);
-    }
-    if (status < 0 || !entry)
         return status;
+    }
     json_t *choice =
         json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,
                   "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
@@ -131,15 +128,6 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
     const char *tag = image_tag(image, entry);
     return tag && json_object_set_new(choice, "tag", json_string(tag)) < 0 ? ocv_error_nomem(err)
                                                                            : OCV_OK;
-}
-
-/* The name of an image in a layout stays as given. */
-static void full_name(const struct image *image, char *out, size_t size)
-{
-    if (image->reference)
-        lock_name(image->reference, out, size);
-    else
-        snprintf(out, size, "%s", image->text);
 }
 
 static bool is_there(const json_t *images, const char *name)
@@ -177,44 +165,36 @@ static int add_tags(const struct image *image, json_t *entry, struct ocv_error *
 static int lock_image(struct cli *cli, const struct lock_options *r, const char *text,
                       json_t *images, struct ocv_error *err)
 {
-    struct image image = {0};
+    ocv_auto_image image = {0};
     char name[2048];
-    int status = image_open_by_rule(cli, text, &image, err);
-    json_t *profiles = json_object();
-    if (status == OCV_OK)
-        full_name(&image, name, sizeof(name));
-    bool twice = status == OCV_OK && is_there(images, name);
-    for (size_t i = 0; status == OCV_OK && !twice && i < r->machines.n; i++)
-        status = lock_for(cli, &image, &r->machines.list[i], profiles, err);
-    if (status == OCV_OK && !twice) {
-        json_t *entry =
-            json_pack("{s:s, s:s, s:s, s:O}", "reference", name, "index", image.top.digest,
-                      "mediaType", image.top.media_type, "profiles", profiles);
-        if (!entry || json_array_append_new(images, entry) < 0)
-            status = ocv_error_nomem(err);
-        else if (image.choice)
-            status = add_tags(&image, entry, err);
-    }
-    json_decref(profiles);
-    image_close(&image);
-    return status;
+    OCV_TRY(image_open_by_rule(cli, text, &image, err));
+    if (image.reference)
+        lock_name(image.reference, name, sizeof(name));
+    else /* an image in a layout */
+        snprintf(name, sizeof(name), "%s", image.text);
+    if (is_there(images, name))
+        return OCV_OK;
+    ocv_auto_json *profiles = json_object();
+    for (size_t i = 0; i < r->machines.n; i++)
+        OCV_TRY(lock_for(cli, &image, &r->machines.list[i], profiles, err));
+    json_t *entry = json_pack("{s:s, s:s, s:s, s:O}", "reference", name, "index", image.top.digest,
+                              "mediaType", image.top.media_type, "profiles", profiles);
+    if (!entry || json_array_append_new(images, entry) < 0)
+        return ocv_error_nomem(err);
+    return image.choice ? add_tags(&image, entry, err) : OCV_OK;
 }
 
 static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
 {
-    json_t *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
+    ocv_auto_json *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
     /* keys are sorted, so that equal input gives equal bytes and a diff shows real changes */
-    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-    json_decref(root);
+    ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (!text)
         return ocv_error_nomem(err);
     size_t len = strlen(text);
     text[len] = '\n'; /* replaces the final NUL */
-    int status = r->output && strcmp(r->output, "-") != 0
-                     ? ocv_file_write(r->output, text, len + 1, err)
-                     : cli_print(text, len + 1, err);
-    free(text);
-    return status;
+    return r->output && strcmp(r->output, "-") != 0 ? ocv_file_write(r->output, text, len + 1, err)
+                                                    : cli_print(text, len + 1, err);
 }
 
 static int add_this_machine(struct cli *cli, struct lock_options *r, struct ocv_error *err)
@@ -249,31 +229,26 @@ static int add_machine(struct cli *cli, struct lock_options *r, const struct loc
 
 static int lock_images(struct cli *cli, struct lock_options *r, char **texts, struct ocv_error *err)
 {
-    struct lock before = {0};
-    int status = cli_load(cli, err);
-    for (size_t i = 0; i < r->n_directories && status == OCV_OK; i++)
-        status =
-            named_profiles_take_directory(&r->machines, cli, r->directories[i], r->strict, err);
-    if (status == OCV_OK && r->update)
-        status = lock_read(r->update, &before, err);
-    for (size_t i = 0; i < before.n_images && status == OCV_OK; i++)
-        for (size_t k = 0; k < before.images[i].n_choices && status == OCV_OK; k++)
-            status = add_machine(cli, r, &before.images[i].choices[k], err);
-    if (status == OCV_OK && r->machines.n == 0)
-        status = add_this_machine(cli, r, err);
-    json_t *images = json_array();
-    if (status == OCV_OK && !images)
-        status = ocv_error_nomem(err);
-    for (size_t i = 0; i < before.n_images && status == OCV_OK; i++)
-        status = lock_image(cli, r, before.images[i].reference, images, err);
-    for (; status == OCV_OK && *texts; texts++)
-        status = lock_image(cli, r, *texts, images, err);
-    if (status == OCV_OK)
-        status = write_lock(r, images, err);
-    json_decref(images);
+    __attribute__((cleanup(lock_free))) struct lock before = {0};
+    OCV_TRY(cli_load(cli, err));
+    for (size_t i = 0; i < r->n_directories; i++)
+        OCV_TRY(
+            named_profiles_take_directory(&r->machines, cli, r->directories[i], r->strict, err));
     if (r->update)
-        lock_free(&before);
-    return status;
+        OCV_TRY(lock_read(r->update, &before, err));
+    for (size_t i = 0; i < before.n_images; i++)
+        for (size_t k = 0; k < before.images[i].n_choices; k++)
+            OCV_TRY(add_machine(cli, r, &before.images[i].choices[k], err));
+    if (r->machines.n == 0)
+        OCV_TRY(add_this_machine(cli, r, err));
+    ocv_auto_json *images = json_array();
+    if (!images)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < before.n_images; i++)
+        OCV_TRY(lock_image(cli, r, before.images[i].reference, images, err));
+    for (; *texts; texts++)
+        OCV_TRY(lock_image(cli, r, *texts, images, err));
+    return write_lock(r, images, err);
 }
 
 static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)

@@ -2,6 +2,7 @@
 /* lock --check: do the names of a lock still stand for what is locked? */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/lock/lock_profiles.h"
+#include "lib/base/cleanup.h"
 
 #include <string.h>
 
@@ -46,37 +47,31 @@ static size_t moved_tags(const struct lock_image *locked, const struct image *im
 static int check_image(struct cli *cli, const struct lock_image *locked, size_t *moved,
                        struct ocv_error *err)
 {
-    struct image image = {0};
+    ocv_auto_image image = {0};
     int status = image_open_by_rule(cli, locked->reference, &image, err);
-    if (status == OCV_ERR_NOT_FOUND) {
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        return status;
+    if (status < 0)
         *moved += note_moved(locked->reference, "", locked->top, "");
-        status = OCV_OK;
-    } else if (status == OCV_OK && image.choice && locked->n_tags) {
+    else if (image.choice && locked->n_tags)
         *moved += moved_tags(locked, &image) > 0;
-    } else if (status == OCV_OK && strcmp(image.top.digest, locked->top) != 0) {
+    else if (strcmp(image.top.digest, locked->top) != 0)
         *moved += note_moved(locked->reference, "", locked->top, image.top.digest);
-    }
-    image_close(&image);
-    return status;
+    return OCV_OK;
 }
 
 int lock_check(struct cli *cli, const char *path, struct ocv_error *err)
 {
-    struct lock lock;
+    __attribute__((cleanup(lock_free))) struct lock lock = {0};
     size_t moved = 0;
-    int status = lock_read(path, &lock, err);
-    if (status < 0)
-        return status;
-    size_t n = lock.n_images;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = check_image(cli, &lock.images[i], &moved, err);
-    lock_free(&lock);
-    if (status == OCV_OK)
-        status = cli_print("", 0, err);
-    if (status < 0 || moved == 0)
-        return status;
-    ocv_error_set(err, OCV_ERR_CHECK, "%s: %zu of %zu image%s moved", path, moved, n,
-                  n == 1 ? " has" : "s have");
+    OCV_TRY(lock_read(path, &lock, err));
+    for (size_t i = 0; i < lock.n_images; i++)
+        OCV_TRY(check_image(cli, &lock.images[i], &moved, err));
+    OCV_TRY(cli_print("", 0, err));
+    if (moved == 0)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CHECK, "%s: %zu of %zu image%s moved", path, moved, lock.n_images,
+                  lock.n_images == 1 ? " has" : "s have");
     ocv_error_hint(err, "variantctl lock --update %.200s", path);
     return OCV_ERR_CHECK;
 }

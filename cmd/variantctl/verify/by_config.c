@@ -2,6 +2,7 @@
 /* Checks images without variants by the requirements in their own configuration (NVIDIA_REQUIRE_*).
  * docker, podman and layouts return the configuration; containerd is asked for the documents. */
 #include "cmd/variantctl/verify/verify_verb.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/content/image_config.h"
 
@@ -66,11 +67,10 @@ static int check_json(const struct image_checker *j, const json_t *json,
     struct ocv_gpu_host host;
     *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
     ocv_buffer_init(&text, OCV_IMAGE_CONFIG_MAX);
-    int status = ocv_json_append(json, JSON_COMPACT, &text, NULL);
-    if (status == OCV_OK)
-        status = ocv_image_config_parse(text.data, text.len, &config, NULL);
+    OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, NULL));
+    OCV_TRY(ocv_image_config_parse(text.data, text.len, &config, NULL));
     ocv_gpu_host_read(j->cli->profile, NULL, &host);
-    return status < 0 ? status : ocv_config_check(config, &host, out, NULL);
+    return ocv_config_check(config, &host, out, NULL);
 }
 
 bool image_check_config(const struct image_checker *j, const struct local_image *image,
@@ -82,11 +82,10 @@ bool image_check_config(const struct image_checker *j, const struct local_image 
     ocv_gpu_host_read(j->cli->profile, NULL, &host);
     if ((policy && !strcmp(policy, "off")) || image->index || !host.n)
         return false;
-    json_t *read = image->config ? NULL : containerd_config(j, image);
+    ocv_auto_json *read = image->config ? NULL : containerd_config(j, image);
     const json_t *config = image->config ? image->config : read;
     bool checked = config && check_json(j, config, &one) == OCV_OK &&
                    (one.fit == OCV_CONFIG_WARNING || one.fit == OCV_CONFIG_MISFIT);
-    json_decref(read);
     reason->len = checked ? 0 : reason->len;
     if (!checked || ocv_buffer_printf(reason, NULL, "%s", one.reason) < 0)
         return false;

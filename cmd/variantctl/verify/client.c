@@ -88,11 +88,10 @@ char *client_next_line(char **rest)
 static int visit_lines(const struct ocv_buffer *text, client_visit visit, void *data,
                        struct ocv_error *err)
 {
-    int status = OCV_OK;
     char *rest = text->len ? text->data : NULL, *line;
-    while (status == OCV_OK && (line = client_next_line(&rest)))
-        status = visit(data, line, err);
-    return status;
+    while ((line = client_next_line(&rest)))
+        OCV_TRY(visit(data, line, err));
+    return OCV_OK;
 }
 
 int client_each_line(const char *const argv[], client_visit visit, void *data,

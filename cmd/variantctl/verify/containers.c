@@ -2,6 +2,7 @@
 /* Running containers with the devices in their specification. podman stores it in a file,
  * containerd's client prints it, and docker prints what was requested. */
 #include "cmd/variantctl/verify/verify_verb.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/content/image_config.h"
@@ -48,11 +49,9 @@ static int visit_spec(const struct container_walk *walk, const json_t *spec, con
                       bool asked, struct ocv_error *err)
 {
     struct container_walk w = *walk;
-    char *given = ocv_container_devices(spec, asked, "");
+    ocv_auto_free char *given = ocv_container_devices(spec, asked, "");
     w.given = given;
-    int status = given && id ? local_images_named(w.place, id, visit_container, &w, err) : OCV_OK;
-    free(given);
-    return status;
+    return given && id ? local_images_named(w.place, id, visit_container, &w, err) : OCV_OK;
 }
 
 static json_t *read_spec(const char *path)
@@ -137,11 +136,9 @@ static int visit_inspected(const char *engine, const json_t *container, local_im
                                      .place = engine,
                                      .name = !name ? "" : name + (*name == '/'),
                                      .image = image};
-    json_t *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
-                          : spec_of_docker(container, &asked);
-    int status = visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
-    json_decref(spec);
-    return status;
+    ocv_auto_json *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
+                                 : spec_of_docker(container, &asked);
+    return visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
 }
 
 /* The containers of an engine, or of a containerd namespace. */
@@ -157,12 +154,6 @@ static int inspect_container(void *data, char *id, struct ocv_error *err)
     const char *const argv[] = {w->place, "container", "inspect", id, NULL};
     ocv_auto_json *list = capture_json(argv);
     return visit_inspected(w->place, json_array_get(list, 0), w->visit, w->data, err);
-}
-
-static int engine_containers(struct place_walk *w, struct ocv_error *err)
-{
-    const char *const argv[] = {w->place, "ps", "-q", "--no-trunc", NULL};
-    return client_each_line(argv, inspect_container, w, err);
 }
 
 static int visit_task(void *data, char *id, struct ocv_error *err)
@@ -195,10 +186,11 @@ static int namespace_containers(void *data, char *ns, struct ocv_error *err)
 
 int local_containers(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
 {
+    const char *const ps[] = {where, "ps", "-q", "--no-trunc", NULL};
     struct place_walk w = {.place = where, .visit = visit, .data = data};
     if (strcmp(where, "containerd") == 0)
         return client_each_namespace(namespace_containers, &w, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
-        return engine_containers(&w, err);
+        return client_each_line(ps, inspect_container, &w, err);
     return OCV_OK;
 }

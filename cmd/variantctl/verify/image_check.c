@@ -141,16 +141,6 @@ static const char *compare_to_best(struct image_checker *j, const struct local_i
     return told;
 }
 
-/* An image without a record may still have variants. */
-static void explain_none(const struct known_image *k, struct ocv_buffer *reason)
-{
-    reason->len = 0;
-    if (ocv_buffer_printf(reason, NULL, "%s",
-                          k->by ? "an image without variants"
-                                : "no record here says whether it is a variant") < 0)
-        reason->len = 0;
-}
-
 void image_check(struct image_checker *j, const struct local_image *image, struct image_result *out)
 {
     struct known_image *known = &out->known;
@@ -185,10 +175,16 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
         out->verdict = compare_to_best(j, image, config, &choose, known, out->verdict, &out->text);
     bool by_config = j->configs && strcmp(out->verdict, "none") == 0 &&
                      image_check_config(j, image, &out->verdict, &out->text);
-    if (strcmp(out->verdict, "none") == 0)
-        explain_none(known, &out->text);
-    else if (by_config)
+    if (strcmp(out->verdict, "none") == 0) {
+        /* an image without a record may still have variants */
+        out->text.len = 0;
+        if (ocv_buffer_printf(&out->text, NULL, "%s",
+                              known->by ? "an image without variants"
+                                        : "no record here says whether it is a variant") < 0)
+            out->text.len = 0;
+    } else if (by_config) {
         known->by = "config";
+    }
     bool hopeless = !by_config && strcmp(out->verdict, "misfit") == 0 &&
                     known_none_fits(j->records, known, j->cli->profile, &choose);
     ocv_workload_input_free(&input);

@@ -85,26 +85,24 @@ static int add_missed(struct image_report *l, const char *where, const struct oc
                : OCV_OK;
 }
 
-/* The directory that vpull uses without an engine, if it exists. */
-static int scan_own(struct image_report *l, struct ocv_error *err)
-{
-    char place[4096] = "oci:";
-    if (!cli_images_directory(place + 4, sizeof(place) - 4) || access(place + 4, F_OK) < 0)
-        return OCV_OK;
-    return local_images(place, l->checker.cli->profile, add_image, l, err);
-}
-
 static int scan_everywhere(struct image_report *l, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
+    const struct ocv_profile *profile = l->checker.cli->profile;
     int status = OCV_OK;
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines) && status != OCV_ERR_NOMEM; i++) {
         struct ocv_error why = {0};
-        status = local_images(engines[i], l->checker.cli->profile, add_image, l, &why);
+        status = local_images(engines[i], profile, add_image, l, &why);
         if (status < 0 && status != OCV_ERR_NOMEM)
             status = add_missed(l, engines[i], &why);
     }
-    return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : scan_own(l, err);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    /* the directory that vpull uses without an engine, if it exists */
+    char own[4096] = "oci:";
+    if (!cli_images_directory(own + 4, sizeof(own) - 4) || access(own + 4, F_OK) < 0)
+        return OCV_OK;
+    return local_images(own, profile, add_image, l, err);
 }
 
 /* A place named by the user must answer. */
@@ -119,60 +117,41 @@ static int scan_source(struct image_report *l, const char *where, struct ocv_err
     return status;
 }
 
-/* Widths of all columns but the last. */
-struct image_widths {
-    int where, image, label;
-};
-
 static void widen_to(int *width, const char *text)
 {
     int len = (int)strlen(text);
     *width = len > *width ? len : *width;
 }
 
-static struct image_widths measure_widths(const json_t *images)
-{
-    struct image_widths w = {5, 5, 5};
-    size_t i;
-    const json_t *image;
-    json_array_foreach(images, i, image)
-    {
-        widen_to(&w.where, ocv_json_text_or(image, "where", ""));
-        widen_to(&w.image, ocv_json_text_or(image, "image", "(no name)"));
-        widen_to(&w.label, ocv_json_text_or(image, "label", "the default"));
-    }
-    return w;
-}
-
 static int format_text(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct image_widths w = measure_widths(l->images);
+    int where = 5, name = 5, label = 5; /* widths of all columns but the last */
     size_t i;
     const json_t *image;
-    int status = OCV_OK;
+    json_array_foreach(l->images, i, image)
+    {
+        widen_to(&where, ocv_json_text_or(image, "where", ""));
+        widen_to(&name, ocv_json_text_or(image, "image", "(no name)"));
+        widen_to(&label, ocv_json_text_or(image, "label", "the default"));
+    }
     json_array_foreach(l->images, i, image)
     {
         const char *remedy = ocv_json_text_or(image, "do", NULL);
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", w.where,
-                                       ocv_json_text_or(image, "where", ""), w.image,
-                                       ocv_json_text_or(image, "image", "(no name)"), w.label,
-                                       ocv_json_text_or(image, "label", "the default"),
-                                       ocv_json_text_or(image, "verdict", ""),
-                                       ocv_json_text_or(image, "why", ""));
-        if (status == OCV_OK && remedy)
-            status = ocv_buffer_printf(out, err, "%*s  %s\n", w.where, "", remedy);
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", where, ocv_json_text_or(image, "where", ""),
+            name, ocv_json_text_or(image, "image", "(no name)"), label,
+            ocv_json_text_or(image, "label", "the default"), ocv_json_text_or(image, "verdict", ""),
+            ocv_json_text_or(image, "why", "")));
+        if (remedy)
+            OCV_TRY(ocv_buffer_printf(out, err, "%*s  %s\n", where, "", remedy));
     }
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%zu of %zu images here have variants",
-                                   json_array_size(l->images), l->n);
-    if (status == OCV_OK && l->unrecorded)
-        status = ocv_buffer_printf(out, err, "; of %zu no record here says whether it has%s",
-                                   l->unrecorded,
-                                   geteuid() ? " (only root's vpull and variantd record)" : "");
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, "\n", 1, err);
-    return status;
+    OCV_TRY(ocv_buffer_printf(out, err, "%zu of %zu images here have variants",
+                              json_array_size(l->images), l->n));
+    if (l->unrecorded)
+        OCV_TRY(ocv_buffer_printf(out, err, "; of %zu no record here says whether it has%s",
+                                  l->unrecorded,
+                                  geteuid() ? " (only root's vpull and variantd record)" : ""));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int format_json(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
@@ -185,10 +164,22 @@ static int format_json(const struct image_report *l, struct ocv_buffer *out, str
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-/* Names and labels are untrusted; only our own newlines may end a line. */
-static void clean_lines(char *text)
+static int list_images(struct image_report *l, struct cli *cli, struct ocv_error *err)
 {
-    for (char *line = text, *end; line && *line; line = end ? end + 1 : NULL) {
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OUTPUT_MAX);
+    OCV_TRY(image_checker_begin(&l->checker, cli, err));
+    l->images = json_array();
+    l->missed = json_array();
+    if (!l->images || !l->missed)
+        return ocv_error_nomem(err);
+    if (l->places.n == 0)
+        OCV_TRY(scan_everywhere(l, err));
+    for (size_t i = 0; i < l->places.n; i++)
+        OCV_TRY(scan_source(l, l->places.texts[i], err));
+    OCV_TRY(l->json ? format_json(l, &out, err) : format_text(l, &out, err));
+    /* Names and labels are untrusted; only our own newlines may end a line. */
+    for (char *line = out.data, *end; line && *line && !l->json; line = end ? end + 1 : NULL) {
         end = strchr(line, '\n');
         if (end)
             *end = '\0';
@@ -196,26 +187,7 @@ static void clean_lines(char *text)
         if (end)
             *end = '\n';
     }
-}
-
-static int list_images(struct image_report *l, struct cli *cli, struct ocv_error *err)
-{
-    ocv_auto_buffer out;
-    ocv_buffer_init(&out, OUTPUT_MAX);
-    int status = image_checker_begin(&l->checker, cli, err);
-    l->images = json_array();
-    l->missed = json_array();
-    if (status == OCV_OK && (!l->images || !l->missed))
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK && l->places.n == 0)
-        status = scan_everywhere(l, err);
-    for (size_t i = 0; i < l->places.n && status == OCV_OK; i++)
-        status = scan_source(l, l->places.texts[i], err);
-    if (status == OCV_OK)
-        status = l->json ? format_json(l, &out, err) : format_text(l, &out, err);
-    if (status == OCV_OK && !l->json)
-        clean_lines(out.data);
-    return status == OCV_OK ? cli_print(out.data, strlen(out.data), err) : status;
+    return cli_print(out.data, strlen(out.data), err);
 }
 
 int cmd_images(struct cli *cli, int argc, char **argv)

@@ -59,12 +59,6 @@ static void digests_of(const json_t *image, struct known_by *out)
     }
 }
 
-static void free_known_by(struct known_by *k)
-{
-    for (size_t i = 0; i < k->n; i++)
-        free(k->owned[i]);
-}
-
 /* A query to one engine. */
 struct engine_walk {
     const char *engine;
@@ -100,7 +94,8 @@ static int visit_inspected(const struct engine_walk *w, const json_t *image)
                                           .config = config};
         status = w->visit(w->data, &found);
     }
-    free_known_by(&by);
+    for (size_t i = 0; i < by.n; i++)
+        free(by.owned[i]);
     return status;
 }
 
@@ -122,15 +117,9 @@ static int ask_about(const struct engine_walk *w, const char *const *ids, size_t
 
 static int visit_list(const struct engine_walk *w, const json_t *list)
 {
-    size_t i;
-    const json_t *image;
-    int status = OCV_OK;
-    json_array_foreach(list, i, image)
-    {
-        if (status == OCV_OK)
-            status = visit_inspected(w, image);
-    }
-    return status;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        OCV_TRY(visit_inspected(w, json_array_get(list, i)));
+    return OCV_OK;
 }
 
 /* "sha256:HEX", or HEX alone as in podman. */
@@ -160,11 +149,10 @@ static int inspect_one(struct engine_walk *w, const char *id, struct ocv_error *
     static const char *const no_image[] = {"manifest list", "no such image", "No such image",
                                            "image not known", "no such object"};
     struct ocv_error why = {0};
-    json_t *list = NULL;
+    ocv_auto_json *list = NULL;
     int status = ask_about(w, &id, 1, &list, &why);
     if (status == OCV_OK)
         status = visit_list(w, list);
-    json_decref(list);
     if (status != OCV_ERR_ENGINE && status != OCV_ERR_NOT_FOUND)
         return status < 0 && why.message[0] ? ocv_error_set(err, why.status, "%s", why.message)
                                             : status;
@@ -180,39 +168,32 @@ static int inspect_images(struct engine_walk *w, const char *const *ids, size_t 
                           struct ocv_error *err)
 {
     struct ocv_error why = {0};
-    json_t *list = NULL;
+    ocv_auto_json *list = NULL;
     int status = ask_about(w, ids, n, &list, &why);
     bool some = status == OCV_ERR_ENGINE || status == OCV_ERR_NOT_FOUND;
-    if (status == OCV_OK || some)
-        status = visit_list(w, list);
-    else
-        ocv_error_set(err, why.status, "%s", why.message);
-    for (size_t i = 0; some && i < n && status == OCV_OK; i++)
+    if (status < 0 && !some)
+        return ocv_error_set(err, why.status, "%s", why.message);
+    OCV_TRY(visit_list(w, list));
+    for (size_t i = 0; some && i < n; i++)
         if (!is_listed(list, ids[i]))
-            status = inspect_one(w, ids[i], err);
-    json_decref(list);
-    return status;
-}
-
-/* Untagged images are listed separately: docker's client omits them from version 29 on. */
-static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_error *err)
-{
-    const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
-    const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
-                                    "--filter", "dangling=true", NULL};
-    OCV_TRY(client_capture_first(argv, text, err));
-    return client_capture_first(nameless, text, err);
+            OCV_TRY(inspect_one(w, ids[i], err));
+    return OCV_OK;
 }
 
 static int engine_images(const char *engine, local_image_visit visit, void *data,
                          struct ocv_error *err)
 {
+    const char *const all[] = {engine, "images", "-q", "--no-trunc", NULL};
+    const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
+                                    "--filter", "dangling=true", NULL};
     const char *ids[IDS_AT_ONCE];
     struct engine_walk w = {.engine = engine, .visit = visit, .data = data};
     ocv_auto_buffer text;
     size_t n = 0;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    OCV_TRY(list_ids(engine, &text, err));
+    /* Untagged images are listed separately: docker's client omits them from version 29 on. */
+    OCV_TRY(client_capture_first(all, &text, err));
+    OCV_TRY(client_capture_first(nameless, &text, err));
     char *rest = text.len ? text.data : NULL, *line;
     while ((line = client_next_line(&rest))) {
         if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
@@ -280,12 +261,6 @@ int local_images_named(const char *where, const char *name, local_image_visit vi
     return namespace_images(&w, ns, err);
 }
 
-static int containerd_images(local_image_visit visit, void *data, struct ocv_error *err)
-{
-    struct namespace_walk w = {.visit = visit, .data = data};
-    return client_each_namespace(namespace_images, &w, err);
-}
-
 struct layout_walk {
     const char *where;
     const struct ocv_layout *layout;
@@ -346,9 +321,9 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     bool variants = index && ocv_index_has_variants(index);
     if (index && !variants)
         choose_child(walk, index, child);
-    json_t *manifest = blob_json(walk->layout, *child ? child : descriptor->digest);
+    ocv_auto_json *manifest = blob_json(walk->layout, *child ? child : descriptor->digest);
     const char *config_digest = ocv_json_text(json_object_get(manifest, "config"), "digest");
-    json_t *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
+    ocv_auto_json *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
     const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
     const char *digests[] = {*child ? child : descriptor->digest, descriptor->digest};
     const struct local_image found = {.where = walk->where,
@@ -360,10 +335,7 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
                                           ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES),
                                       .config = config,
                                       .index = variants ? index : NULL};
-    int status = walk->visit(walk->data, &found);
-    json_decref(config);
-    json_decref(manifest);
-    return status;
+    return walk->visit(walk->data, &found);
 }
 
 static const char *const places[] = {"docker", "podman", "containerd"};
@@ -387,8 +359,10 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
         struct layout_walk walk = {where, layout, profile, visit, data};
         return ocv_layout_list(layout, visit_layout, &walk, err);
     }
-    if (strcmp(where, "containerd") == 0)
-        return containerd_images(visit, data, err);
+    if (strcmp(where, "containerd") == 0) {
+        struct namespace_walk w = {.visit = visit, .data = data};
+        return client_each_namespace(namespace_images, &w, err);
+    }
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
         return engine_images(where, visit, data, err);
     char question[OCV_NEAREST_QUESTION_MAX];

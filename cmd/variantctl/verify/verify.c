@@ -61,22 +61,11 @@ static const struct cli_command command = {
            "  variantctl verify --all --from oci:images --json\n"
            "  variantctl verify --strict --profile h100.json --from oci:images\n"};
 
-static int add_result(struct verify *v, const struct local_image *image,
-                      const struct image_result *checked, struct ocv_error *err)
-{
-    const struct known_image *k = &checked->known;
-    json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where",
-                              image->where, "image", image->name, "digest", k->digest, "label",
-                              k->said.label, "verdict", checked->verdict, "by", k->by, "reason",
-                              checked->reason, "remedy", checked->remedy);
-    return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
-}
-
 static int check_image(void *data, const struct local_image *image)
 {
     struct verify *v = data;
-    struct ocv_error err = {0};
     struct image_result checked;
+    const struct known_image *k = &checked.known;
     image_check(&v->checker, image, &checked);
     const char *verdict = checked.verdict;
     v->fits += strcmp(verdict, "fits") == 0;
@@ -84,10 +73,14 @@ static int check_image(void *data, const struct local_image *image)
     v->misfits += strcmp(verdict, "misfit") == 0;
     v->warnings += strcmp(verdict, "warning") == 0;
     v->unchecked += strcmp(verdict, "unknown") == 0;
-    v->unrecorded += strcmp(verdict, "none") == 0 && !checked.known.by;
-    int status = add_result(v, image, &checked, &err);
+    v->unrecorded += strcmp(verdict, "none") == 0 && !k->by;
+    json_t *entry =
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
+                  image->name, "digest", k->digest, "label", k->said.label, "verdict", verdict,
+                  "by", k->by, "reason", checked.reason, "remedy", checked.remedy);
+    bool failed = !entry || json_array_append_new(v->results, entry) < 0;
     image_result_free(&checked);
-    return status;
+    return failed ? OCV_ERR_NOMEM : OCV_OK;
 }
 
 /* A container is checked against its own devices if its image's repository has `workload: devices`;
@@ -152,35 +145,27 @@ static int scan_source(struct verify *v, const char *where, struct ocv_error *er
     return status;
 }
 
-static int print_row(const json_t *r, struct ocv_error *err)
-{
-    const char *label = ocv_json_text(r, "label"), *reason = ocv_json_text(r, "reason");
-    const char *name = ocv_json_text(r, "image");
-    const char *remedy = ocv_json_text(r, "remedy");
-    char *line = NULL;
-    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", ocv_json_text(r, "verdict"),
-                 ocv_json_text(r, "where"), name ? name : "(no name)", label ? " (" : "",
-                 label ? label : "", label ? ")" : "", reason ? ": " : "", reason ? reason : "",
-                 remedy ? "; " : "", remedy ? remedy : "") < 0)
-        return ocv_error_nomem(err);
-    ocv_text_clean(line); /* names and labels are untrusted */
-    puts(line);
-    free(line);
-    return OCV_OK;
-}
-
 static int print_table(const struct verify *v, struct ocv_error *err)
 {
     size_t i;
-    int status = OCV_OK;
     json_t *r;
     json_array_foreach(v->results, i, r)
     {
-        const char *verdict = ocv_json_text(r, "verdict");
+        const char *verdict = ocv_json_text(r, "verdict"), *name = ocv_json_text(r, "image");
+        const char *label = ocv_json_text(r, "label"), *reason = ocv_json_text(r, "reason");
+        const char *remedy = ocv_json_text(r, "remedy");
         bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "lesser") == 0 ||
                        strcmp(verdict, "warning") == 0;
-        if ((trouble || v->all) && status == OCV_OK)
-            status = print_row(r, err);
+        ocv_auto_free char *line = NULL;
+        if (!trouble && !v->all)
+            continue;
+        if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", verdict, ocv_json_text(r, "where"),
+                     name ? name : "(no name)", label ? " (" : "", label ? label : "",
+                     label ? ")" : "", reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
+                     remedy ? remedy : "") < 0)
+            return ocv_error_nomem(err);
+        ocv_text_clean(line); /* names and labels are untrusted */
+        puts(line);
     }
     size_t n = json_array_size(v->results);
     size_t checked = v->fits + v->lesser + v->misfits + v->warnings + v->unchecked;
@@ -199,37 +184,25 @@ static int print_table(const struct verify *v, struct ocv_error *err)
         if (counts[c].n)
             printf("%s%zu %s", told++ ? ", " : ": ", counts[c].n, counts[c].what);
     printf("\n");
-    return status;
-}
-
-static int print_results(const struct verify *v, struct ocv_error *err)
-{
-    if (v->json) {
-        json_t *root = json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1", "images",
-                                 v->results, "ok", v->misfits == 0 && !(v->strict && v->lesser));
-        char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-        json_decref(root);
-        if (!text)
-            return ocv_error_nomem(err);
-        puts(text);
-        free(text);
-    } else if (print_table(v, err) < 0) {
-        return OCV_ERR_NOMEM;
-    }
     return cli_print("", 0, err);
 }
 
 static int verify_images(struct verify *v, struct ocv_error *err)
 {
-    int status = image_checker_begin(&v->checker, v->cli, err);
+    OCV_TRY(image_checker_begin(&v->checker, v->cli, err));
     v->checker.configs = true;
-    if (status == OCV_OK && !(v->results = json_array()))
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK && v->places.n == 0)
-        return scan_everywhere(v, err);
-    for (size_t i = 0; i < v->places.n && status == OCV_OK; i++)
-        status = scan_source(v, v->places.texts[i], err);
-    return status;
+    if (!(v->results = json_array()))
+        return ocv_error_nomem(err);
+    if (v->places.n == 0)
+        OCV_TRY(scan_everywhere(v, err));
+    for (size_t i = 0; i < v->places.n; i++)
+        OCV_TRY(scan_source(v, v->places.texts[i], err));
+    if (!v->json)
+        return print_table(v, err);
+    bool ok = v->misfits == 0 && !(v->strict && v->lesser);
+    return print_document(json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1",
+                                    "images", v->results, "ok", ok),
+                          err);
 }
 
 int cmd_verify(struct cli *cli, int argc, char **argv)
@@ -245,8 +218,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         return cli_fail(cli, &err);
     }
     int status = verify_images(&v, &err);
-    if (status == OCV_OK)
-        status = print_results(&v, &err);
     json_decref(v.results);
     if (status < 0)
         return cli_fail(cli, &err);
