@@ -128,6 +128,7 @@ START_TEST(twins_hold)
     for (size_t i = 0; i < n; i++)
         wanted += twins[i].label == 2 && !(twins[i].features & ~has);
     ck_assert_uint_eq(ocv_decision_order_count(asked), wanted);
+    ck_assert_ptr_null(ocv_decision_order(asked, wanted));
     free(order);
 }
 END_TEST

@@ -83,6 +83,33 @@ START_TEST(status_line_without_a_status)
 }
 END_TEST
 
+static const struct {
+    const char *header;
+    int64_t start, end, total; /* -1: the header says nothing */
+} ranges[] = {
+    {"bytes 0-4/12", 0, 4, 12},    {"BYTES 5-11/12", 5, 11, 12},
+    {"bytes 0-4/*", 0, 4, -1},     {"bytes 0-4/12x", -1, -1, -1},
+    {"bytes 0-4/", -1, -1, -1},    {"bytes 0-4/x", -1, -1, -1},
+    {"bytes 0-4/**", -1, -1, -1},  {"bytes 4-0/12", -1, -1, -1},
+    {"bytes 0-12/12", -1, -1, -1}, {"bytes 0-0/1", 0, 0, 1},
+    {"bytes 0/12", -1, -1, -1},    {"bytes -4/12", -1, -1, -1},
+    {"items 0-4/12", -1, -1, -1},  {"bytes 0-99999999999999999999/*", -1, -1, -1},
+};
+
+START_TEST(range_of_a_part)
+{
+    struct ocv_response r;
+    char line[128];
+    snprintf(line, sizeof(line), "Content-Range: %s", ranges[_i].header);
+    const char *const lines[] = {"HTTP/1.1 206 Partial Content", line, "", NULL};
+    answer(&r, lines);
+    ck_assert_int_eq(r.range_start, ranges[_i].start);
+    ck_assert_int_eq(r.range_end, ranges[_i].end);
+    ck_assert_int_eq(r.range_total, ranges[_i].total);
+    ocv_response_reset(&r);
+}
+END_TEST
+
 /* A line that is longer than any that matters is passed over whole. */
 START_TEST(lines_at_their_limit)
 {
@@ -115,6 +142,7 @@ TEST_FILE
     tcase_add_test(tc, next_of_several_headers);
     tcase_add_test(tc, status_line_without_a_status);
     tcase_add_test(tc, lines_at_their_limit);
+    tcase_add_loop_test(tc, range_of_a_part, 0, (int)(sizeof(ranges) / sizeof(*ranges)));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
