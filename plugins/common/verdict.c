@@ -195,23 +195,6 @@ bool verdict_is_off(const struct verdict_policy *policy, bool config)
     return policy->off && (policy->config_off || !config);
 }
 
-/* An ordinary image whose configuration requires more than this node has: it has a policy of its
- * own, and applies only if the image is not refused already. */
-static void take_config(const struct verdict_policy *policy, const struct ocv_verdict_question *q,
-                        const struct ocv_verdict_answer *said, struct verdict_answer *answer)
-{
-    const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
-    bool misfit = said->config == OCV_VERDICT_CONFIG_MISFIT;
-    bool enforce = policy->config_enforce && answer->choose == OCV_CHOOSE_ON;
-    if (policy->config_off || said->config == OCV_VERDICT_CONFIG_NONE ||
-        answer->action == VERDICT_REFUSE)
-        return;
-    answer->verdict = misfit ? OCV_VERDICT_MISFIT : answer->verdict;
-    answer->action = misfit && enforce ? VERDICT_REFUSE : VERDICT_WARN;
-    snprintf(answer->reason, sizeof(answer->reason), "%.300s: %.600s", image, said->config_reason);
-    ocv_text_clean(answer->reason);
-}
-
 void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
                  struct verdict_answer *answer)
 {
@@ -247,7 +230,21 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
     bool named = question->digest || question->properties;
     if (policy->off || (question->config && !named)) /* only the configuration is checked */
         answer->action = VERDICT_ALLOW;
-    take_config(policy, question, &said, answer);
+
+    /* An ordinary image whose configuration requires more than this node has: it has a policy of
+     * its own, and applies only if the image is not refused already. */
+    if (policy->config_off || said.config == OCV_VERDICT_CONFIG_NONE ||
+        answer->action == VERDICT_REFUSE)
+        return;
+    const char *image = question->reference ? question->reference
+                        : question->digest  ? question->digest
+                                            : "the image";
+    bool misfit = said.config == OCV_VERDICT_CONFIG_MISFIT;
+    bool enforce = policy->config_enforce && answer->choose == OCV_CHOOSE_ON;
+    answer->verdict = misfit ? OCV_VERDICT_MISFIT : answer->verdict;
+    answer->action = misfit && enforce ? VERDICT_REFUSE : VERDICT_WARN;
+    snprintf(answer->reason, sizeof(answer->reason), "%.300s: %.600s", image, said.config_reason);
+    ocv_text_clean(answer->reason);
 }
 
 void verdict_set_unknown(const struct verdict_policy *policy,

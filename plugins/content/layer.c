@@ -56,20 +56,19 @@ static int feed_bytes(struct scan *scan, const unsigned char *data, int64_t len,
                       struct ocv_error *err)
 {
     static const unsigned char zeros[4096];
-    int status = OCV_OK;
-    while (len > 0 && status >= 0) {
+    while (len > 0) {
         int64_t n = ocv_content_unwanted(scan->reader);
         if (n > 0) {
             n = n < len ? n : len;
             ocv_content_skip(scan->reader, n);
         } else {
             n = data || len < (int64_t)sizeof(zeros) ? len : (int64_t)sizeof(zeros);
-            status = ocv_content_feed(scan->reader, data ? data : zeros, (size_t)n, err);
+            OCV_TRY(ocv_content_feed(scan->reader, data ? data : zeros, (size_t)n, err));
         }
         data = data ? data + n : NULL;
         len -= n;
     }
-    return status;
+    return OCV_OK;
 }
 
 static int read_content(struct scan *scan, struct archive *archive, const char *path, int64_t size,
@@ -81,52 +80,26 @@ static int read_content(struct scan *scan, struct archive *archive, const char *
     const void *data;
     size_t len;
     la_int64_t offset, at = 0;
-    int status = OCV_OK, got = ARCHIVE_OK;
-    while (status >= 0 &&
-           (got = archive_read_data_block(archive, &data, &len, &offset)) == ARCHIVE_OK) {
-        status = check_ratio(scan, archive, offset, err);
-        if (status >= 0)
-            status = feed_bytes(scan, NULL, offset - at, err); /* a hole of a sparse file */
-        if (status >= 0)
-            status = feed_bytes(scan, data, (int64_t)len, err);
+    int got;
+    while ((got = archive_read_data_block(archive, &data, &len, &offset)) == ARCHIVE_OK) {
+        OCV_TRY(check_ratio(scan, archive, offset, err));
+        OCV_TRY(feed_bytes(scan, NULL, offset - at, err)); /* a hole of a sparse file */
+        OCV_TRY(feed_bytes(scan, data, (int64_t)len, err));
         at = offset + (la_int64_t)len;
         size_t n = len < sizeof(text) - text_len ? len : sizeof(text) - text_len;
         if (is_text && n)
             memcpy(text + text_len, data, n);
         text_len += is_text ? n : 0;
     }
-    if (status >= 0 && got != ARCHIVE_OK && got != ARCHIVE_EOF)
+    if (got != ARCHIVE_EOF)
         return archive_failed(scan, archive, err);
-    if (status >= 0 && at < size)
+    if (at < size)
         ocv_content_skip(scan->reader, size - at);
     if (at > size) /* a zip archive may say it after the file */
         size = at;
-    if (status >= 0 && is_text)
-        status = ocv_content_report_text(&scan->report, path, text, text_len, err);
-    return status < 0 ? status : scan_file(scan, path, size, err);
-}
-
-/* A link may replace a file of a lower layer. Its own target is a file elsewhere. */
-static int note_other(struct scan *scan, const char *path, struct ocv_error *err)
-{
-    struct ocv_content_facts none = {0};
-    return ocv_content_report_file(&scan->report, path, 0, &none, err);
-}
-
-static int read_entry(struct scan *scan, struct archive *archive, struct archive_entry *entry,
-                      const char *path, struct ocv_error *err)
-{
-    if (archive_entry_filetype(entry) == AE_IFDIR)
-        return OCV_OK;
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
-        return note_other(scan, path, err);
-    int64_t size = archive_entry_size(entry);
-    if (size < 0) {
-        scan->refused = OCV_CONTENT_UNREADABLE;
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
-    }
-    OCV_TRY(check_ratio(scan, archive, 0, err));
-    return read_content(scan, archive, path, size, err);
+    if (is_text)
+        OCV_TRY(ocv_content_report_text(&scan->report, path, text, text_len, err));
+    return scan_file(scan, path, size, err);
 }
 
 static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
@@ -144,16 +117,21 @@ static int read_member(struct scan *scan, struct archive *archive, struct archiv
         return status < 0 ? status : OCV_OK;
     if (scan->inside && asprintf(&joined, "%s/%s", scan->inside, path) < 0)
         return ocv_error_nomem(err);
-    return read_entry(scan, archive, entry, joined ? joined : path, err);
-}
-
-/* Bytes after the archive are part of the layer's digest, so the writer wants them read. */
-static int drain_rest(struct scan *scan, int fd, struct ocv_error *err)
-{
-    ssize_t n;
-    while ((n = read(fd, scan->chunk, SCAN_CHUNK)) > 0 || (n < 0 && errno == EINTR))
-        continue;
-    return n < 0 ? ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno)) : OCV_OK;
+    path = joined ? joined : path;
+    if (archive_entry_filetype(entry) == AE_IFDIR)
+        return OCV_OK;
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry)) {
+        /* a link may replace a file of a lower layer; its own target is a file elsewhere */
+        struct ocv_content_facts none = {0};
+        return ocv_content_report_file(&scan->report, path, 0, &none, err);
+    }
+    int64_t size = archive_entry_size(entry);
+    if (size < 0) {
+        scan->refused = OCV_CONTENT_UNREADABLE;
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
+    }
+    OCV_TRY(check_ratio(scan, archive, 0, err));
+    return read_content(scan, archive, path, size, err);
 }
 
 static int read_members(struct scan *scan, struct archive *archive, int fd, struct ocv_error *err)
@@ -183,8 +161,12 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err)
     if (!archive)
         return ocv_error_nomem(err);
     archive_read_support_format_empty(archive);
-    int status = read_members(scan, archive, fd, err);
-    return status < 0 ? status : drain_rest(scan, fd, err);
+    OCV_TRY(read_members(scan, archive, fd, err)); /* frees the archive */
+    /* bytes after the archive are part of the layer's digest, so the writer wants them read */
+    ssize_t n;
+    while ((n = read(fd, scan->chunk, SCAN_CHUNK)) > 0 || (n < 0 && errno == EINTR))
+        continue;
+    return n < 0 ? ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno)) : OCV_OK;
 }
 
 int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err)

@@ -2,6 +2,7 @@
 /* Files of a directory, and of the wheels and other archives in it. Only what may have findings is
  * read. */
 #include "gen/content-rules.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "plugins/content/scan.h"
 
@@ -11,14 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static int read_text(struct scan *scan, int fd, const char *path, struct ocv_error *err)
-{
-    ssize_t n = pread(fd, scan->chunk, OCV_CONTENT_TEXT_MAX, 0);
-    return n < 0
-               ? OCV_OK
-               : ocv_content_report_text(&scan->report, path, (char *)scan->chunk, (size_t)n, err);
-}
 
 static int note_unread(struct scan *scan, struct ocv_error *err)
 {
@@ -66,9 +59,7 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
             status = note_unread(scan, err);
         if (n <= 0)
             break;
-        status = ocv_content_feed(scan->reader, scan->chunk, (size_t)n, err);
-        if (status < 0)
-            return status;
+        OCV_TRY(ocv_content_feed(scan->reader, scan->chunk, (size_t)n, err));
         at += n;
         scan->read += n;
         ocv_content_allow(scan->reader, scan->read);
@@ -79,9 +70,12 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
             ocv_content_skip(scan->reader, unwanted);
         at += unwanted > 0 ? unwanted : 0;
     }
-    if (status >= 0 && ocv_content_is_text(path))
-        status = read_text(scan, fd, path, err);
-    return status < 0 ? status : scan_file(scan, path, size, err);
+    if (status < 0)
+        return status;
+    ssize_t n = ocv_content_is_text(path) ? pread(fd, scan->chunk, OCV_CONTENT_TEXT_MAX, 0) : -1;
+    if (n >= 0)
+        OCV_TRY(ocv_content_report_text(&scan->report, path, (char *)scan->chunk, (size_t)n, err));
+    return scan_file(scan, path, size, err);
 }
 
 int scan_tree(struct scan *scan, const char *path, struct ocv_error *err)

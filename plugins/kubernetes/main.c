@@ -78,23 +78,10 @@ static int give_directory(const char *text, struct ocv_error *err)
     unsigned long uid = strtoul(text, &end, 10);
     if (end == text || *end != ':' || end[1] != '/' || uid > INT32_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "--own: '%.200s' is not UID:DIR", text);
-    int fd = open(end + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool given = fd >= 0 && fchown(fd, (uid_t)uid, (gid_t)uid) == 0;
-    int status = given ? OCV_OK
-                       : ocv_error_set(err, OCV_ERR_IO, "%s: cannot make it user %lu's: %s",
-                                       end + 1, uid, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
-static int find_registries(struct node_setup *s, struct ocv_error *err)
-{
-    const struct ocv_registry_config *registries;
-    OCV_TRY(cli_load(&s->cli, err));
-    size_t n = ocv_config_registries(s->cli.config, &registries);
-    for (size_t i = 0; i < n && i < ENGINE_REGISTRIES_MAX; i++)
-        s->engine.registries[s->engine.n_registries++] = registries[i].host;
+    ocv_auto_fd int fd = open(end + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fchown(fd, (uid_t)uid, (gid_t)uid) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: cannot make it user %lu's: %s", end + 1, uid,
+                             strerror(errno));
     return OCV_OK;
 }
 
@@ -127,9 +114,13 @@ static int set_up_node(struct node_setup *s, struct ocv_error *err)
             fprintf(stderr, NODE_SETUP ": %s\n", err->message);
         *err = (struct ocv_error){0};
     }
-    int status = s->engine.remove ? OCV_OK : find_registries(s, err);
-    if (status < 0)
-        return status;
+    if (!s->engine.remove) {
+        const struct ocv_registry_config *registries;
+        OCV_TRY(cli_load(&s->cli, err));
+        size_t n = ocv_config_registries(s->cli.config, &registries);
+        for (size_t i = 0; i < n && i < ENGINE_REGISTRIES_MAX; i++)
+            s->engine.registries[s->engine.n_registries++] = registries[i].host;
+    }
     if (s->engine.n_registries || s->engine.remove)
         state = engine_set_up(&s->engine, reason);
     if (!s->engine.remove)
@@ -137,18 +128,6 @@ static int set_up_node(struct node_setup *s, struct ocv_error *err)
     else if (state != NODE_CONFIGURED)
         return ocv_error_set(err, OCV_ERR_IO, "%s", reason);
     return OCV_OK;
-}
-
-/* For process 1, which ignores signals without a handler. */
-static void wait_for_end(void)
-{
-    sigset_t signals;
-    int signal;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    (void)sigwait(&signals, &signal);
 }
 
 int main(int argc, char **argv)
@@ -167,7 +146,15 @@ int main(int argc, char **argv)
         s.engine.config_file = s.cli.config_file;
     if (status >= 0 && s.engine.root)
         status = set_up_node(&s, &err);
-    if (status >= 0 && s.stay)
-        wait_for_end();
+    if (status >= 0 && s.stay) {
+        /* process 1 ignores signals without a handler */
+        sigset_t signals;
+        int signal;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+        (void)sigwait(&signals, &signal);
+    }
     return cli_quit(&s.cli, status < 0 ? cli_fail(&s.cli, &err) : 0);
 }

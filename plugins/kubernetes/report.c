@@ -21,12 +21,9 @@ int report_write(const char *path, enum node_state state, const char *reason, st
     char text[REASON_MAX + 1];
     int n = snprintf(text, sizeof(text), "%.*s\n", (int)REASON_MAX - 2,
                      state == NODE_CONFIGURED ? "configured" : reason);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    bool written = fd >= 0 && ocv_fd_write(fd, text, (size_t)n);
-    int status = written ? OCV_OK : ocv_file_fail(err, path, NULL, "write");
-    if (fd >= 0)
-        close(fd);
-    return status;
+    ocv_auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    return fd >= 0 && ocv_fd_write(fd, text, (size_t)n) ? OCV_OK
+                                                        : ocv_file_fail(err, path, NULL, "write");
 }
 
 static const char *environment_variable(const char *name)

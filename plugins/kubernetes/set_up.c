@@ -15,33 +15,6 @@
 #define ANSWER_MAX (256u * 1024) /* limit of its output: a line per file */
 #define ARGUMENTS_MAX (2 * ENGINE_REGISTRIES_MAX + 16)
 
-static void fill_arguments(const struct engine_setup *setup, const char *argv[ARGUMENTS_MAX])
-{
-    size_t n = 0;
-    argv[n++] = PROGRAM;
-    argv[n++] = "setup";
-    argv[n++] = "containerd";
-    argv[n++] = "--root";
-    argv[n++] = setup->root;
-    if (setup->remove) {
-        argv[n++] = "--uninstall";
-    } else {
-        argv[n++] = "--config";
-        argv[n++] = setup->config_file;
-    }
-    if (!setup->remove && !setup->edit_config)
-        argv[n++] = "--hosts-only";
-    if (setup->engine_config && !setup->remove) {
-        argv[n++] = "--engine-config";
-        argv[n++] = setup->engine_config;
-    }
-    for (size_t i = 0; i < setup->n_registries && !setup->remove; i++) {
-        argv[n++] = "--registry";
-        argv[n++] = setup->registries[i];
-    }
-    argv[n] = NULL;
-}
-
 /* Returns the exit status, or -1. If the program cannot be started, `answer` has the reason. */
 static int run_command(const char *const *argv, struct ocv_buffer *answer)
 {
@@ -78,7 +51,29 @@ enum node_state engine_set_up(const struct engine_setup *setup, char reason[stat
     const char *argv[ARGUMENTS_MAX];
     ocv_auto_buffer answer;
     ocv_buffer_init(&answer, ANSWER_MAX);
-    fill_arguments(setup, argv);
+    size_t n = 0;
+    argv[n++] = PROGRAM;
+    argv[n++] = "setup";
+    argv[n++] = "containerd";
+    argv[n++] = "--root";
+    argv[n++] = setup->root;
+    if (setup->remove) {
+        argv[n++] = "--uninstall";
+    } else {
+        argv[n++] = "--config";
+        argv[n++] = setup->config_file;
+    }
+    if (!setup->remove && !setup->edit_config)
+        argv[n++] = "--hosts-only";
+    if (setup->engine_config && !setup->remove) {
+        argv[n++] = "--engine-config";
+        argv[n++] = setup->engine_config;
+    }
+    for (size_t i = 0; i < setup->n_registries && !setup->remove; i++) {
+        argv[n++] = "--registry";
+        argv[n++] = setup->registries[i];
+    }
+    argv[n] = NULL;
     int code = run_command(argv, &answer);
     const char *text = answer.data ? answer.data : "";
     fputs(text, stdout);

@@ -124,26 +124,6 @@ static bool wait_for(struct query *query, long milliseconds)
     return query->done;
 }
 
-static int run_query(struct query *query, long milliseconds)
-{
-    pthread_t thread;
-    pthread_condattr_t monotonic;
-    if (pthread_condattr_init(&monotonic) != 0 ||
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0 ||
-        pthread_cond_init(&query->changed, &monotonic) != 0 ||
-        pthread_create(&thread, NULL, ask_library, query) != 0) {
-        fputs("nvml-query: cannot start a thread\n", stderr);
-        return 1;
-    }
-    if (!wait_for(query, milliseconds))
-        json_object_set_new(query->root, "hung", json_string(query->call ? query->call : ""));
-    int status =
-        json_dumpf(query->root, stdout, JSON_COMPACT) == 0 && puts("") != EOF && fflush(stdout) == 0
-            ? 0
-            : 1;
-    _exit(status); /* exit would run the vendor's destructors, which may hang too */
-}
-
 int main(int argc, char **argv)
 {
     struct query query = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -158,5 +138,20 @@ int main(int argc, char **argv)
         fputs("nvml-query: out of memory\n", stderr);
         return 1;
     }
-    return run_query(&query, milliseconds);
+    pthread_t thread;
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0 ||
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0 ||
+        pthread_cond_init(&query.changed, &monotonic) != 0 ||
+        pthread_create(&thread, NULL, ask_library, &query) != 0) {
+        fputs("nvml-query: cannot start a thread\n", stderr);
+        return 1;
+    }
+    if (!wait_for(&query, milliseconds))
+        json_object_set_new(query.root, "hung", json_string(query.call ? query.call : ""));
+    int status =
+        json_dumpf(query.root, stdout, JSON_COMPACT) == 0 && puts("") != EOF && fflush(stdout) == 0
+            ? 0
+            : 1;
+    _exit(status); /* exit would run the vendor's destructors, which may hang too */
 }

@@ -146,30 +146,10 @@ static bool get_capability(struct nvml *nvml, json_t *object, device_handle hand
     return true;
 }
 
-static bool get_instance(struct nvml *nvml, json_t *object, device_handle handle, unsigned index)
-{
-    static const char name[] = "nvmlDeviceGetMigDeviceHandleByIndex";
-    device_handle instance = NULL;
-    int (*function)(device_handle, unsigned, device_handle *) = find_function(nvml, object, name);
-    if (!function)
-        return false;
-    int code = function(handle, index, &instance);
-    if (code == 6) { /* NOT_FOUND: this slot is empty */
-        query_call(nvml->query, NULL);
-        return true;
-    }
-    if (!check_call(nvml, object, name, code) || !instance)
-        return false;
-    json_t *found = query_append(nvml->query, object, "mig_devices");
-    get_text(nvml, found, instance, "nvmlDeviceGetUUID", "uuid");
-    get_text(nvml, found, instance, "nvmlDeviceGetName", "name");
-    get_memory(nvml, found, instance);
-    return true;
-}
-
 static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetMigMode";
+    static const char by_index[] = "nvmlDeviceGetMigDeviceHandleByIndex";
     unsigned current = 0, pending = 0, most = 0;
     int (*function)(device_handle, unsigned *, unsigned *) = find_function(nvml, object, name);
     if (!function || !check_call(nvml, object, name, function(handle, &current, &pending)))
@@ -178,21 +158,24 @@ static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
     if (current != 1 ||
         !get_unsigned(nvml, object, handle, "nvmlDeviceGetMaxMigDeviceCount", &most))
         return;
-    for (unsigned i = 0; i < most && i < QUERY_MIG_MAX; i++)
-        if (!get_instance(nvml, object, handle, i))
+    for (unsigned i = 0; i < most && i < QUERY_MIG_MAX; i++) {
+        device_handle instance = NULL;
+        int (*get)(device_handle, unsigned, device_handle *) =
+            find_function(nvml, object, by_index);
+        if (!get)
             return;
-}
-
-static void get_rest(struct nvml *nvml, json_t *object, device_handle handle)
-{
-    unsigned mode = 0;
-    get_text(nvml, object, handle, "nvmlDeviceGetName", "name");
-    get_text(nvml, object, handle, "nvmlDeviceGetUUID", "uuid");
-    get_memory(nvml, object, handle);
-    get_mig(nvml, object, handle);
-    if (get_unsigned(nvml, object, handle, "nvmlDeviceGetVirtualizationMode", &mode) &&
-        mode < sizeof(virtualizations) / sizeof(*virtualizations))
-        query_text(nvml->query, object, "virtualization", virtualizations[mode]);
+        int code = get(handle, i, &instance);
+        if (code == 6) { /* NOT_FOUND: this slot is empty */
+            query_call(nvml->query, NULL);
+            continue;
+        }
+        if (!check_call(nvml, object, by_index, code) || !instance)
+            return;
+        json_t *found = query_append(nvml->query, object, "mig_devices");
+        get_text(nvml, found, instance, "nvmlDeviceGetUUID", "uuid");
+        get_text(nvml, found, instance, "nvmlDeviceGetName", "name");
+        get_memory(nvml, found, instance);
+    }
 }
 
 static bool ask_devices(struct nvml *nvml)
@@ -218,9 +201,18 @@ static bool ask_devices(struct nvml *nvml)
         if (get_capability(nvml, objects[i], handles[i]))
             capable = true;
     }
-    for (unsigned i = 0; i < n; i++)
-        if (handles[i])
-            get_rest(nvml, objects[i], handles[i]);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned mode = 0;
+        if (!handles[i])
+            continue;
+        get_text(nvml, objects[i], handles[i], "nvmlDeviceGetName", "name");
+        get_text(nvml, objects[i], handles[i], "nvmlDeviceGetUUID", "uuid");
+        get_memory(nvml, objects[i], handles[i]);
+        get_mig(nvml, objects[i], handles[i]);
+        if (get_unsigned(nvml, objects[i], handles[i], "nvmlDeviceGetVirtualizationMode", &mode) &&
+            mode < sizeof(virtualizations) / sizeof(*virtualizations))
+            query_text(query, objects[i], "virtualization", virtualizations[mode]);
+    }
     return capable;
 }
 

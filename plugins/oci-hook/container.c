@@ -115,12 +115,15 @@ char *container_config(const json_t *config)
     return asks ? strndup(essence.data, essence.len) : NULL;
 }
 
-/* "nvidia.com/gpu=0,nvidia.com/gpu=1" -> "0,1" */
-static char *cdi_names(const char *text)
+char *container_devices(const json_t *config)
 {
-    char *out = calloc(1, strlen(text) + 1);
+    const char *cdi = cdi_devices(config), *visible = get_variable(config, OCV_REQUIREMENT_DEVICES);
+    if (!cdi)
+        return names_devices(visible) && has_toolkit_hook(config) ? strdup(visible) : NULL;
+    /* "nvidia.com/gpu=0,nvidia.com/gpu=1" -> "0,1" */
+    char *out = calloc(1, strlen(cdi) + 1);
     size_t n = 0;
-    for (const char *at = strstr(text, CDI_KIND); out && at; at = strstr(at, CDI_KIND)) {
+    for (const char *at = strstr(cdi, CDI_KIND); out && at; at = strstr(at, CDI_KIND)) {
         at += strlen(CDI_KIND);
         size_t len = strcspn(at, ",");
         if (n)
@@ -129,14 +132,6 @@ static char *cdi_names(const char *text)
         n += len;
     }
     return out;
-}
-
-char *container_devices(const json_t *config)
-{
-    const char *cdi = cdi_devices(config), *visible = get_variable(config, OCV_REQUIREMENT_DEVICES);
-    if (cdi)
-        return cdi_names(cdi);
-    return names_devices(visible) && has_toolkit_hook(config) ? strdup(visible) : NULL;
 }
 
 char *container_given(const json_t *config)

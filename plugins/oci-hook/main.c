@@ -47,22 +47,17 @@ static int check_image(const struct verdict_policy *policy)
     return code;
 }
 
-static void print_help(void)
-{
-    fputs("Usage: ocivariant-oci-hook [--config FILE] < STATE\n\n"
-          "Run by podman and CRI-O at the start of containers, with the container's state\n"
-          "(JSON) on standard input. Asks variantd whether the image fits this node and\n"
-          "follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of --config, or\n"
-          "of the file in OCIVARIANT_CONFIG).\n",
-          stdout);
-}
-
 /* -1: go on; else the exit status. */
 static int read_arguments(int argc, char **argv, const char **config)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
+            fputs("Usage: ocivariant-oci-hook [--config FILE] < STATE\n\n"
+                  "Run by podman and CRI-O at the start of containers, with the container's state\n"
+                  "(JSON) on standard input. Asks variantd whether the image fits this node and\n"
+                  "follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of --config, or\n"
+                  "of the file in OCIVARIANT_CONFIG).\n",
+                  stdout);
             return output_end("ocivariant-oci-hook");
         }
         if (strcmp(argv[i], "--version") == 0) {

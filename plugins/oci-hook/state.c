@@ -26,14 +26,6 @@ static const char *get_text(const json_t *object, const char *key)
     return text && *text ? text : NULL;
 }
 
-static const char *find_text(const json_t *annotations, const char *const *keys, size_t n)
-{
-    const char *found = NULL;
-    for (size_t i = 0; i < n && !found; i++)
-        found = get_text(annotations, keys[i]);
-    return found;
-}
-
 json_t *state_parse(int fd)
 {
     ocv_auto_buffer text;
@@ -78,16 +70,6 @@ static json_t *merge_annotations(const json_t *state, const json_t *bundle)
     return all;
 }
 
-/* The devices in the container's own configuration. */
-static void read_container(struct container_state *out, const json_t *bundle)
-{
-    out->config = container_config(bundle);
-    out->devices = out->config ? container_devices(bundle) : NULL;
-    out->question.config = out->config;
-    out->question.devices = out->devices;
-    out->question.given = out->given = container_given(bundle);
-}
-
 /* CRI-O's bundles are in its run root. Its image directory is the ROOT in the container's mount
  * point, "ROOT/DRIVER/LAYER/merged". */
 static bool find_graph_root(const json_t *annotations, char *out, size_t size)
@@ -118,11 +100,14 @@ bool state_read(const json_t *json, struct container_state *out)
     *out = (struct container_state){0};
     json_t *config = read_bundle(json, &out->unread);
     out->annotations = merge_annotations(json, config);
-    read_container(out, config);
+    struct ocv_verdict_question *q = &out->question;
+    q->config = out->config = container_config(config);
+    q->devices = out->devices = out->config ? container_devices(config) : NULL;
+    q->given = out->given = container_given(config);
     json_decref(config);
     const json_t *annotations = out->annotations;
-    struct ocv_verdict_question *q = &out->question;
-    q->reference = find_text(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
+    for (size_t i = 0; i < sizeof(name_keys) / sizeof(*name_keys) && !q->reference; i++)
+        q->reference = get_text(annotations, name_keys[i]);
     q->digest = find_digest(get_text(annotations, "dev.ocivariant.digest"));
     q->label = get_text(annotations, OCV_ANNOTATION_LABEL);
     q->properties = get_text(annotations, OCV_ANNOTATION_PROPERTIES);

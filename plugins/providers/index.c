@@ -2,6 +2,7 @@
 /* providers-index FILE.yaml...: prints gen/providers.h: each file's text, and the hardware that it
  * needs to find anything. A probe skips a file known to the build if the machine lacks that
  * hardware (lib/probe/declarative/load.c). Run by the build. */
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/yaml.h"
 #include "ocivariant/buffer.h"
@@ -51,16 +52,11 @@ static int print_file(const struct ocv_buffer *text, const struct ocv_yaml *tree
     const char *ns = ocv_yaml_text(tree, "namespace"), *name = ocv_yaml_text(tree, "name");
     const char *version = ocv_yaml_text(tree, "version");
     bool tree_rule = false, known = ns && !ocv_yaml_get(tree, "replaces");
-    int status = OCV_OK;
-    for (const struct ocv_yaml *m = rules ? rules->first : NULL; m && status == OCV_OK;
-         m = m->next) {
-        status = add_word(&vendors, m, "pci", "vendor", err);
-        if (status == OCV_OK)
-            status = add_word(&classes, m, "sysfs", "class", err);
+    for (const struct ocv_yaml *m = rules ? rules->first : NULL; m; m = m->next) {
+        OCV_TRY(add_word(&vendors, m, "pci", "vendor", err));
+        OCV_TRY(add_word(&classes, m, "sysfs", "class", err));
         tree_rule = tree_rule || ocv_yaml_get(m, "devicetree");
     }
-    if (status < 0)
-        return status;
     const char *const words[] = {ns, name ? name : ns, version ? version : "1",
                                  vendors.data ? vendors.data : "",
                                  classes.data ? classes.data : ""};

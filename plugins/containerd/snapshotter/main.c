@@ -9,6 +9,7 @@
  *   meta      what is known of snapshots, in SQLite
  *   types     labels, infos, mounts, failures */
 #include "cmd/common/daemons.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/system/unix_socket.h"
@@ -149,24 +150,17 @@ static int root_absolute(struct ocv_error *err)
     return OCV_OK;
 }
 
-/* These characters separate overlayfs' options and directories, or escape them. */
-static int root_mountable(struct ocv_error *err)
-{
-    return program.backend || !strpbrk(program.root, ",:\\")
-               ? OCV_OK
-               : ocv_error_set(
-                     err, OCV_ERR_CONFIG,
-                     "%s: no overlay can be mounted from a directory with a comma, a colon "
-                     "or a backslash in its name",
-                     program.root);
-}
-
 /* Two snapshotters in one directory would undo each other's work. */
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
     OCV_TRY(root_absolute(err));
-    OCV_TRY(root_mountable(err));
+    /* these characters separate overlayfs' options and directories, or escape them */
+    if (!program.backend && strpbrk(program.root, ",:\\"))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "%s: no overlay can be mounted from a directory with a comma, a colon "
+                             "or a backslash in its name",
+                             program.root);
     OCV_TRY(ocv_directory_make(program.root, 0700, err));
     snprintf(path, sizeof(path), "%s/lock", program.root);
     program.lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -177,44 +171,35 @@ static int lock_root(struct ocv_error *err)
     return OCV_OK;
 }
 
-static int open_back_end(struct ocv_error *err)
-{
-    struct snap_service *s = &program.service;
-    char path[4096];
-    const struct snap_relay_options relay = {
-        .socket = program.backend, .name = program.backend_name, .ns = program.backend_ns};
-    int status = lock_root(err);
-    snprintf(path, sizeof(path), "%s/metadata.db", program.root);
-    if (status == OCV_OK)
-        status = snap_meta_open(path, &s->meta, err);
-    if (status == OCV_OK && program.backend)
-        status = snap_relay_new(&relay, &s->relay, err);
-    else if (status == OCV_OK)
-        status = snap_overlay_open(program.root, program.remap_ids, s->meta, print_line,
-                                   &s->overlay, err);
-    const struct snap_fit_options options = {.config_file = program.config,
-                                             .records = program.records,
-                                             .metrics = program.metrics,
-                                             .log = print_line};
-    if (status == OCV_OK)
-        status = snap_fit_new(&options, s->meta, &s->fit, err);
-    s->log = print_line;
-    return status;
-}
-
 static int start_service(struct ocv_error *err)
 {
-    const struct grpc_server_options options = {.handle = snap_service_handle,
-                                                .data = &program.service,
-                                                .workers = WORKERS,
-                                                .log = log_data};
+    struct snap_service *s = &program.service;
     int fd = -1;
-    int status = notify_listen_socket(&fd, err);
-    if (status == OCV_OK)
-        status = open_back_end(err);
-    if (status == OCV_OK && fd < 0)
-        program.bound = (status = ocv_unix_listen(program.socket, 0600, 0700, &fd, err)) == OCV_OK;
-    return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
+    OCV_TRY(notify_listen_socket(&fd, err));
+    OCV_TRY(lock_root(err));
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/metadata.db", program.root);
+    OCV_TRY(snap_meta_open(path, &s->meta, err));
+    const struct snap_relay_options relay = {
+        .socket = program.backend, .name = program.backend_name, .ns = program.backend_ns};
+    if (program.backend)
+        OCV_TRY(snap_relay_new(&relay, &s->relay, err));
+    else
+        OCV_TRY(snap_overlay_open(program.root, program.remap_ids, s->meta, print_line, &s->overlay,
+                                  err));
+    const struct snap_fit_options fit = {.config_file = program.config,
+                                         .records = program.records,
+                                         .metrics = program.metrics,
+                                         .log = print_line};
+    OCV_TRY(snap_fit_new(&fit, s->meta, &s->fit, err));
+    s->log = print_line;
+    if (fd < 0) {
+        OCV_TRY(ocv_unix_listen(program.socket, 0600, 0700, &fd, err));
+        program.bound = true;
+    }
+    const struct grpc_server_options options = {
+        .handle = snap_service_handle, .data = s, .workers = WORKERS, .log = log_data};
+    return grpc_server_new(&options, fd, &program.server, err);
 }
 
 static void on_signal(int number)
@@ -225,21 +210,6 @@ static void on_signal(int number)
     else
         grpc_server_stop(program.server);
     errno = saved;
-}
-
-static void stop_service(void)
-{
-    struct snap_service *s = &program.service;
-    grpc_server_free(program.server);
-    if (program.bound)
-        (void)unlink(program.socket);
-    snap_fit_free(s->fit);
-    snap_relay_free(s->relay);
-    snap_overlay_free(s->overlay);
-    snap_meta_close(s->meta);
-    if (program.lock_fd >= 0)
-        close(program.lock_fd);
-    free(program.root_memory);
 }
 
 int main(int argc, char **argv)
@@ -276,6 +246,16 @@ int main(int argc, char **argv)
     signal(SIGHUP, SIG_IGN); /* the handlers' state is being freed */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
-    stop_service();
+    const struct snap_service *s = &program.service;
+    grpc_server_free(program.server);
+    if (program.bound)
+        (void)unlink(program.socket);
+    snap_fit_free(s->fit);
+    snap_relay_free(s->relay);
+    snap_overlay_free(s->overlay);
+    snap_meta_close(s->meta);
+    if (program.lock_fd >= 0)
+        close(program.lock_fd);
+    free(program.root_memory);
     return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;
 }

@@ -24,16 +24,6 @@ struct verifier_arguments {
     const char *name, *digest;
 };
 
-static void print_help(void)
-{
-    fputs("Usage: ocivariant-verifier -name REF -digest DIGEST [-stdin-media-type TYPE]\n\n"
-          "Run by containerd for every pull; install it into its image verifiers' bin_dir\n"
-          "(/opt/containerd/image-verifier/bin). Asks variantd whether the image fits this\n"
-          "node and follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of the\n"
-          "file in OCIVARIANT_CONFIG).\n",
-          stdout);
-}
-
 /* -1: go on; else the exit status. */
 static int read_arguments(int argc, char **argv, struct verifier_arguments *out)
 {
@@ -41,7 +31,13 @@ static int read_arguments(int argc, char **argv, struct verifier_arguments *out)
         const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 1 : 0);
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "-help") == 0 || strcmp(name, "-h") == 0) {
-            print_help();
+            fputs(
+                "Usage: ocivariant-verifier -name REF -digest DIGEST [-stdin-media-type TYPE]\n\n"
+                "Run by containerd for every pull; install it into its image verifiers' bin_dir\n"
+                "(/opt/containerd/image-verifier/bin). Asks variantd whether the image fits this\n"
+                "node and follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of the\n"
+                "file in OCIVARIANT_CONFIG).\n",
+                stdout);
             return output_end("ocivariant-verifier") ? BLOCKED : 0;
         }
         if (strcmp(name, "-version") == 0) {

@@ -43,32 +43,6 @@ static bool split_name(const char *name, char ns[80], const char **chain)
     return true;
 }
 
-/* If one is allowed it decides for all, else the first. */
-static void ask_for_all(struct snap_fit *f, const struct variants *all, struct verdict_answer *out)
-{
-    struct verdict_answer answer;
-    for (size_t i = 0; i < all->n && (i == 0 || out->action != VERDICT_ALLOW); i++) {
-        const struct snap_variant *v = &all->list[i];
-        const struct ocv_verdict_question q = {.reference = or_null(v->reference),
-                                               .digest = or_null(v->digest),
-                                               .label = or_null(v->label),
-                                               .properties = or_null(v->properties)};
-        snap_fit_ask(f, &q, &answer);
-        if (i == 0 || answer.action == VERDICT_ALLOW)
-            *out = answer;
-    }
-}
-
-/* The chain's variants cannot be read. */
-static void answer_unreadable(const struct snap_fit *f, const char *chain, const char *why,
-                              struct verdict_answer *out)
-{
-    *out = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN,
-                                   .action = verdict_decide(&f->policy, OCV_VERDICT_UNKNOWN, NULL)};
-    snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be checked: %s",
-             chain, why);
-}
-
 enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct ocv_buffer *labels,
                                   struct ocv_error *err)
 {
@@ -79,12 +53,28 @@ enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct
     char ns[80];
     if (!split_name(parent, ns, &chain))
         return GRPC_OK;
-    if (snap_meta_variants(f->meta, ns, chain, keep_variant, &all, &why) != GRPC_OK)
-        answer_unreadable(f, chain, why.message, &answer);
-    else if (all.n == 0)
+    bool read = snap_meta_variants(f->meta, ns, chain, keep_variant, &all, &why) == GRPC_OK;
+    if (read && all.n == 0)
         return GRPC_OK;
-    else
-        ask_for_all(f, &all, &answer);
+    if (!read) {
+        answer = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN,
+                                         .action =
+                                             verdict_decide(&f->policy, OCV_VERDICT_UNKNOWN, NULL)};
+        snprintf(answer.reason, sizeof(answer.reason),
+                 "what was unpacked to %s cannot be checked: %s", chain, why.message);
+    }
+    /* if one is allowed it decides for all, else the first */
+    for (size_t i = 0; read && i < all.n && (i == 0 || answer.action != VERDICT_ALLOW); i++) {
+        const struct snap_variant *v = &all.list[i];
+        const struct ocv_verdict_question q = {.reference = or_null(v->reference),
+                                               .digest = or_null(v->digest),
+                                               .label = or_null(v->label),
+                                               .properties = or_null(v->properties)};
+        struct verdict_answer one;
+        snap_fit_ask(f, &q, &one);
+        if (i == 0 || one.action == VERDICT_ALLOW)
+            answer = one;
+    }
     for (size_t i = 0; i < all.n; i++) {
         free(all.list[i].label);
         free(all.list[i].properties);

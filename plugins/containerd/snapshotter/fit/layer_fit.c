@@ -4,6 +4,7 @@
  * container only names a parent: the variants unpacked there decide. The container is allowed if
  * any of them fits, since images share layers. */
 #include "plugins/containerd/snapshotter/fit/layer_fit.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/internal/records/records.h"
 #include "ocivariant.h"
@@ -150,19 +151,14 @@ void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
     records_free(&set);
 }
 
-static char *question_key(const struct ocv_verdict_question *q)
-{
-    char *key = NULL;
-    int n = asprintf(&key, "%s\n%s\n%s\n%s", q->reference ? q->reference : "",
-                     q->digest ? q->digest : "", q->label ? q->label : "",
-                     q->properties ? q->properties : "");
-    return n < 0 ? NULL : key;
-}
-
 static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
                      struct verdict_answer *out)
 {
-    char *key = question_key(q);
+    char *key = NULL;
+    if (asprintf(&key, "%s\n%s\n%s\n%s", q->reference ? q->reference : "",
+                 q->digest ? q->digest : "", q->label ? q->label : "",
+                 q->properties ? q->properties : "") < 0)
+        key = NULL;
     if (key && recall_answer(f, key, out)) {
         free(key);
         return;
@@ -202,22 +198,6 @@ static bool is_top(const struct ocv_buffer *labels)
                         snap_labels_get(labels, LABEL_PROPERTIES);
 }
 
-static void note_variant(struct snap_fit *f, const char *ns, const char *chain,
-                         const struct ocv_verdict_question *q, const struct verdict_answer *answer)
-{
-    struct ocv_error err = {0};
-    const char *label = answer->label[0] ? answer->label : q->label;
-    const struct snap_variant variant = {
-        .ns = (char *)(uintptr_t)ns,
-        .chain = (char *)(uintptr_t)chain,
-        .label = (char *)(uintptr_t)(label ? label : ""),
-        .properties = (char *)(uintptr_t)(q->properties ? q->properties : ""),
-        .digest = (char *)(uintptr_t)(q->digest ? q->digest : ""),
-        .reference = (char *)(uintptr_t)(q->reference ? q->reference : "")};
-    if (snap_meta_variant_add(f->meta, &variant, &err) != GRPC_OK)
-        snap_fit_log(f, "variant not recorded", err.message);
-}
-
 static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char *chain,
                                  struct ocv_buffer *labels, struct ocv_error *err)
 {
@@ -232,8 +212,19 @@ static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char 
     bool ours = answer.verdict == OCV_VERDICT_FITS || answer.verdict == OCV_VERDICT_LESSER ||
                 answer.verdict == OCV_VERDICT_MISFIT ||
                 (answer.verdict == OCV_VERDICT_UNKNOWN && q.label);
-    if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
-        note_variant(f, ns, chain, &q, &answer);
+    if (answer.action != VERDICT_REFUSE && ours && is_top(labels)) {
+        struct ocv_error failure = {0};
+        const char *label = answer.label[0] ? answer.label : q.label;
+        const struct snap_variant variant = {
+            .ns = (char *)(uintptr_t)ns,
+            .chain = (char *)(uintptr_t)chain,
+            .label = (char *)(uintptr_t)(label ? label : ""),
+            .properties = (char *)(uintptr_t)(q.properties ? q.properties : ""),
+            .digest = (char *)(uintptr_t)(q.digest ? q.digest : ""),
+            .reference = (char *)(uintptr_t)(q.reference ? q.reference : "")};
+        if (snap_meta_variant_add(f->meta, &variant, &failure) != GRPC_OK)
+            snap_fit_log(f, "variant not recorded", failure.message);
+    }
     return snap_fit_act(&answer, labels, err); /* invalidates what `q` borrows */
 }
 
@@ -256,18 +247,12 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
     return code;
 }
 
-static int find_records(struct snap_fit *f, const char *given, struct ocv_error *err)
-{
-    char path[4096];
-    const char *state = ocv_config_get(f->policy.config, "state_dir");
-    f->records = strdup(given ? given : ocv_record_directory(state, path, sizeof(path)));
-    return f->records ? OCV_OK : ocv_error_nomem(err);
-}
+OCV_DEFINE_CLEANUP(snap_fit)
 
 int snap_fit_new(const struct snap_fit_options *options, struct snap_meta *meta,
                  struct snap_fit **out, struct ocv_error *err)
 {
-    struct snap_fit *f = calloc(1, sizeof(*f));
+    ocv_auto(snap_fit) f = calloc(1, sizeof(*f));
     if (!f)
         return ocv_error_nomem(err);
     f->options = *options;
@@ -276,15 +261,15 @@ int snap_fit_new(const struct snap_fit_options *options, struct snap_meta *meta,
     pthread_mutex_init(&f->lock, NULL);
     f->config_file = options->config_file ? strdup(options->config_file) : NULL;
     f->metrics = options->metrics ? strdup(options->metrics) : NULL;
-    int status = verdict_policy_read(f->config_file, &f->policy, err);
-    if (status == OCV_OK)
-        status = find_records(f, options->records, err);
-    if (status < 0) {
-        snap_fit_free(f);
-        return status;
-    }
+    OCV_TRY(verdict_policy_read(f->config_file, &f->policy, err));
+    char path[4096];
+    const char *state = ocv_config_get(f->policy.config, "state_dir");
+    f->records = strdup(options->records ? options->records
+                                         : ocv_record_directory(state, path, sizeof(path)));
+    if (!f->records)
+        return ocv_error_nomem(err);
     write_metrics(f);
-    *out = f;
+    *out = ocv_steal(&f);
     return OCV_OK;
 }
 

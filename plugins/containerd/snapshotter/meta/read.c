@@ -65,9 +65,8 @@ enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
 }
 
 enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(void *data),
-                                void *data, struct ocv_error *err)
+                                void *data)
 {
-    (void)err;
     pthread_mutex_lock(&meta->lock);
     enum grpc_code code = visit(data);
     pthread_mutex_unlock(&meta->lock);

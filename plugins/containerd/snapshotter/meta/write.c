@@ -121,45 +121,6 @@ static enum grpc_code rename_row(struct snap_meta *meta, const struct snap_info 
     return code;
 }
 
-/* Keep our labels about the image with its snapshot. */
-static enum grpc_code keep_ours(const struct ocv_buffer *from, struct ocv_buffer *labels,
-                                struct ocv_error *err)
-{
-    const char *key, *value;
-    enum grpc_code code = GRPC_OK;
-    for (size_t at = 0; code == GRPC_OK && snap_labels_next(from, &at, &key, &value);)
-        if (strncmp(key, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
-            code = snap_labels_set(labels, key, value, err);
-    return code;
-}
-
-static enum grpc_code commit_row(struct snap_meta *meta, const char *name, const char *key,
-                                 const char *parent, struct ocv_buffer *labels,
-                                 struct snap_usage usage, struct ocv_error *err)
-{
-    struct snap_info info = {0};
-    int64_t above = 0;
-    enum grpc_code code = snap_meta_find(meta, name, &info, err);
-    if (code == GRPC_OK)
-        code = snap_fail(err, GRPC_ALREADY_EXISTS, "committed snapshot %s already exists", name);
-    else if (code == GRPC_NOT_FOUND)
-        code = snap_meta_must_find(meta, key, &info, err);
-    if (code == GRPC_OK && info.kind != SNAP_ACTIVE)
-        code = snap_fail(err, GRPC_FAILED_PRECONDITION, "snapshot %s is not active", key);
-    const char *own = info.parent ? info.parent : "";
-    if (code == GRPC_OK && *parent && *own && strcmp(parent, own) != 0)
-        code = snap_fail(err, GRPC_INVALID_ARGUMENT,
-                         "cannot change parent of active snapshot %s on commit", key);
-    if (code == GRPC_OK)
-        code = parent_id(meta, *own ? own : parent, GRPC_FAILED_PRECONDITION, &above, err);
-    if (code == GRPC_OK)
-        code = keep_ours(&info.labels, labels, err);
-    if (code == GRPC_OK)
-        code = rename_row(meta, &info, name, above, labels, usage, err);
-    snap_info_free(&info);
-    return code;
-}
-
 enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const char *key,
                                 const char *parent, const struct ocv_buffer *labels,
                                 struct snap_usage usage, struct ocv_error *err)
@@ -171,7 +132,29 @@ enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const 
         code = snap_labels_copy(&merged, labels, err);
     if (code != GRPC_OK || (code = snap_meta_begin(meta, err)) != GRPC_OK)
         return code;
-    code = commit_row(meta, name, key, parent, &merged, usage, err);
+
+    struct snap_info info = {0};
+    int64_t above = 0;
+    code = snap_meta_find(meta, name, &info, err);
+    if (code == GRPC_OK)
+        code = snap_fail(err, GRPC_ALREADY_EXISTS, "committed snapshot %s already exists", name);
+    else if (code == GRPC_NOT_FOUND)
+        code = snap_meta_must_find(meta, key, &info, err);
+    if (code == GRPC_OK && info.kind != SNAP_ACTIVE)
+        code = snap_fail(err, GRPC_FAILED_PRECONDITION, "snapshot %s is not active", key);
+    const char *own = info.parent ? info.parent : "", *label, *value;
+    if (code == GRPC_OK && *parent && *own && strcmp(parent, own) != 0)
+        code = snap_fail(err, GRPC_INVALID_ARGUMENT,
+                         "cannot change parent of active snapshot %s on commit", key);
+    if (code == GRPC_OK)
+        code = parent_id(meta, *own ? own : parent, GRPC_FAILED_PRECONDITION, &above, err);
+    /* our labels about the image stay with its snapshot */
+    for (size_t at = 0; code == GRPC_OK && snap_labels_next(&info.labels, &at, &label, &value);)
+        if (strncmp(label, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
+            code = snap_labels_set(&merged, label, value, err);
+    if (code == GRPC_OK)
+        code = rename_row(meta, &info, name, above, &merged, usage, err);
+    snap_info_free(&info);
     snap_crash_point("commit-row");
     code = snap_meta_end(meta, code, err);
     snap_crash_point("commit-done");
@@ -242,19 +225,6 @@ static enum grpc_code mask_labels(struct ocv_buffer *labels, const struct ocv_bu
     return code;
 }
 
-static enum grpc_code update_row(struct snap_meta *meta, struct snap_info *info,
-                                 struct ocv_error *err)
-{
-    sqlite3_stmt *statement = snap_meta_statement(meta, SQL_LABELS);
-    if (!statement)
-        return snap_meta_broken(meta, err);
-    info->updated = now_ns();
-    sqlite3_bind_int64(statement, 1, info->id);
-    bind_labels(statement, 2, &info->labels);
-    sqlite3_bind_int64(statement, 3, info->updated);
-    return snap_meta_run(meta, statement, err);
-}
-
 enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
                                 const struct ocv_buffer *labels, char *const *paths, size_t n_paths,
                                 struct snap_info *out, struct ocv_error *err)
@@ -266,8 +236,16 @@ enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
     code = snap_meta_must_find(meta, name, out, err);
     if (code == GRPC_OK)
         code = mask_labels(&out->labels, labels, paths, n_paths, name, err);
-    if (code == GRPC_OK)
-        code = update_row(meta, out, err);
+    sqlite3_stmt *statement = code == GRPC_OK ? snap_meta_statement(meta, SQL_LABELS) : NULL;
+    if (code == GRPC_OK && !statement)
+        code = snap_meta_broken(meta, err);
+    if (code == GRPC_OK) {
+        out->updated = now_ns();
+        sqlite3_bind_int64(statement, 1, out->id);
+        bind_labels(statement, 2, &out->labels);
+        sqlite3_bind_int64(statement, 3, out->updated);
+        code = snap_meta_run(meta, statement, err);
+    }
     code = snap_meta_end(meta, code, err);
     if (code != GRPC_OK)
         snap_info_free(out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Handles directories without rows, and rows without directories. */
+#include "lib/base/cleanup.h"
 #include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 #include "plugins/containerd/snapshotter/types/snapshot.h"
 
@@ -20,6 +21,15 @@ static bool is_number(const char *name, int64_t *out)
     return *name >= '1' && *name <= '9' && !*end && !errno;
 }
 
+static DIR *open_snapshots(const struct snap_overlay *o)
+{
+    int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir && fd >= 0)
+        close(fd);
+    return dir;
+}
+
 /* Rename orphans while no snapshot can be created, so that a later removal never hits a new
  * snapshot. */
 static enum grpc_code set_aside(void *data)
@@ -27,13 +37,9 @@ static enum grpc_code set_aside(void *data)
     struct snap_overlay *o = data;
     const struct dirent *entry;
     int64_t id;
-    int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    ocv_auto_dir DIR *dir = open_snapshots(o);
+    if (!dir)
         return GRPC_INTERNAL;
-    }
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] == '.' || strncmp(entry->d_name, "rm-", 3) == 0)
             continue;
@@ -42,34 +48,22 @@ static enum grpc_code set_aside(void *data)
         if (snap_overlay_move_aside(o, entry->d_name) < 0 && errno != ENOENT)
             snap_overlay_log(o, "cannot move an orphan aside", entry->d_name);
     }
-    closedir(dir);
-    return GRPC_OK;
-}
-
-static enum grpc_code remove_aside(struct snap_overlay *o, struct ocv_error *err)
-{
-    const struct dirent *entry;
-    int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
-        return snap_overlay_failure(err, "cannot read", o->directory);
-    }
-    while ((entry = readdir(dir)))
-        if (strncmp(entry->d_name, "rm-", 3) == 0 && snap_tree_remove(o->fd, entry->d_name) < 0)
-            snap_overlay_log(o, "cannot remove an orphan", entry->d_name);
-    closedir(dir);
     return GRPC_OK;
 }
 
 enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *err)
 {
-    enum grpc_code code = snap_meta_freeze(o->meta, set_aside, o, err);
+    enum grpc_code code = snap_meta_freeze(o->meta, set_aside, o);
     if (code != GRPC_OK)
         return snap_fail(err, code, "cannot read %s", o->directory);
     snap_crash_point("cleanup-aside");
-    code = remove_aside(o, err);
+    const struct dirent *entry;
+    ocv_auto_dir DIR *dir = open_snapshots(o);
+    if (!dir)
+        code = snap_overlay_failure(err, "cannot read", o->directory);
+    while (dir && (entry = readdir(dir)))
+        if (strncmp(entry->d_name, "rm-", 3) == 0 && snap_tree_remove(o->fd, entry->d_name) < 0)
+            snap_overlay_log(o, "cannot remove an orphan", entry->d_name);
     snap_meta_reserve(o->meta);
     return code;
 }

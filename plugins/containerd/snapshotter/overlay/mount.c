@@ -33,18 +33,6 @@ static bool add_path(struct snap_mount *m, const char *option, const struct snap
     return added;
 }
 
-static bool add_lower(struct snap_mount *m, const struct snap_overlay *o,
-                      const struct snap_chain *chain)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 8u * 1024 * 1024);
-    for (size_t i = 0; i < chain->n_parents; i++)
-        if (ocv_buffer_printf(&text, NULL, "%s%s/%" PRId64 "/fs",
-                              i ? ":" : "lowerdir=", o->directory, chain->parents[i]) < 0)
-            return false;
-    return add_option(m, text.data);
-}
-
 static bool make_bind(struct snap_mount *m, const struct snap_overlay *o, int64_t id, bool writable)
 {
     m->type = strdup("bind");
@@ -61,7 +49,12 @@ static bool make_overlay(struct snap_mount *m, const struct snap_overlay *o,
     if (ok && chain->kind == SNAP_ACTIVE)
         ok = add_path(m, "workdir", o, chain->id, "work") &&
              add_path(m, "upperdir", o, chain->id, "fs");
-    return ok && add_lower(m, o, chain);
+    ocv_auto_buffer lower;
+    ocv_buffer_init(&lower, 8u * 1024 * 1024);
+    for (size_t i = 0; ok && i < chain->n_parents; i++)
+        ok = ocv_buffer_printf(&lower, NULL, "%s%s/%" PRId64 "/fs",
+                               i ? ":" : "lowerdir=", o->directory, chain->parents[i]) == OCV_OK;
+    return ok && add_option(m, lower.data);
 }
 
 static bool add_mapping(struct snap_mount *m, const char *option, const char *value)
@@ -154,20 +147,14 @@ static bool userxattr_mounts(const char *root)
     return works;
 }
 
-static bool needs_userxattr(const char *root)
-{
-    struct statfs fs;
-    if (!in_user_namespace() || (statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC))
-        return false; /* tmpfs may lack user attributes */
-    return kernel_at_least(5, 11) || userxattr_mounts(root);
-}
-
 size_t snap_overlay_options(const char *root, const char *options[4])
 {
     size_t n = 0;
     if (access("/sys/module/overlay/parameters/index", F_OK) == 0)
         options[n++] = "index=off";
-    if (needs_userxattr(root))
-        options[n++] = "userxattr";
+    struct statfs fs;
+    if (in_user_namespace() && !(statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC) &&
+        (kernel_at_least(5, 11) || userxattr_mounts(root)))
+        options[n++] = "userxattr"; /* tmpfs may lack user attributes */
     return n;
 }

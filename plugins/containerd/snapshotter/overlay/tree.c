@@ -130,22 +130,6 @@ static bool grow_seen(struct seen *seen)
     return true;
 }
 
-/* 1: new, 0: seen, -1: out of memory. */
-static int note_file(struct seen *seen, const struct stat *st)
-{
-    const struct inode wanted = {st->st_dev, st->st_ino};
-    if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
-        return 1; /* it has only one name */
-    if (seen->n * 2 >= seen->size && !grow_seen(seen))
-        return -1;
-    size_t i = slot_of(seen, wanted);
-    if (seen->slots[i].ino)
-        return 0;
-    seen->slots[i] = wanted;
-    seen->n++;
-    return 1;
-}
-
 struct usage_walk {
     struct seen seen;
     struct snap_usage *out;
@@ -161,9 +145,17 @@ static enum grpc_code walk_failed(struct ocv_error *err, const char *name)
 
 static enum grpc_code count_file(struct usage_walk *w, const struct stat *st, struct ocv_error *err)
 {
-    int news = note_file(&w->seen, st);
-    if (news < 0)
-        return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    struct seen *seen = &w->seen;
+    bool news = true;
+    if (!S_ISDIR(st->st_mode) && st->st_nlink > 1) { /* it has several names */
+        const struct inode wanted = {st->st_dev, st->st_ino};
+        if (seen->n * 2 >= seen->size && !grow_seen(seen))
+            return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        size_t i = slot_of(seen, wanted);
+        news = !seen->slots[i].ino;
+        seen->slots[i] = wanted;
+        seen->n += news;
+    }
     w->out->inodes += news;
     w->out->size += news ? (int64_t)st->st_blocks * 512 : 0;
     return GRPC_OK;

@@ -206,19 +206,16 @@ static bool selector_matches(const struct selector *s, const struct snap_info *i
     return false;
 }
 
-static bool all_match(const struct alternative *a, const struct snap_info *info)
-{
-    for (size_t i = 0; i < a->n; i++)
-        if (!selector_matches(&a->selectors[i], info))
-            return false;
-    return true;
-}
-
 bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
 {
-    for (size_t i = 0; i < filter->n; i++)
-        if (all_match(&filter->alternatives[i], info))
+    for (size_t i = 0; i < filter->n; i++) {
+        const struct alternative *a = &filter->alternatives[i];
+        size_t k = 0;
+        while (k < a->n && selector_matches(&a->selectors[k], info))
+            k++;
+        if (k == a->n)
             return true;
+    }
     return filter->n == 0;
 }
 

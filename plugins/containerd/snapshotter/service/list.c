@@ -42,14 +42,6 @@ static int list_one(void *data, const struct snap_info *info)
     return l->failed ? 1 : 0;
 }
 
-static enum grpc_code send_page(struct grpc_call *call, struct info_list *l)
-{
-    int status = grpc_call_send(call, l->bytes.data, l->bytes.len);
-    l->bytes.len = 0;
-    l->n = 0;
-    return status < 0 ? GRPC_CANCELLED : GRPC_OK;
-}
-
 /* Paged by id, which never changes, so that the lock is not held while a slow peer reads. */
 static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, struct info_list *l,
                                struct ocv_error *err)
@@ -62,8 +54,12 @@ static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, s
             code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
         if (code == GRPC_OK && grpc_call_cancelled(call))
             code = snap_fail(err, GRPC_CANCELLED, "context canceled");
-        if (code == GRPC_OK && l->n)
-            code = send_page(call, l);
+        if (code == GRPC_OK && l->n) {
+            int status = grpc_call_send(call, l->bytes.data, l->bytes.len);
+            l->bytes.len = 0;
+            l->n = 0;
+            code = status < 0 ? GRPC_CANCELLED : GRPC_OK;
+        }
     }
     return code;
 }

@@ -114,25 +114,6 @@ static enum grpc_code fail_call(struct grpc_call *call, const char *message)
     return GRPC_RESOURCE_EXHAUSTED;
 }
 
-/* Labels as messages, in a single allocation. */
-static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
-{
-    const char *key, *value;
-    size_t at = 0;
-    for (*n = 0; snap_labels_next(labels, &at, &key, &value);)
-        (*n)++;
-    Snapshots__Label **list = malloc(*n * (sizeof(*list) + sizeof(**list)) + 1);
-    Snapshots__Label *items = list ? (Snapshots__Label *)(list + *n) : NULL;
-    at = 0;
-    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
-        snapshots__label__init(&items[i]);
-        items[i].key = (char *)(uintptr_t)key;
-        items[i].value = (char *)(uintptr_t)value;
-        list[i] = &items[i];
-    }
-    return list;
-}
-
 /* A field of bytes in a message; shorter than 128. */
 static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t len)
 {
@@ -198,7 +179,20 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
     size_t len = 0, n = 0;
     const uint8_t *bytes = grpc_call_request(call, &len);
     Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
-    Snapshots__Label **list = make_labels(labels, &n);
+    /* labels as messages, in a single allocation */
+    const char *key, *value;
+    size_t at = 0;
+    while (snap_labels_next(labels, &at, &key, &value))
+        n++;
+    ocv_auto_free Snapshots__Label **list = malloc(n * (sizeof(*list) + sizeof(**list)) + 1);
+    Snapshots__Label *items = list ? (Snapshots__Label *)(list + n) : NULL;
+    at = 0;
+    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
+        snapshots__label__init(&items[i]);
+        items[i].key = (char *)(uintptr_t)key;
+        items[i].value = (char *)(uintptr_t)value;
+        list[i] = &items[i];
+    }
     enum grpc_code code;
     if (request && list) {
         Snapshots__PrepareRequest changed = *request; /* keeps fields that are not known here */
@@ -208,7 +202,6 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
     } else {
         code = fail_call(call, "out of memory");
     }
-    free(list);
     if (request)
         snapshots__prepare_request__free_unpacked(request, NULL);
     return code;
