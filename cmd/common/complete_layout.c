@@ -41,28 +41,6 @@ static bool offer_tags(struct ocv_completion *c, const char *head, const char *d
     return true;
 }
 
-static void offer_directories(struct ocv_completion *c, const char *head, const char *typed)
-{
-    const char *slash = strrchr(typed, '/'), *name = slash ? slash + 1 : typed;
-    char path[PATH_MAX], parent[PATH_MAX], file[PATH_MAX + 16], text[2 * PATH_MAX];
-    snprintf(parent, sizeof(parent), "%.*s", (int)(name - typed), typed);
-    ocv_auto_dir DIR *dir = opendir(*parent ? parent : ".");
-    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        bool hidden = e->d_name[0] == '.' &&
-                      (name[0] != '.' || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
-        if ((e->d_type != DT_DIR && e->d_type != DT_LNK && e->d_type != DT_UNKNOWN) || hidden ||
-            snprintf(path, sizeof(path), "%s%s", parent, e->d_name) >= (int)sizeof(path) ||
-            access(path, X_OK) != 0)
-            continue;
-        /* the layout if it is one, else a part of the path */
-        snprintf(file, sizeof(file), "%s/oci-layout", path);
-        snprintf(text, sizeof(text), "%s" OCI "%s%s", head, path,
-                 access(file, R_OK) == 0 ? "" : "/");
-        ocv_complete_offer(c, text, NULL);
-        c->how |= OCV_COMPLETE_NO_SPACE;
-    }
-}
-
 void complete_layout(struct ocv_completion *c, const char *head)
 {
     const char *typed = c->word + strlen(head);
@@ -79,8 +57,27 @@ void complete_layout(struct ocv_completion *c, const char *head)
     typed += strlen(OCI);
     const char *colon = strrchr(typed, ':');
     snprintf(dir, sizeof(dir), "%.*s", colon ? (int)(colon - typed) : (int)strlen(typed), typed);
-    if (!*dir || !offer_tags(c, head, dir))
-        offer_directories(c, head, typed);
+    if (*dir && offer_tags(c, head, dir))
+        return;
+
+    const char *slash = strrchr(typed, '/'), *name = slash ? slash + 1 : typed;
+    char path[PATH_MAX], parent[PATH_MAX], file[PATH_MAX + 16], text[2 * PATH_MAX];
+    snprintf(parent, sizeof(parent), "%.*s", (int)(name - typed), typed);
+    ocv_auto_dir DIR *entries = opendir(*parent ? parent : ".");
+    for (const struct dirent *e = entries ? readdir(entries) : NULL; e; e = readdir(entries)) {
+        bool hidden = e->d_name[0] == '.' &&
+                      (name[0] != '.' || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
+        if ((e->d_type != DT_DIR && e->d_type != DT_LNK && e->d_type != DT_UNKNOWN) || hidden ||
+            snprintf(path, sizeof(path), "%s%s", parent, e->d_name) >= (int)sizeof(path) ||
+            access(path, X_OK) != 0)
+            continue;
+        /* the layout if it is one, else a part of the path */
+        snprintf(file, sizeof(file), "%s/oci-layout", path);
+        snprintf(text, sizeof(text), "%s" OCI "%s%s", head, path,
+                 access(file, R_OK) == 0 ? "" : "/");
+        ocv_complete_offer(c, text, NULL);
+        c->how |= OCV_COMPLETE_NO_SPACE;
+    }
 }
 
 /* The index that "oci:DIR[:TAG]" names, or NULL. */

@@ -123,21 +123,15 @@ static int add_own_registry(struct cli *cli, const char *argument, struct ocv_er
     return OCV_OK;
 }
 
-/* "--tls-verify false": the value needs "=", so "false" would be taken for an image. */
-static int check_bare_verify(const struct cli *cli, struct ocv_error *err)
+int cli_load(struct cli *cli, struct ocv_error *err)
 {
+    /* "--tls-verify false": the value needs "=", so "false" would be taken for an image */
     static const char *const words[] = {"false", "true", "0", "1"};
     for (char **argument = cli->arguments; cli->tls_bare && argument && *argument; argument++)
         for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
             if (!strcmp(*argument, words[i]))
                 return ocv_error_set(err, OCV_ERR_INVALID, "--tls-verify %s: write --tls-verify=%s",
                                      words[i], words[i]);
-    return OCV_OK;
-}
-
-int cli_load(struct cli *cli, struct ocv_error *err)
-{
-    OCV_TRY(check_bare_verify(cli, err));
     OCV_TRY(ocv_config_new(&cli->config, err));
     OCV_TRY(merge_files(cli, err));
     if (!cli->no_environment)

@@ -128,16 +128,6 @@ static bool is_allowed(const struct verdict_policy *policy, const char *referenc
     return find_glob(policy, reference, repository, true) != NULL;
 }
 
-/* A glob of `allow` that matches but has no effect, because it names no registry; or NULL. */
-static const char *find_ineffective(const struct verdict_policy *policy, const char *reference)
-{
-    char name[1024];
-    if (!reference)
-        return NULL;
-    const char *repository = repository_of(reference, name, sizeof(name)) ? name : reference;
-    return find_glob(policy, reference, repository, false);
-}
-
 /* The action under the policy if `choose` is set to this: where no variants are served, nothing is
  * refused. */
 static enum verdict_action decide_action(const struct verdict_policy *policy,
@@ -181,8 +171,13 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
     if (policy->enforce && answer->action == VERDICT_WARN && answer->choose == OCV_CHOOSE_SHADOW)
         snprintf(answer->reason + said, sizeof(answer->reason) - said,
                  "; let pass: choose is shadow");
-    const char *glob =
-        answer->action == VERDICT_ALLOW ? NULL : find_ineffective(policy, q->reference);
+    /* a glob of `allow` that matches but has no effect, because it names no registry */
+    char name[1024];
+    const char *repository =
+        q->reference && repository_of(q->reference, name, sizeof(name)) ? name : q->reference;
+    const char *glob = answer->action == VERDICT_ALLOW || !q->reference
+                           ? NULL
+                           : find_glob(policy, q->reference, repository, false);
     size_t n = strlen(answer->reason);
     if (glob)
         snprintf(answer->reason + n, sizeof(answer->reason) - n,

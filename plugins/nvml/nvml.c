@@ -116,13 +116,6 @@ static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
         query_set(nvml->query, object, "memory", json_integer((json_int_t)memory.total));
 }
 
-static bool get_handle(struct nvml *nvml, json_t *object, unsigned index, device_handle *out)
-{
-    static const char name[] = "nvmlDeviceGetHandleByIndex_v2";
-    int (*function)(unsigned, device_handle *) = find_function(nvml, object, name);
-    return function && check_call(nvml, object, name, function(index, out)) && *out;
-}
-
 static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetPciInfo_v3";
@@ -181,6 +174,7 @@ static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
 static bool ask_devices(struct nvml *nvml)
 {
     static const char name[] = "nvmlDeviceGetCount_v2";
+    static const char by_index[] = "nvmlDeviceGetHandleByIndex_v2";
     struct query *query = nvml->query;
     device_handle handles[QUERY_DEVICES_MAX] = {NULL};
     json_t *objects[QUERY_DEVICES_MAX] = {NULL};
@@ -195,7 +189,8 @@ static bool ask_devices(struct nvml *nvml)
     for (unsigned i = 0; i < n; i++) {
         objects[i] = query_append(query, query->root, "devices");
         query_set(query, objects[i], "index", json_integer(i));
-        if (!get_handle(nvml, objects[i], i, &handles[i]))
+        int (*get)(unsigned, device_handle *) = find_function(nvml, objects[i], by_index);
+        if (!get || !check_call(nvml, objects[i], by_index, get(i, &handles[i])) || !handles[i])
             continue;
         get_address(nvml, objects[i], handles[i]);
         if (get_capability(nvml, objects[i], handles[i]))

@@ -58,18 +58,6 @@ static json_t *read_bundle(const json_t *state, bool *unread)
     return config;
 }
 
-/* The state's annotations take precedence over the bundle's. */
-static json_t *merge_annotations(const json_t *state, const json_t *bundle)
-{
-    json_t *own = json_object_get(state, "annotations"), *all = json_object();
-    json_t *kept = json_object_get(bundle, "annotations");
-    if (all && json_is_object(kept))
-        json_object_update(all, kept);
-    if (all && json_is_object(own))
-        json_object_update(all, own);
-    return all;
-}
-
 /* CRI-O's bundles are in its run root. Its image directory is the ROOT in the container's mount
  * point, "ROOT/DRIVER/LAYER/merged". */
 static bool find_graph_root(const json_t *annotations, char *out, size_t size)
@@ -99,7 +87,14 @@ bool state_read(const json_t *json, struct container_state *out)
     char root[4096] = "";
     *out = (struct container_state){0};
     json_t *config = read_bundle(json, &out->unread);
-    out->annotations = merge_annotations(json, config);
+    /* the state's annotations take precedence over the bundle's */
+    json_t *own = json_object_get(json, "annotations");
+    json_t *kept = json_object_get(config, "annotations");
+    out->annotations = json_object();
+    if (out->annotations && json_is_object(kept))
+        json_object_update(out->annotations, kept);
+    if (out->annotations && json_is_object(own))
+        json_object_update(out->annotations, own);
     struct ocv_verdict_question *q = &out->question;
     q->config = out->config = container_config(config);
     q->devices = out->devices = out->config ? container_devices(config) : NULL;

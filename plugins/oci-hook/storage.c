@@ -99,15 +99,6 @@ static const char *find_image(const char *root, const char *driver, const char *
     return NULL;
 }
 
-/* An image that was pulled by an index's digest has that digest. What runs is the entry that the
- * engine chose, whose manifest is among the image's data. */
-static const char *choose_digest(const json_t *entry)
-{
-    const json_t *kept = json_object_get(entry, "big-data-digests");
-    const char *manifest = ocv_json_text(kept, "manifest");
-    return manifest && ocv_digest_wellformed(manifest) ? manifest : ocv_json_text(entry, "digest");
-}
-
 static bool search_root(const char *root, const char *driver, const char *id,
                         struct storage_image *out)
 {
@@ -117,7 +108,12 @@ static bool search_root(const char *root, const char *driver, const char *id,
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
     json_t *images = image ? read_list(path, &out->lost) : NULL;
     const json_t *entry = image ? find_item(images, image) : NULL;
-    const char *digest = choose_digest(entry);
+    /* An image that was pulled by an index's digest has that digest. What runs is the entry that
+     * the engine chose, whose manifest is among the image's data. */
+    const json_t *kept = json_object_get(entry, "big-data-digests");
+    const char *digest = ocv_json_text(kept, "manifest");
+    if (!digest || !ocv_digest_wellformed(digest))
+        digest = ocv_json_text(entry, "digest");
     const char *name = choose_name(json_object_get(entry, "names"));
     if (digest && ocv_digest_wellformed(digest))
         snprintf(out->digest, sizeof(out->digest), "%s", digest);

@@ -63,20 +63,17 @@ static const struct ocv_descriptor *blob_at(const struct manifest_doc *child, si
                   : ocv_manifest_layer(child->manifest, i - 1);
 }
 
-static bool seen_before(const struct manifest_doc *child, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (!strcmp(blob_at(child, k)->digest, blob_at(child, i)->digest))
-            return true;
-    return false;
-}
-
+/* Each blob once. */
 int64_t child_bytes(const struct manifest_doc *child)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i <= ocv_manifest_layer_count(child->manifest); i++)
-        if (!seen_before(child, i) && __builtin_add_overflow(sum, blob_at(child, i)->size, &sum))
+    for (size_t i = 0; i <= ocv_manifest_layer_count(child->manifest); i++) {
+        size_t k = 0;
+        while (k < i && strcmp(blob_at(child, k)->digest, blob_at(child, i)->digest) != 0)
+            k++;
+        if (k == i && __builtin_add_overflow(sum, blob_at(child, i)->size, &sum))
             return INT64_MAX;
+    }
     return sum;
 }
 

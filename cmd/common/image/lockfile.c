@@ -36,22 +36,6 @@ static int read_choices(const char *path, const json_t *entry, struct lock_image
     return OCV_OK;
 }
 
-static int read_tag(const char *path, const char *tag, const json_t *value,
-                    const struct lock_image *image, struct lock_tag *out, struct ocv_error *err)
-{
-    const char *digest = ocv_json_text(value, "digest"), *type = ocv_json_text(value, "mediaType");
-    const json_t *size = json_object_get(value, "size");
-    out->tag = tag;
-    out->descriptor.size = json_is_integer(size) ? json_integer_value(size) : -1;
-    if (!ocv_reference_tag_valid(tag) || !digest || !ocv_digest_known(digest) ||
-        (type && strlen(type) >= sizeof(out->descriptor.media_type)))
-        return set_error(err, path, image->reference, "a tag without a usable digest");
-    snprintf(out->descriptor.digest, sizeof(out->descriptor.digest), "%s", digest);
-    snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type), "%s",
-             type ? type : "");
-    return OCV_OK;
-}
-
 static int read_tags(const char *path, const json_t *entry, struct lock_image *out,
                      struct ocv_error *err)
 {
@@ -68,7 +52,18 @@ static int read_tags(const char *path, const json_t *entry, struct lock_image *o
         return ocv_error_nomem(err);
     json_object_foreach(tags, key, value)
     {
-        OCV_TRY(read_tag(path, key, value, out, &out->tags[out->n_tags++], err));
+        struct lock_tag *tag = &out->tags[out->n_tags++];
+        struct ocv_descriptor *to = &tag->descriptor;
+        const char *digest = ocv_json_text(value, "digest");
+        const char *type = ocv_json_text(value, "mediaType");
+        const json_t *size = json_object_get(value, "size");
+        tag->tag = key;
+        to->size = json_is_integer(size) ? json_integer_value(size) : -1;
+        if (!ocv_reference_tag_valid(key) || !digest || !ocv_digest_known(digest) ||
+            (type && strlen(type) >= sizeof(to->media_type)))
+            return set_error(err, path, out->reference, "a tag without a usable digest");
+        snprintf(to->digest, sizeof(to->digest), "%s", digest);
+        snprintf(to->media_type, sizeof(to->media_type), "%s", type ? type : "");
     }
     return OCV_OK;
 }

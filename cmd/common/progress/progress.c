@@ -247,24 +247,6 @@ void progress_tick(struct progress *progress)
         lines_total(held, now);
 }
 
-static void change_state(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
-{
-    if (layer->state != state) {
-        /* the rate of other work does not apply to this one */
-        layer->rate = 0;
-        layer->rate_at = layer->since = layer->changed_at = now;
-        layer->rate_done = done;
-        layer->data_at = 0;
-        layer->state = state;
-    } else if (done != layer->done) {
-        layer->changed_at = now;
-        layer->data_at = layer->data_at ? layer->data_at : now;
-    }
-    bool all = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
-    layer->done = all && layer->size >= 0 ? layer->size : done;
-    measure_speed(layer, now);
-}
-
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size)
 {
@@ -275,10 +257,24 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
     enum layer_state before = layer->state;
 
     layer->size = size >= 0 ? size : layer->size;
-    change_state(layer, state, done, held->clock());
+    int64_t now = held->clock();
+
+    if (state != before) {
+        /* the rate of other work does not apply to this one */
+        layer->rate = 0;
+        layer->rate_at = layer->since = layer->changed_at = now;
+        layer->rate_done = done;
+        layer->data_at = 0;
+        layer->state = state;
+    } else if (done != layer->done) {
+        layer->changed_at = now;
+        layer->data_at = layer->data_at ? layer->data_at : now;
+    }
+    bool ended = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
+    layer->done = ended && layer->size >= 0 ? layer->size : done;
+    measure_speed(layer, now);
     layer->dirty = true;
     /* every change is an event; an end is also a line */
-    bool ended = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
     if (state != before && held->mode == PROGRESS_PLAIN && ended &&
         !(before == LAYER_DOWNLOADED && state == LAYER_DONE)) {
         lines_finished(progress, layer);

@@ -3,6 +3,7 @@
 
 #include "cmd/common/daemons.h"
 #include "cmd/variantd/common/log.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/span.h"
 #include "lib/base/system/unix_socket.h"
@@ -129,17 +130,6 @@ void listen_hold(int fd)
     (void)connect(fd, &nobody, sizeof(nobody));
 }
 
-/* The first port that any user may bind to. */
-static unsigned first_free_port(void)
-{
-    char text[16] = "";
-    FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
-    bool told = file && fgets(text, sizeof(text), file);
-    if (file)
-        fclose(file);
-    return told ? (unsigned)strtoul(text, NULL, 10) : 1024;
-}
-
 int listen_mirror(const struct settings *settings, int kept, struct listening *out,
                   struct ocv_error *err)
 {
@@ -152,7 +142,12 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
             log_line(LOG_LEVEL_WARNING,
                      OCV_LISTEN " needs CAP_NET_BIND_SERVICE: " OCV_LISTEN_UNPRIVILEGED " instead");
     }
-    if (status == OCV_OK && settings->listen_default && out->port >= first_free_port())
+    /* the first port that any user may bind to */
+    char first[16];
+    ocv_auto_file FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
+    if (!file || !fgets(first, sizeof(first), file))
+        snprintf(first, sizeof(first), "1024");
+    if (status == OCV_OK && settings->listen_default && out->port >= strtoul(first, NULL, 10))
         log_line(LOG_LEVEL_WARNING,
                  "port %u can be taken by any user of this machine while variantd is not running, "
                  "to answer its engines' pulls",

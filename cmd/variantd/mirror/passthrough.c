@@ -60,20 +60,6 @@ static bool add_query(struct passthrough *p, struct MHD_Connection *connection, 
            ocv_url_escape(value, OCV_URL_UNRESERVED, &p->query, NULL) == OCV_OK;
 }
 
-static bool read_headers(struct passthrough *p, const struct mirror_request *r)
-{
-    struct MHD_Connection *connection = r->connection;
-    struct header_list all = {.text = p->accept, .max = sizeof(p->accept)};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, join_accept, &all);
-    const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
-    /* for several ranges or another unit the whole blob is a valid answer */
-    if (p->kind == ROUTE_BLOB && range && header_range_single(range))
-        snprintf(p->range, sizeof(p->range), "%s", range);
-    if (p->kind == ROUTE_TAGS)
-        return add_query(p, connection, "n") && add_query(p, connection, "last");
-    return p->kind != ROUTE_REFERRERS || add_query(p, connection, "artifactType");
-}
-
 static struct passthrough *make_passthrough(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
@@ -102,7 +88,16 @@ static struct passthrough *make_passthrough(struct mirror_request *r)
     p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
                                                                   : DOCUMENT_ANSWER_MS);
-    if (!read_headers(p, r)) {
+    struct header_list all = {.text = p->accept, .max = sizeof(p->accept)};
+    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, join_accept, &all);
+    const char *range = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Range");
+    /* for several ranges or another unit the whole blob is a valid answer */
+    if (p->kind == ROUTE_BLOB && range && header_range_single(range))
+        snprintf(p->range, sizeof(p->range), "%s", range);
+    bool added = p->kind == ROUTE_TAGS
+                     ? add_query(p, r->connection, "n") && add_query(p, r->connection, "last")
+                     : p->kind != ROUTE_REFERRERS || add_query(p, r->connection, "artifactType");
+    if (!added) {
         refcounted_unref(&p->item);
         return NULL;
     }

@@ -38,20 +38,6 @@ static int find_index(const struct mirror *m, const struct source *from,
     return status;
 }
 
-static bool ask_begin(struct mirror *m, const struct upstream *upstream, bool trusted)
-{
-    struct asks *asks = &m->asks[trusted];
-    size_t *mine = &asks->of[upstream - m->settings->upstreams];
-    pthread_mutex_lock(&m->lock);
-    bool room = 2 * *mine < MIRROR_ASKS_MAX - (asks->all - *mine);
-    if (room) {
-        asks->all++;
-        ++*mine;
-    }
-    pthread_mutex_unlock(&m->lock);
-    return room;
-}
-
 static void ask_end(struct mirror *m, const struct upstream *upstream, bool trusted)
 {
     pthread_mutex_lock(&m->lock);
@@ -68,7 +54,16 @@ int source_open(struct mirror *m, const struct upstream *upstream, bool trusted,
     *out = (struct source){.upstream = upstream};
     if (upstream->layout)
         return OCV_OK;
-    if (!ask_begin(m, upstream, trusted))
+    struct asks *asks = &m->asks[trusted];
+    size_t *mine = &asks->of[upstream - m->settings->upstreams];
+    pthread_mutex_lock(&m->lock);
+    bool room = 2 * *mine < MIRROR_ASKS_MAX - (asks->all - *mine);
+    if (room) {
+        asks->all++;
+        ++*mine;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!room)
         return ocv_error_set(err, OCV_ERR_NOMEM, "%s: too many references are being resolved",
                              upstream->name);
     int status = client_acquire(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS,

@@ -106,32 +106,6 @@ static void compare_features(const char *who, const json_t *before, const json_t
     }
 }
 
-static void compare_devices(const char *ns, const json_t *before, const json_t *after,
-                            struct ocv_buffer *out)
-{
-    size_t i;
-    json_t *device;
-    char who[256];
-    json_array_foreach(before, i, device)
-    {
-        const char *id = ocv_json_text_or(device, "id", "");
-        const json_t *now = find_member(after, "id", id);
-        if (!now) {
-            add_line(out, "%s: device %.64s gone\n", ns, id);
-            continue;
-        }
-        snprintf(who, sizeof(who), "%.64s: device %.64s", ns, id);
-        compare_features(who, json_object_get(device, "features"), json_object_get(now, "features"),
-                         out);
-    }
-    json_array_foreach(after, i, device)
-    {
-        if (!find_member(before, "id", ocv_json_text_or(device, "id", "")))
-            add_line(out, "%s: new device %.64s %.100s\n", ns, ocv_json_text_or(device, "id", ""),
-                     ocv_json_text_or(device, "name", ""));
-    }
-}
-
 static void compare_namespace(const char *ns, const json_t *before, const json_t *after,
                               struct ocv_buffer *out)
 {
@@ -145,7 +119,30 @@ static void compare_namespace(const char *ns, const json_t *before, const json_t
     }
     compare_features(ns, json_object_get(before, "features"), json_object_get(after, "features"),
                      out);
-    compare_devices(ns, json_object_get(before, "devices"), json_object_get(after, "devices"), out);
+
+    const json_t *old = json_object_get(before, "devices"),
+                 *new = json_object_get(after, "devices");
+    size_t i;
+    json_t *device;
+    char who[256];
+    json_array_foreach(old, i, device)
+    {
+        const char *id = ocv_json_text_or(device, "id", "");
+        const json_t *now = find_member(new, "id", id);
+        if (!now) {
+            add_line(out, "%s: device %.64s gone\n", ns, id);
+            continue;
+        }
+        snprintf(who, sizeof(who), "%.64s: device %.64s", ns, id);
+        compare_features(who, json_object_get(device, "features"), json_object_get(now, "features"),
+                         out);
+    }
+    json_array_foreach(new, i, device)
+    {
+        if (!find_member(old, "id", ocv_json_text_or(device, "id", "")))
+            add_line(out, "%s: new device %.64s %.100s\n", ns, ocv_json_text_or(device, "id", ""),
+                     ocv_json_text_or(device, "name", ""));
+    }
 }
 
 bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,

@@ -150,9 +150,11 @@ static int root_absolute(struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Two snapshotters in one directory would undo each other's work. */
-static int lock_root(struct ocv_error *err)
+static int start_service(struct ocv_error *err)
 {
+    struct snap_service *s = &program.service;
+    int fd = -1;
+    OCV_TRY(notify_listen_socket(&fd, err));
     char path[4096];
     OCV_TRY(root_absolute(err));
     /* these characters separate overlayfs' options and directories, or escape them */
@@ -162,22 +164,14 @@ static int lock_root(struct ocv_error *err)
                              "or a backslash in its name",
                              program.root);
     OCV_TRY(ocv_directory_make(program.root, 0700, err));
+    /* two snapshotters in one directory would undo each other's work */
     snprintf(path, sizeof(path), "%s/lock", program.root);
     program.lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (program.lock_fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     if (flock(program.lock_fd, LOCK_EX | LOCK_NB) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s is used by another snapshotter", program.root);
-    return OCV_OK;
-}
 
-static int start_service(struct ocv_error *err)
-{
-    struct snap_service *s = &program.service;
-    int fd = -1;
-    OCV_TRY(notify_listen_socket(&fd, err));
-    OCV_TRY(lock_root(err));
-    char path[4096];
     snprintf(path, sizeof(path), "%s/metadata.db", program.root);
     OCV_TRY(snap_meta_open(path, &s->meta, err));
     const struct snap_relay_options relay = {

@@ -77,20 +77,6 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
     pthread_mutex_unlock(&f->lock);
 }
 
-static bool recall_answer(struct snap_fit *f, const char *key, struct verdict_answer *out)
-{
-    bool found = false;
-    pthread_mutex_lock(&f->lock);
-    for (size_t i = 0; !found && i < REMEMBERED; i++) {
-        const struct cached_verdict *r = &f->remembered[i];
-        found = r->key && strcmp(r->key, key) == 0 && ocv_clock_ms() - r->at < REMEMBER_MS;
-        if (found)
-            *out = r->answer;
-    }
-    pthread_mutex_unlock(&f->lock);
-    return found;
-}
-
 static void forget_answers(struct snap_fit *f)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
@@ -159,7 +145,16 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
                  q->digest ? q->digest : "", q->label ? q->label : "",
                  q->properties ? q->properties : "") < 0)
         key = NULL;
-    if (key && recall_answer(f, key, out)) {
+    bool found = false;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; key && !found && i < REMEMBERED; i++) {
+        const struct cached_verdict *r = &f->remembered[i];
+        found = r->key && strcmp(r->key, key) == 0 && ocv_clock_ms() - r->at < REMEMBER_MS;
+        if (found)
+            *out = r->answer;
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (found) {
         free(key);
         return;
     }
@@ -189,15 +184,6 @@ enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buff
     return code == GRPC_OK ? snap_labels_set(labels, SNAP_LABEL_REASON, answer->reason, err) : code;
 }
 
-/* True for the image's last layer, which represents the image. */
-static bool is_top(const struct ocv_buffer *labels)
-{
-    const char *layers = snap_labels_get(labels, LABEL_LAYERS);
-    return layers ? !strchr(layers, ',')
-                  : snap_labels_get(labels, LABEL_VARIANT) ||
-                        snap_labels_get(labels, LABEL_PROPERTIES);
-}
-
 static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char *chain,
                                  struct ocv_buffer *labels, struct ocv_error *err)
 {
@@ -212,7 +198,10 @@ static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char 
     bool ours = answer.verdict == OCV_VERDICT_FITS || answer.verdict == OCV_VERDICT_LESSER ||
                 answer.verdict == OCV_VERDICT_MISFIT ||
                 (answer.verdict == OCV_VERDICT_UNKNOWN && q.label);
-    if (answer.action != VERDICT_REFUSE && ours && is_top(labels)) {
+    /* the image's last layer represents the image */
+    const char *layers = snap_labels_get(labels, LABEL_LAYERS);
+    bool top = layers ? !strchr(layers, ',') : q.label || q.properties;
+    if (answer.action != VERDICT_REFUSE && ours && top) {
         struct ocv_error failure = {0};
         const char *label = answer.label[0] ? answer.label : q.label;
         const struct snap_variant variant = {
