@@ -2,8 +2,6 @@
 /* The registry client, as options and configuration describe it. */
 #include "cmd/common/cli.h"
 
-#include "lib/base/cleanup.h"
-
 #include <pthread.h>
 
 /* Clients of several threads report one after the other. */
@@ -24,28 +22,6 @@ static void report_wait(void *data, const struct ocv_registry_wait *wait)
     if (cli->wait)
         cli->wait(cli->callback_data, wait);
     pthread_mutex_unlock(&reporting);
-}
-
-/* kubelet's credential providers, if the machine's configuration names them. A user who may not
- * read their configuration goes without them. */
-static int open_providers(struct cli *cli, struct ocv_error *err)
-{
-    const struct ocv_credential_providers_options options = {
-        .config = ocv_config_get(cli->config, "image_credential_provider_config"),
-        .bin_dir = ocv_config_get(cli->config, "image_credential_provider_bin_dir"),
-    };
-    struct ocv_error local = {0};
-    if (!options.config || !*options.config || !options.bin_dir || !*options.bin_dir)
-        return OCV_OK;
-    int status = ocv_credential_providers_new(&options, &cli->credential_providers, &local);
-    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
-        if (cli->verbose)
-            cli_log(cli, "image_credential_provider_config: %s", local.message);
-        return OCV_OK;
-    }
-    if (status < 0 && err)
-        *err = local;
-    return status;
 }
 
 int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct ocv_registry **out,
@@ -77,8 +53,24 @@ int cli_registry_new(struct cli *cli, const volatile int *interrupted, struct oc
 
 int cli_registry(struct cli *cli, struct ocv_error *err)
 {
+    /* kubelet's credential providers, if the machine's configuration names them. A user who may not
+     * read their configuration goes without them. */
+    const struct ocv_credential_providers_options options = {
+        .config = ocv_config_get(cli->config, "image_credential_provider_config"),
+        .bin_dir = ocv_config_get(cli->config, "image_credential_provider_bin_dir"),
+    };
+    struct ocv_error local = {0};
+    int status = OCV_OK;
     if (cli->registry)
         return OCV_OK;
-    OCV_TRY(open_providers(cli, err));
+    if (options.config && *options.config && options.bin_dir && *options.bin_dir)
+        status = ocv_credential_providers_new(&options, &cli->credential_providers, &local);
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        cli_log(cli, "image_credential_provider_config: %s", local.message);
+    } else if (status < 0) {
+        if (err)
+            *err = local;
+        return status;
+    }
     return cli_registry_new(cli, cli->interrupted, &cli->registry, err);
 }

@@ -54,20 +54,10 @@ static int parse_body(struct image *image, struct ocv_error *err)
     if (!type)
         snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
                  OCV_MEDIA_TYPE_MANIFEST);
-    status = name_body(image, err);
-    if (status == OCV_OK)
-        status = ocv_index_of_manifest(&image->top, &image->parsed, err);
+    OCV_TRY(name_body(image, err));
+    status = ocv_index_of_manifest(&image->top, &image->parsed, err);
     image->index = image->parsed;
     return status;
-}
-
-/* True if the error of a HEAD would only repeat with GET, after as many retries. */
-static bool is_final(const struct ocv_error *err)
-{
-    return err->status == OCV_ERR_INTERRUPTED || err->status == OCV_ERR_DENIED ||
-           err->status == OCV_ERR_TLS || err->http_status >= 400 || /* GET was tried, too */
-           (err->status == OCV_ERR_NETWORK &&
-            (err->http_status == 0 || err->http_status == 429 || err->http_status >= 500));
 }
 
 /* Ask with HEAD if the tag is cached: `*same` if it is unchanged and its bytes are in the cache. */
@@ -86,7 +76,12 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
         return OCV_OK;
     }
     ocv_buffer_free(&image->body);
-    if (status == OCV_OK || !is_final(&failure))
+    /* the error of a HEAD may only repeat with GET, after as many retries */
+    bool final = failure.status == OCV_ERR_INTERRUPTED || failure.status == OCV_ERR_DENIED ||
+                 failure.status == OCV_ERR_TLS ||
+                 failure.http_status >= 400 || /* GET was tried, too */
+                 (failure.status == OCV_ERR_NETWORK && failure.http_status == 0);
+    if (status == OCV_OK || !final)
         return OCV_OK;
     if (err)
         *err = failure;

@@ -19,26 +19,20 @@ static struct {
     bool json, verbose, access, journal, timed;
 } settings;
 
-/* A program started by a service inherits JOURNAL_STREAM, so compare the stream that it names
- * (systemd.exec(5)) with stderr. */
-static bool is_journal(void)
-{
-    const char *stream = getenv("JOURNAL_STREAM");
-    char own[64];
-    struct stat st;
-    if (!stream || fstat(STDERR_FILENO, &st) < 0)
-        return false;
-    snprintf(own, sizeof(own), "%llu:%llu", (unsigned long long)st.st_dev,
-             (unsigned long long)st.st_ino);
-    return strcmp(stream, own) == 0;
-}
-
 void log_setup(bool json, bool verbose, bool access)
 {
     settings.json = json;
     settings.verbose = verbose;
     settings.access = access;
-    settings.journal = is_journal();
+    /* A program started by a service inherits JOURNAL_STREAM, so compare the stream that it names
+     * (systemd.exec(5)) with stderr. */
+    const char *stream = getenv("JOURNAL_STREAM");
+    char own[64] = "";
+    struct stat st;
+    if (fstat(STDERR_FILENO, &st) == 0)
+        snprintf(own, sizeof(own), "%llu:%llu", (unsigned long long)st.st_dev,
+                 (unsigned long long)st.st_ino);
+    settings.journal = stream && *own && strcmp(stream, own) == 0;
     settings.timed = true;
 }
 
@@ -126,18 +120,13 @@ static const char *clean_field(const char *text, char *out, size_t size)
     return out;
 }
 
-/* A kubelet asks every few seconds whether the mirror answers, which would fill the log. */
-static bool is_probe(const struct log_request *r)
-{
-    static const char agent[] = "kube-probe/";
-    return r->outcome == OUTCOME_BASE && r->user_agent &&
-           strncmp(r->user_agent, agent, sizeof(agent) - 1) == 0;
-}
-
 void log_request(const struct log_request *r)
 {
     char now[40], url[1024], agent[256], method[32], line[LINE_MAX_BYTES];
-    if (!settings.access || is_probe(r))
+    /* a kubelet asks every few seconds whether the mirror answers, which would fill the log */
+    static const char probe[] = "kube-probe/";
+    if (!settings.access || (r->outcome == OUTCOME_BASE && r->user_agent &&
+                             strncmp(r->user_agent, probe, sizeof(probe) - 1) == 0))
         return;
     format_timestamp(now);
     clean_field(r->url, url, sizeof(url));

@@ -215,6 +215,71 @@ static int config_fault(const struct settings *s, const char *key, struct ocv_er
                          line ? ": " : "", key, what, more);
 }
 
+#define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
+
+static int check_pem(const char *path, const char *word, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, PEM_MAX);
+    OCV_TRY(ocv_file_read(path, OCV_FILE_ANY, &text, err));
+    bool found = text.len && memmem(text.data, text.len, word, strlen(word));
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    return found ? OCV_OK
+                 : ocv_error_set(err, OCV_ERR_CONFIG, "%s has no PEM text with %s", path, word);
+}
+
+/* Checks the files that the settings name at the start. A registry's certificates are otherwise
+ * read when it is first asked, and a pull is too late to find a misspelt path. */
+static int check_files(const struct settings *s, struct ocv_error *err)
+{
+    struct stat st;
+    if (s->authfile && (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
+                             strerror(errno));
+    if (s->authfile && (st.st_mode & 037) != 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "credentials: others may read %s; make it mode 0600 or 0640",
+                             s->authfile);
+
+    /* only a check: the files are read again when they are used */
+    ocv_auto(ocv_credential_providers) providers = NULL;
+    const struct ocv_credential_providers_options options = {.config = s->provider_config,
+                                                             .bin_dir = s->provider_bin_dir};
+    int status =
+        s->provider_config ? ocv_credential_providers_new(&options, &providers, err) : OCV_OK;
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        ocv_error_prefix(err, "image_credential_provider_config");
+        status = OCV_ERR_CONFIG;
+        if (err)
+            err->status = OCV_ERR_CONFIG;
+    }
+    if (status < 0)
+        return status;
+
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(s->config, &list);
+    for (size_t i = 0; i < n; i++) {
+        const struct {
+            const char *key, *path, *word;
+        } files[] = {{"ca", list[i].ca, "CERTIFICATE-----"},
+                     {"cert", list[i].cert, "CERTIFICATE-----"},
+                     {"key", list[i].key, "PRIVATE KEY-----"}};
+        for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+            const char *host = list[i].host, *key = files[k].key;
+            if (!files[k].path || check_pem(files[k].path, files[k].word, err) == OCV_OK)
+                continue;
+            const char *origin = ocv_config_registry_origin(s->config, host, key);
+            ocv_error_prefix(err, "%s: registries: %s: %s", origin ? origin : "configuration", host,
+                             key);
+            if (err)
+                err->status = OCV_ERR_CONFIG;
+            return OCV_ERR_CONFIG;
+        }
+    }
+    return OCV_OK;
+}
+
 static int read_settings(struct settings *s, const struct settings_flags *flags,
                          struct ocv_error *err)
 {
@@ -272,7 +337,7 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
     if (!s->provider_config != !s->provider_bin_dir)
         return ocv_error_set(err, OCV_ERR_CONFIG, "image_credential_provider_%s is missing",
                              s->provider_config ? "bin_dir" : "config");
-    return settings_check_files(s, err);
+    return check_files(s, err);
 }
 
 OCV_DEFINE_CLEANUP(settings)
@@ -317,72 +382,6 @@ void settings_free(struct settings *s)
     free(s->records);
     ocv_config_free(s->config);
     free(s);
-}
-
-/* Checks the files that the settings name at the start. A registry's certificates are otherwise
- * read when it is first asked, and a pull is too late to find a misspelt path. */
-
-#define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
-
-static int check_pem(const char *path, const char *word, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, PEM_MAX);
-    OCV_TRY(ocv_file_read(path, OCV_FILE_ANY, &text, err));
-    bool found = text.len && memmem(text.data, text.len, word, strlen(word));
-    if (text.data)
-        explicit_bzero(text.data, text.len);
-    return found ? OCV_OK
-                 : ocv_error_set(err, OCV_ERR_CONFIG, "%s has no PEM text with %s", path, word);
-}
-
-int settings_check_files(const struct settings *s, struct ocv_error *err)
-{
-    struct stat st;
-    if (s->authfile && (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
-                             strerror(errno));
-    if (s->authfile && (st.st_mode & 037) != 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "credentials: others may read %s; make it mode 0600 or 0640",
-                             s->authfile);
-
-    /* only a check: the files are read again when they are used */
-    ocv_auto(ocv_credential_providers) providers = NULL;
-    const struct ocv_credential_providers_options options = {.config = s->provider_config,
-                                                             .bin_dir = s->provider_bin_dir};
-    int status =
-        s->provider_config ? ocv_credential_providers_new(&options, &providers, err) : OCV_OK;
-    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
-        ocv_error_prefix(err, "image_credential_provider_config");
-        status = OCV_ERR_CONFIG;
-        if (err)
-            err->status = OCV_ERR_CONFIG;
-    }
-    if (status < 0)
-        return status;
-
-    const struct ocv_registry_config *list;
-    size_t n = ocv_config_registries(s->config, &list);
-    for (size_t i = 0; i < n; i++) {
-        const struct {
-            const char *key, *path, *word;
-        } files[] = {{"ca", list[i].ca, "CERTIFICATE-----"},
-                     {"cert", list[i].cert, "CERTIFICATE-----"},
-                     {"key", list[i].key, "PRIVATE KEY-----"}};
-        for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
-            const char *host = list[i].host, *key = files[k].key;
-            if (!files[k].path || check_pem(files[k].path, files[k].word, err) == OCV_OK)
-                continue;
-            const char *origin = ocv_config_registry_origin(s->config, host, key);
-            ocv_error_prefix(err, "%s: registries: %s: %s", origin ? origin : "configuration", host,
-                             key);
-            if (err)
-                err->status = OCV_ERR_CONFIG;
-            return OCV_ERR_CONFIG;
-        }
-    }
-    return OCV_OK;
 }
 
 /* Missing directories are made when the first choice is recorded, so the nearest existing one is

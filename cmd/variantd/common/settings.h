@@ -82,9 +82,6 @@ struct settings_flags {
 /** Takes over `config`, even on failure. OCV_ERR_CONFIG if the settings are inconsistent. */
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Check the files that the settings name: OCV_ERR_CONFIG if one cannot be read or has the wrong
- *  content, with the line that names it. */
-int settings_check_files(const struct settings *settings, struct ocv_error *err) OCV_WARN_UNUSED;
 /** 0 if choices can be recorded in `records` now, else an errno. */
 int settings_records_fault(const struct settings *settings);
 void settings_free(struct settings *settings);

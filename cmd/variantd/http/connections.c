@@ -40,29 +40,6 @@ bool connections_met(struct connections *p)
     return atomic_exchange(&p->expected, 0) == 0;
 }
 
-static struct watched_connection *add_connection(struct connections *p,
-                                                 struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct watched_connection *peer = calloc(1, sizeof(*peer));
-    if (!peer)
-        return NULL; /* it is served, but not watched */
-    peer->fd = info ? info->connect_fd : -1;
-    peer->client = -1;
-    atomic_init(&peer->since, ocv_clock_ms());
-    pthread_mutex_lock(&p->lock);
-    peer->next = p->first;
-    peer->link = &p->first;
-    if (peer->next)
-        peer->next->link = &peer->next;
-    p->first = peer;
-    p->n++;
-    p->changes++;
-    pthread_mutex_unlock(&p->lock);
-    return peer;
-}
-
 void connections_notify(void *cls, struct MHD_Connection *connection, void **context,
                         enum MHD_ConnectionNotificationCode code)
 {
@@ -75,7 +52,22 @@ void connections_notify(void *cls, struct MHD_Connection *connection, void **con
                      : NULL;
         if (info && address_port(info->client_addr) == expected)
             atomic_compare_exchange_strong(&p->expected, &expected, 0);
-        *context = add_connection(p, connection);
+        info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *context = peer = calloc(1, sizeof(*peer));
+        if (!peer)
+            return; /* it is served, but not watched */
+        peer->fd = info ? info->connect_fd : -1;
+        peer->client = -1;
+        atomic_init(&peer->since, ocv_clock_ms());
+        pthread_mutex_lock(&p->lock);
+        peer->next = p->first;
+        peer->link = &p->first;
+        if (peer->next)
+            peer->next->link = &peer->next;
+        p->first = peer;
+        p->n++;
+        p->changes++;
+        pthread_mutex_unlock(&p->lock);
     } else if (peer) {
         pthread_mutex_lock(&p->lock);
         *peer->link = peer->next;
@@ -94,6 +86,61 @@ static struct watched_connection *peer_of(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
+}
+
+#define ANSWER_MAX 8192
+
+static void put_address(const struct sockaddr_storage *address, __be16 *port, __be32 out[4])
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->ss_family == AF_INET6) {
+        *port = six->sin6_port;
+        memcpy(out, &six->sin6_addr, sizeof(six->sin6_addr));
+    } else {
+        *port = four->sin_port;
+        memcpy(out, &four->sin_addr, sizeof(four->sin_addr));
+    }
+}
+
+/* The user at the other end of a TCP connection within this machine: asks the kernel (sock_diag),
+ * which knows the sockets of this network namespace. False: unknown. */
+static bool peer_user(int fd, uid_t *out)
+{
+    /* the peer's socket has the same two addresses as ours, in reverse */
+    struct sockaddr_storage own = {0}, peer = {0};
+    socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+    if (getsockname(fd, (struct sockaddr *)&own, &own_len) < 0 ||
+        getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||
+        (peer.ss_family != AF_INET && peer.ss_family != AF_INET6))
+        return false;
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 what;
+    } q = {.head = {.nlmsg_len = sizeof(q),
+                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                    .nlmsg_flags = NLM_F_REQUEST},
+           .what = {.sdiag_family = (__u8)peer.ss_family,
+                    .sdiag_protocol = IPPROTO_TCP,
+                    .idiag_states = ~0u}};
+    put_address(&peer, &q.what.id.idiag_sport, q.what.id.idiag_src);
+    put_address(&own, &q.what.id.idiag_dport, q.what.id.idiag_dst);
+    q.what.id.idiag_cookie[0] = q.what.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+
+    char text[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
+    const struct nlmsghdr *head = (const struct nlmsghdr *)text;
+    int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (diag < 0)
+        return false;
+    /* the answer is ready when send returns */
+    ssize_t n =
+        send(diag, &q, sizeof(q), 0) == (ssize_t)sizeof(q) ? recv(diag, text, sizeof(text), 0) : -1;
+    close(diag);
+    if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || head->nlmsg_len > (size_t)n ||
+        head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return false;
+    *out = ((const struct inet_diag_msg *)NLMSG_DATA(head))->idiag_uid;
+    return true;
 }
 
 unsigned connections_client(struct MHD_Connection *connection)
@@ -164,57 +211,4 @@ bool connections_stir(struct connections *p)
     p->seen = p->changes;
     pthread_mutex_unlock(&p->lock);
     return stirs;
-}
-
-#define ANSWER_MAX 8192
-
-static void put_address(const struct sockaddr_storage *address, __be16 *port, __be32 out[4])
-{
-    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
-    if (address->ss_family == AF_INET6) {
-        *port = six->sin6_port;
-        memcpy(out, &six->sin6_addr, sizeof(six->sin6_addr));
-    } else {
-        *port = four->sin_port;
-        memcpy(out, &four->sin_addr, sizeof(four->sin_addr));
-    }
-}
-
-bool peer_user(int fd, uid_t *out)
-{
-    /* the peer's socket has the same two addresses as ours, in reverse */
-    struct sockaddr_storage own = {0}, peer = {0};
-    socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
-    if (getsockname(fd, (struct sockaddr *)&own, &own_len) < 0 ||
-        getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||
-        (peer.ss_family != AF_INET && peer.ss_family != AF_INET6))
-        return false;
-    struct {
-        struct nlmsghdr head;
-        struct inet_diag_req_v2 what;
-    } q = {.head = {.nlmsg_len = sizeof(q),
-                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                    .nlmsg_flags = NLM_F_REQUEST},
-           .what = {.sdiag_family = (__u8)peer.ss_family,
-                    .sdiag_protocol = IPPROTO_TCP,
-                    .idiag_states = ~0u}};
-    put_address(&peer, &q.what.id.idiag_sport, q.what.id.idiag_src);
-    put_address(&own, &q.what.id.idiag_dport, q.what.id.idiag_dst);
-    q.what.id.idiag_cookie[0] = q.what.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-
-    char text[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
-    const struct nlmsghdr *head = (const struct nlmsghdr *)text;
-    int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
-    if (diag < 0)
-        return false;
-    /* the answer is ready when send returns */
-    ssize_t n =
-        send(diag, &q, sizeof(q), 0) == (ssize_t)sizeof(q) ? recv(diag, text, sizeof(text), 0) : -1;
-    close(diag);
-    if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) || head->nlmsg_len > (size_t)n ||
-        head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
-        return false;
-    *out = ((const struct inet_diag_msg *)NLMSG_DATA(head))->idiag_uid;
-    return true;
 }

@@ -157,12 +157,6 @@ void listen_hold(int fd);
  *  replaced; OCV_ERR_IO if another daemon accepts connections on it. */
 int listen_unix(const char *path, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* The user at the other end of a TCP connection within this machine. */
-
-/** Asks the kernel (sock_diag), which knows the sockets of this network namespace. False:
- *  unknown. */
-bool peer_user(int fd, uid_t *out);
-
 /* Clients that start TLS on a plain HTTP port.
  *
  * containerd 1.7's ctr does so on every port but 80, and falls back to plain HTTP when it reads

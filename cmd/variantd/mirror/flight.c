@@ -70,6 +70,13 @@ static bool is_wanted(struct flight *f)
     return any;
 }
 
+static void log_failure(int status, const struct ocv_error *err)
+{
+    static atomic_bool told; /* a failure of the directory is logged once */
+    if (status < 0 && !atomic_exchange(&told, true))
+        log_line(LOG_LEVEL_WARNING, "choices are not recorded: %s", err->message);
+}
+
 static void run_lookup(struct job *job)
 {
     struct flight *f = (struct flight *)job;
@@ -89,10 +96,10 @@ static void run_lookup(struct job *job)
         for (struct mirror_request *r = f->waiters; r; r = r->next_waiter)
             request_hurry(r, f->known_until_ms);
         pthread_mutex_unlock(&m->lock);
-        choice_record(m, note);
-    } else {
-        choice_drop_note(note);
+        struct ocv_error err = {0};
+        log_failure(ocv_record_note_write(note, m->settings->records, &err), &err);
     }
+    choice_drop_note(note);
     pthread_mutex_lock(&m->lock);
     if (ask)
         take_off(f);
@@ -233,13 +240,6 @@ bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
 
 /* Records choices for hooks and verify. */
 
-static void log_failure(int status, const struct ocv_error *err)
-{
-    static atomic_bool told; /* a failure of the directory is logged once */
-    if (status < 0 && !atomic_exchange(&told, true))
-        log_line(LOG_LEVEL_WARNING, "choices are not recorded: %s", err->message);
-}
-
 void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
                  const struct source *from, const struct ocv_reference *reference,
                  const struct ocv_index *index, const struct ocv_entry *entry)
@@ -274,11 +274,4 @@ struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen
         return note;
     choice_drop_note(note);
     return NULL;
-}
-
-void choice_record(const struct mirror *mirror, struct ocv_record_note *note)
-{
-    struct ocv_error err = {0};
-    log_failure(ocv_record_note_write(note, mirror->settings->records, &err), &err);
-    choice_drop_note(note);
 }

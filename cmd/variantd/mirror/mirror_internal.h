@@ -127,7 +127,7 @@ struct lookup_result {
 };
 
 /** Look up the answer. Blocks; for workers. `want_body` may change meanwhile. `*note` is for
- *  choice_record, or NULL. NULL: no memory. */
+ *  ocv_record_note_write, or NULL. NULL: no memory. */
 struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_target *question,
                                  const atomic_bool *want_body, struct ocv_record_note **note);
 struct lookup_result *lookup_child(struct mirror *mirror, const struct lookup_target *question);
@@ -189,8 +189,6 @@ void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
 void choice_drop_note(struct ocv_record_note *note);
 /** The note, once, if the child was seen; else drop it. NULL: there is nothing to record. */
 struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen);
-/** Record it, and drop it. Waits for the disk. */
-void choice_record(const struct mirror *mirror, struct ocv_record_note *note);
 /** True: the configuration never takes this tag, by that member of `deny`. Its choice is to serve
  *  nothing, whatever it holds. */
 bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,

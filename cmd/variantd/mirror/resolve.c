@@ -110,12 +110,9 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
     ocv_auto(ocv_reference) reference = NULL;
     const struct upstream *upstream = NULL;
     struct source from;
-    int status = name_parse(m, text, &reference, &upstream, err);
-    if (status == OCV_OK)
-        status = source_open(m, upstream, trusted, &from, err);
-    if (status < 0)
-        return status;
-    status = find_index(m, &from, reference, index, reading, err);
+    OCV_TRY(name_parse(m, text, &reference, &upstream, err));
+    OCV_TRY(source_open(m, upstream, trusted, &from, err));
+    int status = find_index(m, &from, reference, index, reading, err);
     source_close(m, &from, trusted, status);
     return status;
 }

@@ -31,16 +31,6 @@ struct announcer {
     char failure[512]; /* the last one logged; used by the thread only */
 };
 
-char *announce_patch(const char *class, const char *essence)
-{
-    json_t *patch =
-        json_pack("{s:{s:{s:s}, s:{s:o}}}", "metadata", "labels", LABEL, class, "annotations",
-                  ANNOTATION, essence ? json_string(essence) : json_null());
-    char *text = patch ? json_dumps(patch, JSON_COMPACT) : NULL;
-    json_decref(patch);
-    return text;
-}
-
 static void log_outcome(struct announcer *a, const char *class, int status,
                         const struct ocv_error *err)
 {
@@ -116,7 +106,12 @@ void announcer_update(struct announcer *a, const struct ocv_profile *profile)
     bool whole = status == OCV_OK && ocv_profile_essence(profile, &essence, &err) == OCV_OK;
     if (status == OCV_OK && whole)
         essence.data[strcspn(essence.data, "\n")] = '\0';
-    char *patch = status == OCV_OK ? announce_patch(class, whole ? essence.data : NULL) : NULL;
+    json_t *root = status == OCV_OK ? json_pack("{s:{s:{s:s}, s:{s:o}}}", "metadata", "labels",
+                                                LABEL, class, "annotations", ANNOTATION,
+                                                whole ? json_string(essence.data) : json_null())
+                                    : NULL;
+    char *patch = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
     if (!patch) {
         log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s",
                  status < 0 ? err.message : "out of memory");

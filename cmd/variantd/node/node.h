@@ -54,10 +54,6 @@ void announcer_free(struct announcer *announcer);
  *  Failures are logged once, and retried. */
 void announcer_update(struct announcer *announcer, const struct ocv_profile *profile);
 
-/** The change of a Node as JSON (a merge patch), owned by the caller; NULL without memory.
- *  `essence` (ocv_profile_essence): NULL removes the annotation. */
-char *announce_patch(const char *class, const char *essence);
-
 /* Images on this node that were asked about: which ones are lesser builds than the node could have,
  * and which ones have no variants, so that no registry is asked again. One table per process, since
  * there is one node. Any thread. */

@@ -48,19 +48,6 @@ static struct image_sighting *find_image(const char *key)
     return NULL;
 }
 
-static struct image_sighting *add_image(const char *key)
-{
-    struct image_sighting *image = images;
-    for (size_t i = 1; n_images == HERE_MAX && i < n_images; i++)
-        if (images[i].told_ms < image->told_ms)
-            image = &images[i];
-    if (n_images < HERE_MAX)
-        image = &images[n_images++];
-    *image = (struct image_sighting){.what = HERE_FITS};
-    memcpy(image->key, key, strlen(key) + 1);
-    return image;
-}
-
 bool local_images_report(const struct ocv_reference *name, const char *digest, enum here what)
 {
     char key[OCV_DIGEST_MAX];
@@ -70,8 +57,16 @@ bool local_images_report(const struct ocv_reference *name, const char *digest, e
     int64_t now = ocv_clock_ms();
     forget_old(now);
     struct image_sighting *image = find_image(key);
-    if (!image)
-        image = add_image(key);
+    if (!image) {
+        image = images; /* the oldest, if there is no room */
+        for (size_t i = 1; n_images == HERE_MAX && i < n_images; i++)
+            if (images[i].told_ms < image->told_ms)
+                image = &images[i];
+        if (n_images < HERE_MAX)
+            image = &images[n_images++];
+        *image = (struct image_sighting){.what = HERE_FITS};
+        memcpy(image->key, key, strlen(key) + 1);
+    }
     bool same = strcmp(image->digest, digest) == 0;
     bool news = what == HERE_LESSER && !(same && image->what == HERE_LESSER);
     memcpy(image->digest, digest, strlen(digest) + 1);
