@@ -23,8 +23,6 @@ int report_write(const char *path, enum node_state state, const char *reason,
  *  account. */
 int report_event(const char *account, enum node_state state, const char *reason,
                  struct ocv_error *err) OCV_WARN_UNUSED;
-/** The event as JSON, owned by the caller; NULL without memory. `now`: seconds since 1970. */
-char *report_event_text(enum node_state state, const char *reason, int64_t now);
 
 /* Runs variantctl setup on a node's file system. */
 

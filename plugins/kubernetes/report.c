@@ -32,14 +32,19 @@ static const char *environment_variable(const char *name)
     return value ? value : "";
 }
 
-char *report_event_text(enum node_state state, const char *reason, int64_t now)
+int report_event(const char *account, enum node_state state, const char *reason,
+                 struct ocv_error *err)
 {
+    if (!kube_api_known() || !*environment_variable("POD_NAME") ||
+        !*environment_variable("POD_NAMESPACE"))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                             "not in a pod with POD_NAME and POD_NAMESPACE");
     static const char *const reasons[] = {"ContainerdConfigured", "ContainerdNotConfigured",
                                           "ContainerdSetupFailed"};
     char at[32] = "", message[MESSAGE_MAX];
-    time_t seconds = (time_t)now;
+    time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&seconds, &utc))
+    if (gmtime_r(&now, &utc))
         strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", &utc);
     const char *node = environment_variable("NODE_NAME"),
                *space = environment_variable("POD_NAMESPACE");
@@ -54,22 +59,11 @@ char *report_event_text(enum node_state state, const char *reason, int64_t now)
         "source", "component", NODE_SETUP, "host", node, "firstTimestamp", at, "lastTimestamp", at,
         "count", 1, "reportingComponent", NODE_SETUP, "reportingInstance",
         *node ? node : NODE_SETUP);
-    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+    ocv_auto_free char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
     json_decref(event);
-    return text;
-}
-
-int report_event(const char *account, enum node_state state, const char *reason,
-                 struct ocv_error *err)
-{
-    char path[512];
-    if (!kube_api_known() || !*environment_variable("POD_NAME") ||
-        !*environment_variable("POD_NAMESPACE"))
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
-                             "not in a pod with POD_NAME and POD_NAMESPACE");
-    ocv_auto_free char *text = report_event_text(state, reason, time(NULL));
     if (!text)
         return ocv_error_nomem(err);
+    char path[512];
     snprintf(path, sizeof(path), "/api/v1/namespaces/%.255s/events",
              environment_variable("POD_NAMESPACE"));
     const struct kube_request request = {.account = account,

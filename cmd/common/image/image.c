@@ -241,8 +241,7 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
 
 /* A repository with the tags that a lock fixes. */
 struct locked_source {
-    struct rules_source registry;
-    struct ocv_tag_source by; /* reads the tags by digest */
+    struct rules_source registry; /* first: what reads by digest takes it */
     const struct lock_image *locked;
 };
 
@@ -269,20 +268,6 @@ static int locked_head(void *data, const char *tag, struct ocv_descriptor *out,
     return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not locked", tag);
 }
 
-static int locked_get(void *data, const char *digest, struct ocv_buffer *body,
-                      struct ocv_descriptor *out, struct ocv_error *err)
-{
-    const struct locked_source *s = data;
-    return s->by.get(s->by.data, digest, body, out, err);
-}
-
-static int locked_blob(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
-                       struct ocv_error *err)
-{
-    const struct locked_source *s = data;
-    return s->by.blob(s->by.data, blob, body, err);
-}
-
 int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
                       struct image *out, struct ocv_error *err)
 {
@@ -293,14 +278,10 @@ int image_open_locked(struct cli *cli, const char *text, const struct lock_image
     OCV_TRY(image_bind_credentials(cli, out->reference, err));
     OCV_TRY(cli_registry(cli, err));
     OCV_TRY(rules_load(cli, out->reference, &out->rules, err));
-    data.by = rules_source(cli, out->reference, &data.registry);
-    struct ocv_tag_source source = {.data = &data,
-                                    .tags = locked_tags,
-                                    .head = locked_head,
-                                    .get = locked_get,
-                                    .blob = locked_blob,
-                                    .recall = data.by.recall,
-                                    .keep = data.by.keep};
+    struct ocv_tag_source source = rules_source(cli, out->reference, &data.registry);
+    source.data = &data;
+    source.tags = locked_tags;
+    source.head = locked_head;
     OCV_TRY(ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err));
     if (!out->choice) {
         ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here form no set of the locked tags",

@@ -105,23 +105,58 @@ static void read_policy_again(struct snap_fit *f)
     verdict_policy_free(&old);
 }
 
+#define RECORDS_MAX 16u /* different meanings of one label that are considered */
+
+/* A search in this node's records by vpull and variantd, and its result: when containerd's own
+ * client unpacks, it names neither image nor digest, only the layer's annotations. */
+struct record_search {
+    const char *label;
+    struct ocv_record records[RECORDS_MAX];
+    size_t n;
+    bool full; /* there are more than RECORDS_MAX */
+};
+
+static bool is_known(const struct record_search *set, const struct ocv_record *record)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->records[i].properties, record->properties) == 0 &&
+            strcmp(set->records[i].statics ? set->records[i].statics : "",
+                   record->statics ? record->statics : "") == 0)
+            return true;
+    return false;
+}
+
+static int take_record(void *data, const struct ocv_record *record)
+{
+    struct record_search *set = data;
+    if (!record->label || strcmp(record->label, set->label) != 0 || !record->properties ||
+        is_known(set, record))
+        return OCV_OK;
+    if (set->n == RECORDS_MAX) {
+        set->full = true;
+        return 1;
+    }
+    struct ocv_record one = *record;
+    one.reference = record->reference ? record->reference : record->repository;
+    int status = ocv_record_copy(&one, &set->records[set->n], NULL);
+    set->n += status == OCV_OK;
+    return status;
+}
+
 /* Decide by reference and digest as well as the label; for a label alone this node's records are
  * used. */
 void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
                   struct verdict_answer *out)
 {
-    struct record_set set = {0};
+    struct record_search set = {.label = q->label};
     struct ocv_error err = {0};
     bool alone = q->label && !q->digest && !q->reference && !q->properties;
-    if (alone && records_by_label(f->records, q->label, &set, &err) < 0) {
+    int status = alone ? ocv_record_walk(f->records, NULL, NULL, take_record, &set, &err) : OCV_OK;
+    if (status < 0)
         verdict_set_unknown(&f->policy, q, err.message, out);
-        return;
-    }
-    if (set.n == 0) {
+    else if (set.n == 0)
         verdict_ask(&f->policy, q, out);
-        return;
-    }
-    for (size_t i = 0; i < set.n; i++) {
+    for (size_t i = 0; status >= 0 && i < set.n; i++) {
         struct ocv_verdict_question one = *q;
         one.digest = set.records[i].child;
         one.reference = set.records[i].reference;
@@ -132,9 +167,10 @@ void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
             break;
     }
     /* with more records the right one may be missing */
-    if (set.full && out->verdict == OCV_VERDICT_MISFIT)
+    if (status >= 0 && set.full && out->verdict == OCV_VERDICT_MISFIT)
         verdict_set_unknown(&f->policy, q, "too many images have that label here", out);
-    records_free(&set);
+    for (size_t i = 0; i < set.n; i++)
+        ocv_record_free(&set.records[i]);
 }
 
 static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
@@ -279,57 +315,4 @@ void snap_fit_free(struct snap_fit *f)
 void snap_fit_reload(struct snap_fit *f)
 {
     __atomic_store_n(&f->reload, 1, __ATOMIC_RELEASE);
-}
-
-/* A search and its result. */
-struct record_search {
-    const char *label;
-    struct record_set *set;
-};
-
-static bool is_known(const struct record_set *set, const struct ocv_record *record)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->records[i].properties, record->properties) == 0 &&
-            strcmp(set->records[i].statics ? set->records[i].statics : "",
-                   record->statics ? record->statics : "") == 0)
-            return true;
-    return false;
-}
-
-static int take_record(void *data, const struct ocv_record *record)
-{
-    const struct record_search *search = data;
-    struct record_set *set = search->set;
-    if (!record->label || strcmp(record->label, search->label) != 0 || !record->properties ||
-        is_known(set, record))
-        return OCV_OK;
-    if (set->n == RECORDS_MAX) {
-        set->full = true;
-        return 1;
-    }
-    struct ocv_record one = *record;
-    one.reference = record->reference ? record->reference : record->repository;
-    int status = ocv_record_copy(&one, &set->records[set->n], NULL);
-    set->n += status == OCV_OK;
-    return status;
-}
-
-int records_by_label(const char *dir, const char *label, struct record_set *out,
-                     struct ocv_error *err)
-{
-    struct record_search search = {label, out};
-    *out = (struct record_set){0};
-    int status = dir ? ocv_record_walk(dir, NULL, NULL, take_record, &search, err) : OCV_OK;
-    if (status >= 0)
-        return OCV_OK;
-    records_free(out);
-    return status;
-}
-
-void records_free(struct record_set *set)
-{
-    for (size_t i = 0; i < set->n; i++)
-        ocv_record_free(&set->records[i]);
-    set->n = 0;
 }

@@ -31,21 +31,4 @@ enum grpc_code snap_fit_prepare(struct snap_fit *fit, const char *ns, const char
 /** The snapshot was removed: drop what is known of it. */
 void snap_fit_removed(struct snap_fit *fit, const char *name);
 
-/* This node's records by vpull and variantd, looked up by label: when containerd's own client
- * unpacks, it names neither image nor digest, only the layer's annotations. */
-
-#define RECORDS_MAX 16u /**< different meanings of one label that are considered */
-
-struct record_set {
-    struct ocv_record records[RECORDS_MAX];
-    size_t n;
-    bool full; /**< there are more than RECORDS_MAX */
-};
-
-/** Records with the label, one for each set of properties; it is not an error if there are none. It
- *  is one if records cannot be read: nothing is known then. */
-int records_by_label(const char *dir, const char *label, struct record_set *out,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
-void records_free(struct record_set *set);
-
 #endif

@@ -20,23 +20,6 @@ enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter 
 void snap_filter_free(struct snap_filter *filter);
 bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
 
-/* Words, blanks and quoted texts in filters. */
-
-struct filter_parser {
-    const char *text, *at;
-    const char *wrong; /* what was expected */
-};
-
-/** Returns false and records what was expected. */
-bool filter_fail(struct filter_parser *p, const char *wrong);
-bool filter_is_field(char c);
-bool filter_is_value(char c);
-void filter_skip_space(struct filter_parser *p);
-/** A text in double quotes, with Go's escapes. */
-bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out);
-/** Read as long as `belongs` accepts the characters. */
-bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_buffer *out);
-
 /* Between calls (service.c, list.c) and protobuf (message.c). */
 
 #define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
@@ -45,7 +28,7 @@ bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_bu
 /** The request, to be released; NULL: the call has been answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
 void snap_call_release(void *message);
-/** Check that all texts of a message are UTF-8 without NULs (message_texts.c). */
+/** Check that all texts of a message are UTF-8 without NULs. */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err);
 enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
