@@ -55,6 +55,8 @@ struct kube_request {
 
 /** True if KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name an API server. */
 bool kube_api_known(void);
+/** A variable of the pod's environment, or "". */
+const char *kube_variable(const char *name);
 /** Send it with the account's token. The token is read for each request, since Kubernetes renews
  *  it. OCV_ERR_DENIED: the HTTP status is not the expected one. */
 int kube_api_send(const struct kube_request *request, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -10,7 +10,7 @@
 
 #define TOKEN_MAX (64u * 1024)
 
-static const char *get_variable(const char *name)
+const char *kube_variable(const char *name)
 {
     const char *value = getenv(name);
     return value ? value : "";
@@ -18,14 +18,14 @@ static const char *get_variable(const char *name)
 
 bool kube_api_known(void)
 {
-    const char *port = get_variable("KUBERNETES_SERVICE_PORT");
-    return *get_variable("KUBERNETES_SERVICE_HOST") && *port &&
+    const char *port = kube_variable("KUBERNETES_SERVICE_PORT");
+    return *kube_variable("KUBERNETES_SERVICE_HOST") && *port &&
            strspn(port, "0123456789") == strlen(port);
 }
 
 int kube_api_send(const struct kube_request *r, struct ocv_error *err)
 {
-    const char *host = get_variable("KUBERNETES_SERVICE_HOST");
+    const char *host = kube_variable("KUBERNETES_SERVICE_HOST");
     bool v6 = strchr(host, ':') != NULL;
     char url[2048], path[4200], ca[4200], type[128];
     long http = 0;
@@ -39,7 +39,7 @@ int kube_api_send(const struct kube_request *r, struct ocv_error *err)
     if (fd < 0 || !ocv_fd_write(fd, r->body, strlen(r->body)) || lseek(fd, 0, SEEK_SET) < 0)
         return ocv_file_fail(err, "request", NULL, "write");
     snprintf(url, sizeof(url), "https://%s%.255s%s:%.5s%.1500s", v6 ? "[" : "", host, v6 ? "]" : "",
-             get_variable("KUBERNETES_SERVICE_PORT"), r->path);
+             kube_variable("KUBERNETES_SERVICE_PORT"), r->path);
     snprintf(ca, sizeof(ca), "%.4000s/ca.crt", r->account);
     snprintf(type, sizeof(type), "Content-Type: %.100s", r->type);
     const char *headers[] = {token.data, type, "Accept: application/json"};

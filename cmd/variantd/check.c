@@ -33,30 +33,23 @@ struct service {
     bool unit; /* run by systemd, which hides home directories */
 };
 
-/* The user of the running daemon. False: none is running, or root runs it. */
-static bool running_user(const struct settings *settings, uid_t *out)
-{
-    ocv_auto_buffer text;
-    long http = 0;
-    ocv_buffer_init(&text, HEALTH_MAX);
-    if (ocv_daemon_get(settings->socket_path, "/v1/healthz", ASK_MS, &http, &text, NULL) < 0 ||
-        http != 200)
-        return false;
-    json_t *root = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    const json_t *uid = json_object_get(root, "uid");
-    bool told = json_is_integer(uid);
-    *out = told ? (uid_t)json_integer_value(uid) : 0;
-    json_decref(root);
-    return told && *out != 0;
-}
-
 /* False: the service's user is unknown, or root. */
 static bool find_service(const struct settings *settings, struct service *out)
 {
     *out = (struct service){.unit = access("/etc/systemd/system/variantd.service", F_OK) == 0 ||
                                     access("/usr/lib/systemd/system/variantd.service", F_OK) == 0 ||
                                     access("/lib/systemd/system/variantd.service", F_OK) == 0};
-    bool running = running_user(settings, &out->uid);
+    /* the user of the running daemon, unless that is root */
+    ocv_auto_buffer text;
+    long http = 0;
+    ocv_buffer_init(&text, HEALTH_MAX);
+    if (ocv_daemon_get(settings->socket_path, "/v1/healthz", ASK_MS, &http, &text, NULL) ==
+            OCV_OK &&
+        http == 200) {
+        ocv_auto_json *root = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
+        out->uid = (uid_t)json_integer_value(json_object_get(root, "uid"));
+    }
+    bool running = out->uid != 0;
     const struct passwd *user = running     ? getpwuid(out->uid)
                                 : out->unit ? getpwnam(SERVICE_USER)
                                             : NULL;

@@ -26,17 +26,10 @@ int report_write(const char *path, enum node_state state, const char *reason, st
                                                         : ocv_file_fail(err, path, NULL, "write");
 }
 
-static const char *environment_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? value : "";
-}
-
 int report_event(const char *account, enum node_state state, const char *reason,
                  struct ocv_error *err)
 {
-    if (!kube_api_known() || !*environment_variable("POD_NAME") ||
-        !*environment_variable("POD_NAMESPACE"))
+    if (!kube_api_known() || !*kube_variable("POD_NAME") || !*kube_variable("POD_NAMESPACE"))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND,
                              "not in a pod with POD_NAME and POD_NAMESPACE");
     static const char *const reasons[] = {"ContainerdConfigured", "ContainerdNotConfigured",
@@ -46,15 +39,14 @@ int report_event(const char *account, enum node_state state, const char *reason,
     struct tm utc;
     if (gmtime_r(&now, &utc))
         strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const char *node = environment_variable("NODE_NAME"),
-               *space = environment_variable("POD_NAMESPACE");
+    const char *node = kube_variable("NODE_NAME"), *space = kube_variable("POD_NAMESPACE");
     snprintf(message, sizeof(message), "%s: %s", *node ? node : "this node", reason);
     json_t *event = json_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s, s:s}, "
         "s:s, s:s, s:i, s:s, s:s}",
         "apiVersion", "v1", "kind", "Event", "metadata", "generateName", NODE_SETUP "-",
         "namespace", space, "involvedObject", "apiVersion", "v1", "kind", "Pod", "namespace", space,
-        "name", environment_variable("POD_NAME"), "uid", environment_variable("POD_UID"), "reason",
+        "name", kube_variable("POD_NAME"), "uid", kube_variable("POD_UID"), "reason",
         reasons[state], "type", state == NODE_CONFIGURED ? "Normal" : "Warning", "message", message,
         "source", "component", NODE_SETUP, "host", node, "firstTimestamp", at, "lastTimestamp", at,
         "count", 1, "reportingComponent", NODE_SETUP, "reportingInstance",
@@ -65,7 +57,7 @@ int report_event(const char *account, enum node_state state, const char *reason,
         return ocv_error_nomem(err);
     char path[512];
     snprintf(path, sizeof(path), "/api/v1/namespaces/%.255s/events",
-             environment_variable("POD_NAMESPACE"));
+             kube_variable("POD_NAMESPACE"));
     const struct kube_request request = {.account = account,
                                          .method = "POST",
                                          .path = path,

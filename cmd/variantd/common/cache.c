@@ -50,8 +50,12 @@ void *refcounted_ref(void *value)
 void refcounted_unref(void *value)
 {
     struct refcounted *item = value;
-    if (item && atomic_fetch_sub_explicit(&item->references, 1, memory_order_acq_rel) == 1)
+    if (!item || atomic_fetch_sub_explicit(&item->references, 1, memory_order_acq_rel) != 1)
+        return;
+    if (item->free)
         item->free(item);
+    else
+        free(item);
 }
 
 void key_begin(struct key *key)

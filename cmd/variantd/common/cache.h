@@ -13,10 +13,10 @@ struct refcounted {
     atomic_int references;
     void (*free)(struct refcounted *item);
 };
-void refcounted_init(struct refcounted *item,
-                     void (*free)(struct refcounted *item)); /**< one reference */
-void *refcounted_ref(void *item);                            /**< NULL is allowed */
-void refcounted_unref(void *item);                           /**< NULL is allowed */
+/** One reference. `free` NULL: free(3). */
+void refcounted_init(struct refcounted *item, void (*free)(struct refcounted *item));
+void *refcounted_ref(void *item);  /**< NULL is allowed */
+void refcounted_unref(void *item); /**< NULL is allowed */
 
 #define MEMORY_KEY_MAX 1024u
 

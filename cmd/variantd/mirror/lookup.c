@@ -48,18 +48,13 @@ int lookup_need_client(struct lookup *l, struct ocv_error *err)
                           FLIGHT_MS, &l->from.client, err);
 }
 
-static void free_tag(struct refcounted *item)
-{
-    free(item);
-}
-
 static struct tag *remember_tag(struct lookup *l, const struct head *head)
 {
     struct key key;
     struct tag *tag = calloc(1, sizeof(*tag));
     if (!tag)
         return NULL;
-    refcounted_init(&tag->item, free_tag);
+    refcounted_init(&tag->item, NULL);
     tag->head = *head;
     tag->head.unchanged = false;
     atomic_init(&tag->validated_ms, ocv_clock_ms());

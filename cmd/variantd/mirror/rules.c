@@ -136,19 +136,6 @@ static void keep_config(void *data, const char *digest, const struct ocv_buffer 
     refcounted_unref(config);
 }
 
-/* The winner may change while configurations are read, so the choice is made here; the resulting
- * index is resolved like any other. */
-static int choose_winner(const struct mirror *mirror, const struct ocv_reference *reference,
-                         struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
-                         struct ocv_error *err)
-{
-    const ocv_auto(snapshot) snapshot = node_get(mirror->node);
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences_for(mirror->settings->config, reference)};
-    ocv_auto(ocv_decision) decision = NULL;
-    return ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);
-}
-
 const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
 {
     return mirror->rules;
@@ -201,8 +188,16 @@ int rules_find(const struct mirror *mirror, const struct source *from,
         return OCV_OK;
     int status = ocv_tag_choice_new(mirror->rules, reference, &source, &choice, &reason);
     bool listed = status != OCV_ERR_DENIED && status != OCV_ERR_NOT_FOUND && !asked.unlisted;
-    if (status == OCV_OK && choice)
-        status = choose_winner(mirror, reference, choice, &source, &reason);
+    if (status == OCV_OK && choice) {
+        /* The winner may change while configurations are read, so the choice is made here; the
+         * resulting index is resolved like any other. */
+        const ocv_auto(snapshot) snapshot = node_get(mirror->node);
+        struct ocv_resolve_options options = {
+            .preferences = ocv_config_preferences_for(mirror->settings->config, reference)};
+        ocv_auto(ocv_decision) decision = NULL;
+        status = ocv_tag_choice_resolve(choice, &source, snapshot->profile, &options, &decision,
+                                        &reason);
+    }
     if (status == OCV_OK && choice) {
         /* Logged when a configuration is read, not for each pull. */
         struct ocv_tag_note note;

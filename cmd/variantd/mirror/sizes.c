@@ -13,11 +13,6 @@ struct size {
     struct bounds bounds;
 };
 
-static void free_size(struct refcounted *item)
-{
-    free(item);
-}
-
 static void size_key(const struct ocv_reference *reference, const char *digest, struct key *key)
 {
     key_begin(key);
@@ -43,7 +38,7 @@ static void keep_size(const struct mirror *mirror, const struct ocv_reference *r
     struct size *size = calloc(1, sizeof(*size));
     if (!size)
         return;
-    refcounted_init(&size->item, free_size);
+    refcounted_init(&size->item, NULL);
     size->bounds = bounds;
     size_key(reference, digest, &key);
     cache_keep(mirror->sizes, &key, size, sizeof(*size));

@@ -73,10 +73,14 @@ void snap_call_answer(struct grpc_call *call, const void *message)
     free(bytes);
 }
 
-void snap_call_answer_empty(struct grpc_call *call)
+void snap_call_answer_empty(struct grpc_call *call, enum grpc_code code,
+                            const struct ocv_error *err)
 {
     const Snapshots__Empty empty = SNAPSHOTS__EMPTY__INIT;
-    snap_call_answer(call, &empty);
+    if (code == GRPC_OK)
+        snap_call_answer(call, &empty);
+    else
+        snap_call_refuse(call, code, err);
 }
 
 void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err)

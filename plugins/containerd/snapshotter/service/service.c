@@ -66,10 +66,7 @@ static void serve_commit(struct snap_service *s, struct grpc_call *call)
     if (code == GRPC_OK)
         code = snap_overlay_commit(s->overlay, request->name, request->key, request->parent,
                                    &labels, call, &err);
-    if (code == GRPC_OK)
-        snap_call_answer_empty(call);
-    else
-        snap_call_refuse(call, code, &err);
+    snap_call_answer_empty(call, code, &err);
     snap_call_release(request);
 }
 
@@ -83,10 +80,8 @@ static void serve_remove(struct snap_service *s, struct grpc_call *call)
                                    : snap_overlay_remove(s->overlay, request->key, &err);
     if (s->fit && (code == GRPC_OK || code == GRPC_NOT_FOUND))
         snap_fit_removed(s->fit, request->key);
-    if (!s->relay && code == GRPC_OK)
-        snap_call_answer_empty(call);
-    else if (!s->relay)
-        snap_call_refuse(call, code, &err);
+    if (!s->relay)
+        snap_call_answer_empty(call, code, &err);
     snap_call_release(request);
 }
 
@@ -148,10 +143,7 @@ static void serve_cleanup(struct snap_service *s, struct grpc_call *call)
 {
     struct ocv_error err = {0};
     enum grpc_code code = snap_overlay_cleanup(s->overlay, &err);
-    if (code == GRPC_OK)
-        snap_call_answer_empty(call);
-    else
-        snap_call_refuse(call, code, &err);
+    snap_call_answer_empty(call, code, &err);
 }
 
 /* containerd's namespaces: letters and digits, joined by one of ". _ -", at most 76 bytes. */
