@@ -147,11 +147,22 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     return OCV_OK;
 }
 
-/* The network's state is not part of the configuration: a registry that does not answer is only a
- * warning. */
-static void warn_of_registries(const struct daemon *d, const struct settings *s)
+static int check_all(struct daemon *d, const char *file, size_t *registries, uint64_t *unknown,
+                     struct ocv_error *err)
 {
     static const char *const keys[] = {"ca", "cert", "key"};
+    ocv_auto(settings) settings = NULL;
+    ocv_auto(instance) instance = NULL;
+    OCV_TRY(daemon_read_settings(d, &settings, err));
+    OCV_TRY(check_service(d, settings, file, err));
+    OCV_TRY(metrics_new(&d->metrics, err));
+    OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
+    *unknown = unknown_names_count(instance);
+
+    /* The network's state is not part of the configuration: a registry that does not answer is only
+     * a warning. */
+    const struct settings *s = instance->settings;
+    *registries = s->n_upstreams;
     struct clients *clients = NULL;
     struct reach *list = calloc(s->n_upstreams + 1, sizeof(*list));
     char where[600];
@@ -177,31 +188,17 @@ static void warn_of_registries(const struct daemon *d, const struct settings *s)
     }
     clients_free(clients);
     free(list);
+    return OCV_OK;
 }
 
 /* Unknown names, which are only a warning at a start, are errors here. */
 int daemon_check(struct daemon *d)
 {
     struct ocv_error err = {0};
-    struct settings *settings = NULL;
-    struct instance *instance = NULL;
+    size_t registries = 0;
     uint64_t unknown = 0;
     const char *file = d->cli.config_file ? d->cli.config_file : OCV_PATH_CONFIG;
-    int status = daemon_read_settings(d, &settings, &err);
-    if (status == OCV_OK)
-        status = check_service(d, settings, file, &err);
-    if (status == OCV_OK)
-        status = metrics_new(&d->metrics, &err);
-    size_t registries = settings ? settings->n_upstreams : 0;
-    if (status < 0)
-        settings_free(settings);
-    else
-        status = instance_new(settings, d->metrics, NULL, &instance, &err);
-    if (status == OCV_OK) {
-        unknown = unknown_names_count(instance);
-        warn_of_registries(d, instance->settings);
-    }
-    instance_free(instance);
+    int status = check_all(d, file, &registries, &unknown, &err);
     if (status < 0)
         cli_fail(&d->cli, &err);
     int code = status < 0 || unknown ? ocv_error_exit_code(OCV_ERR_CONFIG) : 0;

@@ -5,6 +5,7 @@
 #include "cmd/variantd/instance/instance.h"
 #include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/records/records.h"
 
 #include <errno.h>
@@ -62,15 +63,12 @@ static void capability_drop(void)
 /* `kept`: the mirror's socket of the last run, or -1. */
 static int start(struct daemon *d, int kept, struct ocv_error *err)
 {
-    struct settings *settings = NULL;
-    struct instance *instance = NULL;
+    ocv_auto(settings) settings = NULL;
+    ocv_auto(instance) instance = NULL;
     struct listening mirror = {.fd = -1};
     int unix_fd = -1;
-    int status = notify_listen_socket(&unix_fd, err);
-    if (status == OCV_OK)
-        status = daemon_read_settings(d, &settings, err);
-    if (status < 0 || !settings)
-        return status;
+    OCV_TRY(notify_listen_socket(&unix_fd, err));
+    OCV_TRY(daemon_read_settings(d, &settings, err));
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
     /* what is recorded without its repository would speak for any */
     size_t n = ocv_record_discard_old(settings->records);
@@ -86,25 +84,17 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
                  "choices are not recorded: cannot write to %s: %s; state_dir names another "
                  "directory, and a service needs it as StateDirectory=",
                  settings->records, strerror(fault));
-    status = metrics_new(&d->metrics, err);
+    OCV_TRY(metrics_new(&d->metrics, err));
     capability_raise();
-    if (status == OCV_OK)
-        status = listen_mirror(settings, kept, &mirror, err);
-    if (status < 0) {
-        settings_free(settings);
-        return status;
-    }
+    OCV_TRY(listen_mirror(settings, kept, &mirror, err));
+    ocv_auto_fd int fd = mirror.fd;
     capability_drop();
-    status = instance_new(settings, d->metrics, NULL, &instance, err);
-    if (status == OCV_OK && (status = unknown_names_check_flags(instance, err)) < 0)
-        instance_free(instance);
-    if (status < 0) {
-        close(mirror.fd);
-        return status;
-    }
+    OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
+    OCV_TRY(unknown_names_check_flags(instance, err));
     metrics_config_read(d->metrics, true);
-    status = server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
-    return status == OCV_OK && d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : status;
+    mirror.fd = ocv_fd_steal(&fd);
+    OCV_TRY(server_new(ocv_steal(&instance), d->metrics, &mirror, unix_fd, &d->server, err));
+    return d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : OCV_OK;
 }
 
 int daemon_start(struct daemon *d, struct ocv_error *err)

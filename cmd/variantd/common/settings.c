@@ -340,8 +340,6 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
     return check_files(s, err);
 }
 
-OCV_DEFINE_CLEANUP(settings)
-
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err)
 {

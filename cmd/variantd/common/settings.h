@@ -85,5 +85,6 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
 /** 0 if choices can be recorded in `records` now, else an errno. */
 int settings_records_fault(const struct settings *settings);
 void settings_free(struct settings *settings);
+OCV_DEFINE_CLEANUP(settings)
 
 #endif
