@@ -27,18 +27,10 @@ static void put_text(struct essence_writer *w, const char *text)
         w->status = ocv_buffer_append(w->out, text, strlen(text), w->err);
 }
 
-static char *put_escaped(char *to, unsigned char c)
+static void put_string(struct essence_writer *w, const char *text)
 {
     static const char hex[] = "0123456789abcdef";
     static const char prefix[4] = {'\\', 'u', '0', '0'};
-    memcpy(to, prefix, sizeof(prefix));
-    to[4] = hex[c >> 4];
-    to[5] = hex[c & 15];
-    return to + ESCAPED;
-}
-
-static void put_string(struct essence_writer *w, const char *text)
-{
     size_t len = strlen(text);
     if (w->status == OCV_OK)
         w->status = ocv_buffer_reserve(w->out, ESCAPED * len + 2, w->err);
@@ -48,9 +40,11 @@ static void put_string(struct essence_writer *w, const char *text)
     *to++ = '"';
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c < ' ' || c == '"' || c == '\\')
-            to = put_escaped(to, c);
-        else
+        if (c < ' ' || c == '"' || c == '\\') {
+            to = mempcpy(to, prefix, sizeof(prefix));
+            *to++ = hex[c >> 4];
+            *to++ = hex[c & 15];
+        } else
             *to++ = (char)c;
     }
     *to++ = '"';
@@ -82,23 +76,6 @@ static void put_features(struct essence_writer *w, const struct ocv_feature *lis
     put_text(w, "]");
 }
 
-static void put_devices(struct essence_writer *w, const struct ocv_namespace *ns)
-{
-    char number[32];
-    put_text(w, ",\"devices\":[");
-    for (size_t i = 0; i < ns->n_devices; i++) {
-        const struct ocv_device *device = &ns->devices[i];
-        put_text(w, i ? ",{\"id\":" : "{\"id\":");
-        put_string(w, device->id);
-        snprintf(number, sizeof(number), ",\"index\":%ld", device->index);
-        put_text(w, number);
-        put_text(w, device->secondary ? ",\"secondary\":true," : ",");
-        put_features(w, device->features, device->n_features);
-        put_text(w, "}");
-    }
-    put_text(w, "]");
-}
-
 static void put_member(struct essence_writer *w, const char *before, const char *text)
 {
     if (!text)
@@ -115,6 +92,7 @@ static int by_name(const void *a, const void *b)
 
 static void put_namespaces(struct essence_writer *w, const struct ocv_profile *profile)
 {
+    char number[32];
     size_t n = profile->n_namespaces;
     ocv_auto_free const struct ocv_namespace **sorted =
         calloc(n + 1, sizeof(const struct ocv_namespace *));
@@ -127,13 +105,23 @@ static void put_namespaces(struct essence_writer *w, const struct ocv_profile *p
     qsort(sorted, n, sizeof(*sorted), by_name);
     put_text(w, "\"namespaces\":[");
     for (size_t i = 0; i < n; i++) {
+        const struct ocv_namespace *ns = sorted[i];
         put_text(w, i ? ",{\"namespace\":" : "{\"namespace\":");
-        put_string(w, sorted[i]->name);
+        put_string(w, ns->name);
         put_text(w, ",");
-        put_features(w, sorted[i]->features, sorted[i]->n_features);
-        if (sorted[i]->n_devices)
-            put_devices(w, sorted[i]);
-        put_text(w, "}");
+        put_features(w, ns->features, ns->n_features);
+        put_text(w, ns->n_devices ? ",\"devices\":[" : "");
+        for (size_t k = 0; k < ns->n_devices; k++) {
+            const struct ocv_device *device = &ns->devices[k];
+            put_text(w, k ? ",{\"id\":" : "{\"id\":");
+            put_string(w, device->id);
+            snprintf(number, sizeof(number), ",\"index\":%ld", device->index);
+            put_text(w, number);
+            put_text(w, device->secondary ? ",\"secondary\":true," : ",");
+            put_features(w, device->features, device->n_features);
+            put_text(w, "}");
+        }
+        put_text(w, ns->n_devices ? "]}" : "}");
     }
     put_text(w, "]");
 }

@@ -8,15 +8,6 @@
 
 #define NEAREST_MAX 3u
 
-/* Nodes of each class that have room. */
-static uint64_t *count_nodes(const struct ocv_match *match, const struct room *room)
-{
-    uint64_t *nodes = calloc(match->n_classes + 1, sizeof(*nodes));
-    for (size_t i = 0; nodes && i < match->fleet->n_nodes; i++)
-        nodes[match->fleet->nodes[i].class_place] += room->of_node[i] > 0;
-    return nodes;
-}
-
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && !strcmp(a, b));
@@ -62,22 +53,6 @@ static void find_cost(const struct ocv_match *match, const struct ocv_match_role
     }
 }
 
-static bool is_image(const struct ocv_entry *entry)
-{
-    return entry->code == OCV_REJECT_NONE;
-}
-
-/* Room of an entry, candidate or not. */
-static uint64_t room_of(const struct ocv_match *match, const struct ocv_match_role *role,
-                        const struct room *room, size_t entry)
-{
-    uint64_t sum = 0;
-    for (size_t k = 0; k < match->n_classes; k++)
-        if (class_runs(match, room, k, entry) && ocv_role_takes(match, role, k))
-            sum += room->of_class[k];
-    return sum;
-}
-
 struct near_miss {
     size_t entry, order;
     uint64_t room;
@@ -98,46 +73,45 @@ static size_t collect_candidates(const struct ocv_match *match, const struct ocv
 {
     size_t n = 0, fit = ocv_candidates(match, role, room, pin, candidates);
     for (size_t e = 0; e < match->n_entries; e++) {
-        if (!is_image(&match->index->entries[e]) || (pin != SIZE_MAX && pin != e))
+        if (match->index->entries[e].code != OCV_REJECT_NONE || (pin != SIZE_MAX && pin != e))
             continue;
         size_t order = 0;
         while (order < fit && candidates[order].entry != e)
             order++;
-        near[n++] =
-            (struct near_miss){e, order < fit ? order : fit + e, room_of(match, role, room, e)};
+        uint64_t sum = 0;
+        for (size_t k = 0; k < match->n_classes; k++)
+            if (class_runs(match, room, k, e) && ocv_role_takes(match, role, k))
+                sum += room->of_class[k];
+        near[n++] = (struct near_miss){e, order < fit ? order : fit + e, sum};
     }
     qsort(near, n, sizeof(*near), by_room);
     return n;
-}
-
-static int add_lack(struct ocv_placement *p, const struct ocv_lack *lack, struct ocv_error *err)
-{
-    struct ocv_lack *lacks = reallocarray(p->lacks, p->n_lacks + 1, sizeof(*lacks));
-    if (!lacks)
-        return ocv_error_nomem(err);
-    p->lacks = lacks;
-    lacks[p->n_lacks++] = *lack;
-    return OCV_OK;
 }
 
 int ocv_placement_explain(struct ocv_placement *p, size_t role, const struct ocv_match_role *asked,
                           const struct room *room, size_t pin, struct ocv_error *err)
 {
     const struct ocv_match *match = p->match;
-    ocv_auto_free uint64_t *nodes = count_nodes(match, room);
+    ocv_auto_free uint64_t *nodes = calloc(match->n_classes + 1, sizeof(*nodes)); /* with room */
     ocv_auto_free struct candidate *candidates = calloc(match->n_entries + 1, sizeof(*candidates));
     ocv_auto_free struct near_miss *near = calloc(match->n_entries + 1, sizeof(*near));
     if (!nodes || !candidates || !near)
         return ocv_error_nomem(err);
+    for (size_t i = 0; i < match->fleet->n_nodes; i++)
+        nodes[match->fleet->nodes[i].class_place] += room->of_node[i] > 0;
     size_t n = collect_candidates(match, asked, room, pin, candidates, near);
     for (size_t i = 0; i < n && i < NEAREST_MAX; i++) {
-        struct ocv_lack lack = {
+        struct ocv_lack *lacks = reallocarray(p->lacks, p->n_lacks + 1, sizeof(*lacks));
+        if (!lacks)
+            return ocv_error_nomem(err);
+        p->lacks = lacks;
+        struct ocv_lack *lack = &lacks[p->n_lacks++];
+        *lack = (struct ocv_lack){
             .role = role,
             .entry = &match->index->entries[near[i].entry],
             .room = (size_t)near[i].room,
             .missing = asked->count > near[i].room ? asked->count - (size_t)near[i].room : 0};
-        find_cost(match, asked, nodes, near[i].entry, &lack);
-        OCV_TRY(add_lack(p, &lack, err));
+        find_cost(match, asked, nodes, near[i].entry, lack);
     }
     return OCV_OK;
 }

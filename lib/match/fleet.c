@@ -115,9 +115,7 @@ static void fill_node(struct fleet_node *to, const struct ocv_node *node, size_t
 int ocv_fleet_add_of(struct ocv_fleet *fleet, const struct ocv_node *node, size_t class_place,
                      struct ocv_error *err)
 {
-    int status = check_name(node->name, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_name(node->name, err));
     if (ocv_names_find(&fleet->by_name, fleet, node->name) != SIZE_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "duplicate node '%s'", node->name);
     if (fleet->n_nodes == OCV_FLEET_NODES_MAX)
@@ -127,9 +125,7 @@ int ocv_fleet_add_of(struct ocv_fleet *fleet, const struct ocv_node *node, size_
         added->name = ocv_arena_copy(&fleet->arena, node->name, strlen(node->name));
     if (!added || !added->name)
         return ocv_error_nomem(err);
-    status = ocv_names_add(&fleet->by_name, fleet, fleet->n_nodes, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_names_add(&fleet->by_name, fleet, fleet->n_nodes, err));
     fill_node(added, node, class_place);
     fleet->n_nodes++;
     fleet->sorted = false;
@@ -140,10 +136,9 @@ int ocv_fleet_add(struct ocv_fleet *fleet, const struct ocv_node *node,
                   const struct ocv_profile *profile, struct ocv_error *err)
 {
     size_t place = 0;
-    int status = check_name(node->name, err);
-    if (status == OCV_OK)
-        status = ocv_fleet_intern(fleet, profile, &place, err);
-    return status < 0 ? status : ocv_fleet_add_of(fleet, node, place, err);
+    OCV_TRY(check_name(node->name, err));
+    OCV_TRY(ocv_fleet_intern(fleet, profile, &place, err));
+    return ocv_fleet_add_of(fleet, node, place, err);
 }
 
 int ocv_fleet_change(struct ocv_fleet *fleet, const struct ocv_node *node,

@@ -6,28 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int put_class(const struct fleet_class *class, struct ocv_buffer *out, struct ocv_error *err)
-{
-    OCV_TRY(ocv_buffer_printf(out, err, "{\"class\":\"%s\",\"profile\":", class->id));
-    OCV_TRY(ocv_buffer_append(out, class->essence, class->len, err));
-    return ocv_buffer_append(out, "}\n", 2, err);
-}
-
-/* A node's name needs no escapes. */
-static int put_node(const struct ocv_fleet *fleet, const struct fleet_node *node,
-                    struct ocv_buffer *out, struct ocv_error *err)
-{
-    OCV_TRY(ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"class\":\"%s\"", node->name,
-                              fleet->classes[node->class_place].id));
-    if (node->weight)
-        OCV_TRY(ocv_buffer_printf(out, err, ",\"weight\":%u", node->weight));
-    if (node->slots != 1)
-        OCV_TRY(ocv_buffer_printf(out, err, ",\"slots\":%u", node->slots));
-    if (node->excluded)
-        OCV_TRY(ocv_buffer_printf(out, err, ",\"excluded\":true"));
-    return ocv_buffer_append(out, "}\n", 2, err);
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct fleet_node *x = *(const struct fleet_node *const *)a;
@@ -70,9 +48,22 @@ int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out, struct
     OCV_TRY(ocv_buffer_printf(
         out, err, "{\"schema\":\"dev.ocivariant.fleet/v1\",\"classes\":%zu,\"nodes\":%zu}\n", used,
         fleet->n_nodes));
-    for (size_t i = 0; i < used; i++)
-        OCV_TRY(put_class(classes[i], out, err));
-    for (size_t i = 0; i < fleet->n_nodes; i++)
-        OCV_TRY(put_node(fleet, nodes[i], out, err));
+    for (size_t i = 0; i < used; i++) {
+        OCV_TRY(ocv_buffer_printf(out, err, "{\"class\":\"%s\",\"profile\":", classes[i]->id));
+        OCV_TRY(ocv_buffer_append(out, classes[i]->essence, classes[i]->len, err));
+        OCV_TRY(ocv_buffer_append(out, "}\n", 2, err));
+    }
+    for (size_t i = 0; i < fleet->n_nodes; i++) { /* a node's name needs no escapes */
+        const struct fleet_node *node = nodes[i];
+        OCV_TRY(ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"class\":\"%s\"", node->name,
+                                  fleet->classes[node->class_place].id));
+        if (node->weight)
+            OCV_TRY(ocv_buffer_printf(out, err, ",\"weight\":%u", node->weight));
+        if (node->slots != 1)
+            OCV_TRY(ocv_buffer_printf(out, err, ",\"slots\":%u", node->slots));
+        if (node->excluded)
+            OCV_TRY(ocv_buffer_printf(out, err, ",\"excluded\":true"));
+        OCV_TRY(ocv_buffer_append(out, "}\n", 2, err));
+    }
     return OCV_OK;
 }

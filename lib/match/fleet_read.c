@@ -58,19 +58,6 @@ static int read_count(const json_t *object, const char *key, uint32_t *out, stru
     return OCV_OK;
 }
 
-static int add_of_class(struct fleet_reader *r, const struct ocv_node *node, const char *id,
-                        struct ocv_error *err)
-{
-    size_t place = ocv_names_find(&r->fleet->by_class, r->fleet, id);
-    if (place == SIZE_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "no line before this one has the class '%.20s'",
-                             id);
-    if (r->how->adapt)
-        return add_node(r, node, r->fleet->classes[place].profile, err);
-    r->twice = node->name && ocv_names_find(&r->fleet->by_name, r->fleet, node->name) != SIZE_MAX;
-    return ocv_fleet_add_of(r->fleet, node, place, err);
-}
-
 /* {"name": "n1", "profile": {...}} or {"name": "n1", "class": "0123456789ab"} */
 static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
 {
@@ -83,8 +70,16 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
     node.excluded = json_is_true(json_object_get(object, "excluded"));
     if (json_is_object(profile))
         return add_profile(r, &node, profile, err);
-    return id ? add_of_class(r, &node, id, err)
-              : fail_line(err, "a node has neither 'profile' nor 'class'");
+    if (!id)
+        return fail_line(err, "a node has neither 'profile' nor 'class'");
+    size_t place = ocv_names_find(&r->fleet->by_class, r->fleet, id);
+    if (place == SIZE_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "no line before this one has the class '%.20s'",
+                             id);
+    if (r->how->adapt)
+        return add_node(r, &node, r->fleet->classes[place].profile, err);
+    r->twice = node.name && ocv_names_find(&r->fleet->by_name, r->fleet, node.name) != SIZE_MAX;
+    return ocv_fleet_add_of(r->fleet, &node, place, err);
 }
 
 static int read_profile(struct fleet_reader *r, json_t *object, struct ocv_error *err)
@@ -106,14 +101,13 @@ static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_e
     size_t place;
     if (!id || !json_is_object(essence))
         return fail_line(err, "a class has 'class' and 'profile'");
-    int status = ocv_profile_of_json(essence, &profile, err);
-    if (status == OCV_OK)
-        status = ocv_fleet_intern(r->fleet, profile, &place, err);
-    if (status == OCV_OK && strcmp(r->fleet->classes[place].id, id) != 0)
-        status = ocv_error_set(err, OCV_ERR_DATA, "the class is %s, not '%.20s'",
-                               r->fleet->classes[place].id, id);
+    OCV_TRY(ocv_profile_of_json(essence, &profile, err));
+    OCV_TRY(ocv_fleet_intern(r->fleet, profile, &place, err));
+    if (strcmp(r->fleet->classes[place].id, id) != 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "the class is %s, not '%.20s'",
+                             r->fleet->classes[place].id, id);
     r->classes++;
-    return status;
+    return OCV_OK;
 }
 
 static int read_header(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
@@ -128,18 +122,6 @@ static int read_header(struct fleet_reader *r, const json_t *object, struct ocv_
     r->want_nodes = json_integer_value(nodes);
     r->want_classes = json_integer_value(classes);
     return OCV_OK;
-}
-
-/* A file that was cut is no smaller fleet. */
-static int check_complete(const struct fleet_reader *r, struct ocv_error *err)
-{
-    if (!r->packed || (r->want_nodes == r->nodes && r->want_classes == r->classes))
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_DATA,
-                         "not complete: %lld classes and %lld nodes where the header says "
-                         "%lld and %lld",
-                         (long long)r->classes, (long long)r->nodes, (long long)r->want_classes,
-                         (long long)r->want_nodes);
 }
 
 static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, struct ocv_error *err)
@@ -251,30 +233,10 @@ static int read_object(struct fleet_reader *r, json_t *object, struct ocv_error 
         err);
 }
 
-static bool is_blank(const char *text, size_t len)
-{
-    while (len && (*text == ' ' || *text == '\t' || *text == '\r')) {
-        text++;
-        len--;
-    }
-    return len == 0;
-}
-
 static size_t line_length(const char *text, size_t len)
 {
     const char *end = memchr(text, '\n', len);
     return end ? (size_t)(end - text) : len;
-}
-
-static int read_line(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
-{
-    ocv_auto_json *object = NULL;
-    int status = ocv_json_load("the node", text, len, LINE_MAX_BYTES, &object, err);
-    if (status < 0) {
-        r->nodes++;
-        return skip_or_fail(r, at_line(r, status, err), err);
-    }
-    return read_object(r, object, err);
 }
 
 /* More than one line, and the first is an object by itself? */
@@ -290,11 +252,19 @@ static bool is_lines(const char *text, size_t len)
 
 static int read_lines(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
 {
-    for (size_t at = 0, n; at < len; at += n + 1) {
+    for (size_t at = 0, n, blanks; at < len; at += n + 1) {
         n = line_length(text + at, len - at);
         r->line++;
-        if (!is_blank(text + at, n))
-            OCV_TRY(read_line(r, text + at, n, err));
+        const char *line = text + at;
+        for (blanks = 0; blanks < n && memchr(" \t\r", line[blanks], 3); blanks++)
+            ;
+        if (blanks == n)
+            continue;
+        ocv_auto_json *object = NULL;
+        int status = ocv_json_load("the node", line, n, LINE_MAX_BYTES, &object, err);
+        r->nodes += status < 0;
+        OCV_TRY(status < 0 ? skip_or_fail(r, at_line(r, status, err), err)
+                           : read_object(r, object, err));
     }
     return OCV_OK;
 }
@@ -316,7 +286,12 @@ int ocv_fleet_read(struct ocv_fleet *fleet, const void *bytes, size_t len,
     how->skipped = how->without_profile = 0;
     int status =
         is_lines(bytes, len) ? read_lines(&r, bytes, len, err) : read_whole(&r, bytes, len, err);
-    if (status == OCV_OK)
-        status = check_complete(&r, err);
+    /* a file that was cut is no smaller fleet */
+    if (status == OCV_OK && r.packed && (r.want_nodes != r.nodes || r.want_classes != r.classes))
+        status = ocv_error_set(err, OCV_ERR_DATA,
+                               "not complete: %lld classes and %lld nodes where the header says "
+                               "%lld and %lld",
+                               (long long)r.classes, (long long)r.nodes, (long long)r.want_classes,
+                               (long long)r.want_nodes);
     return status < 0 && how->source ? ocv_error_prefix(err, "%s", how->source) : status;
 }

@@ -18,21 +18,6 @@ void ocv_match_free(struct ocv_match *match)
     free(match);
 }
 
-static int make_room(struct ocv_match *match, size_t n_classes, struct ocv_error *err)
-{
-    struct ocv_decision **decisions =
-        reallocarray(match->decisions, n_classes + 1, sizeof(struct ocv_decision *));
-    if (!decisions)
-        return ocv_error_nomem(err);
-    match->decisions = decisions;
-    class_rank *ranks =
-        reallocarray(match->ranks, (n_classes + 1) * (match->n_entries + 1), sizeof(*ranks));
-    if (!ranks)
-        return ocv_error_nomem(err);
-    match->ranks = ranks;
-    return OCV_OK;
-}
-
 /* The first node of a class, to name it by. */
 static const char *example_node(const struct ocv_fleet *fleet, size_t class_place)
 {
@@ -66,14 +51,24 @@ static int resolve_class(struct ocv_match *match, size_t class_place, struct ocv
 int ocv_match_update(struct ocv_match *match, struct ocv_error *err)
 {
     size_t n = match->fleet->n_classes;
-    int status = ocv_fleet_sort(match->fleet, err);
-    if (status == OCV_OK && n > match->n_classes)
-        status = make_room(match, n, err);
-    while (status == OCV_OK && match->n_classes < n) {
-        status = resolve_class(match, match->n_classes, err);
-        match->n_classes += status == OCV_OK;
+    OCV_TRY(ocv_fleet_sort(match->fleet, err));
+    if (n > match->n_classes) {
+        struct ocv_decision **decisions =
+            reallocarray(match->decisions, n + 1, sizeof(struct ocv_decision *));
+        if (!decisions)
+            return ocv_error_nomem(err);
+        match->decisions = decisions;
+        class_rank *ranks =
+            reallocarray(match->ranks, (n + 1) * (match->n_entries + 1), sizeof(*ranks));
+        if (!ranks)
+            return ocv_error_nomem(err);
+        match->ranks = ranks;
     }
-    return status;
+    while (match->n_classes < n) {
+        OCV_TRY(resolve_class(match, match->n_classes, err));
+        match->n_classes++;
+    }
+    return OCV_OK;
 }
 
 int ocv_match_new(struct ocv_fleet *fleet, const struct ocv_index *index,

@@ -7,19 +7,14 @@
 
 #define ROOM_MIN 64u
 
-/* FNV-1a: names of nodes come from administrators, and a fleet has a limit. */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t h = 14695981039346656037u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h ^ (h >> 32);
-}
-
 /* The slot of a name, or the free one where it belongs. */
 static size_t slot_of(const struct ocv_names *names, const void *data, const char *name)
 {
-    size_t at = (size_t)hash_name(name) & (names->room - 1);
+    /* FNV-1a: names of nodes come from administrators, and a fleet has a limit */
+    uint64_t h = 14695981039346656037u;
+    for (const char *c = name; *c; c++)
+        h = (h ^ (unsigned char)*c) * 1099511628211u;
+    size_t at = (size_t)(h ^ (h >> 32)) & (names->room - 1);
     while (names->slots[at] && strcmp(names->name_of(data, names->slots[at] - 1), name) != 0)
         at = (at + 1) & (names->room - 1);
     return at;
@@ -33,26 +28,21 @@ size_t ocv_names_find(const struct ocv_names *names, const void *data, const cha
     return found ? found - 1 : SIZE_MAX;
 }
 
-static int grow_table(struct ocv_names *names, const void *data, struct ocv_error *err)
-{
-    struct ocv_names larger = *names;
-    larger.room = names->room ? names->room * 2 : ROOM_MIN;
-    larger.slots = calloc(larger.room, sizeof(*larger.slots));
-    if (!larger.slots)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < names->room; i++)
-        if (names->slots[i])
-            larger.slots[slot_of(&larger, data, names->name_of(data, names->slots[i] - 1))] =
-                names->slots[i];
-    free(names->slots);
-    *names = larger;
-    return OCV_OK;
-}
-
 int ocv_names_add(struct ocv_names *names, const void *data, size_t place, struct ocv_error *err)
 {
-    if (2 * (names->count + 1) > names->room)
-        OCV_TRY(grow_table(names, data, err));
+    if (2 * (names->count + 1) > names->room) {
+        struct ocv_names larger = *names;
+        larger.room = names->room ? names->room * 2 : ROOM_MIN;
+        larger.slots = calloc(larger.room, sizeof(*larger.slots));
+        if (!larger.slots)
+            return ocv_error_nomem(err);
+        for (size_t i = 0; i < names->room; i++)
+            if (names->slots[i])
+                larger.slots[slot_of(&larger, data, names->name_of(data, names->slots[i] - 1))] =
+                    names->slots[i];
+        free(names->slots);
+        *names = larger;
+    }
     names->slots[slot_of(names, data, names->name_of(data, place))] = (uint32_t)place + 1;
     names->count++;
     return OCV_OK;

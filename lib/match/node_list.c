@@ -42,17 +42,6 @@ static bool read_number(struct ocv_span *text, unsigned long *out, int *digits)
 static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                         unsigned depth);
 
-static int put_name(struct expansion *x, const char *name, size_t len, struct ocv_span whole)
-{
-    if (len == 0 || len > OCV_NODE_NAME_MAX)
-        return fail_malformed(x->err, whole, len ? "the name is too long" : "a name is missing");
-    if (++*x->count > OCV_FLEET_NODES_MAX)
-        return ocv_error_set(x->err, OCV_ERR_INVALID, "node list: more than %u names",
-                             OCV_FLEET_NODES_MAX);
-    OCV_TRY(ocv_buffer_append(x->out, name, len, x->err));
-    return ocv_buffer_append(x->out, "", 1, x->err);
-}
-
 /* "3" or "1-4" with what comes behind the brackets. */
 static int expand_range(struct expansion *x, char *prefix, size_t at, struct ocv_span range,
                         struct ocv_span rest, unsigned depth)
@@ -108,17 +97,19 @@ static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv
         return fail_malformed(x->err, rest, "the name is too long");
     memcpy(prefix + at, rest.data, plain);
     at += plain;
-    if (plain == rest.len)
-        return put_name(x, prefix, at, rest);
+    if (plain == rest.len) {
+        if (at == 0)
+            return fail_malformed(x->err, rest, "a name is missing");
+        if (++*x->count > OCV_FLEET_NODES_MAX)
+            return ocv_error_set(x->err, OCV_ERR_INVALID, "node list: more than %u names",
+                                 OCV_FLEET_NODES_MAX);
+        OCV_TRY(ocv_buffer_append(x->out, prefix, at, x->err));
+        return ocv_buffer_append(x->out, "", 1, x->err);
+    }
     rest.data += plain;
     rest.len -= plain;
     return *rest.data == ']' ? fail_malformed(x->err, rest, "']' without '['")
                              : expand_bracket(x, prefix, at, rest, depth);
-}
-
-static bool is_separator(char c)
-{
-    return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
 /* To the next separator that is in no brackets. */
@@ -126,7 +117,7 @@ static size_t piece_length(const char *text, size_t len)
 {
     bool inside = false;
     size_t n = 0;
-    for (; n < len && (inside || !is_separator(text[n])); n++)
+    for (; n < len && (inside || !strchr(", \n\t\r", text[n])); n++)
         inside = text[n] == '[' || (inside && text[n] != ']');
     return n;
 }

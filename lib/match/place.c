@@ -38,19 +38,6 @@ static uint32_t free_slots(const struct ocv_match_request *request, const struct
     return node->excluded ? 0 : node->slots;
 }
 
-static int take_listed(struct placement_search *s, struct ocv_error *err)
-{
-    const struct ocv_fleet *fleet = s->match->fleet;
-    for (size_t i = 0; i < s->request->n_nodes; i++) {
-        size_t at = ocv_fleet_find(fleet, s->request->nodes[i]);
-        if (at == fleet->n_nodes)
-            return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'",
-                                 s->request->nodes[i]);
-        s->room.of_node[at] = free_slots(s->request, &fleet->nodes[at]);
-    }
-    return OCV_OK;
-}
-
 static int find_room(struct placement_search *s, struct ocv_error *err)
 {
     const struct ocv_fleet *fleet = s->match->fleet;
@@ -60,8 +47,13 @@ static int find_room(struct placement_search *s, struct ocv_error *err)
         return ocv_error_nomem(err);
     for (size_t i = 0; !s->request->nodes && i < fleet->n_nodes; i++)
         s->room.of_node[i] = free_slots(s->request, &fleet->nodes[i]);
-    if (s->request->nodes)
-        OCV_TRY(take_listed(s, err));
+    for (size_t i = 0; s->request->nodes && i < s->request->n_nodes; i++) {
+        size_t at = ocv_fleet_find(fleet, s->request->nodes[i]);
+        if (at == fleet->n_nodes)
+            return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'",
+                                 s->request->nodes[i]);
+        s->room.of_node[at] = free_slots(s->request, &fleet->nodes[at]);
+    }
     for (size_t i = 0; i < fleet->n_nodes; i++)
         s->room.of_class[fleet->nodes[i].class_place] += s->room.of_node[i];
     return OCV_OK;
@@ -123,13 +115,6 @@ static bool choose_from(struct placement_search *s, size_t role)
     return false;
 }
 
-static bool choose_entries(struct placement_search *s)
-{
-    for (size_t r = 0; r < s->request->n_roles; r++)
-        s->chosen[r] = SIZE_MAX;
-    return s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0);
-}
-
 /* Classes by how much a role wants their nodes, 0 first; SIZE_MAX: not at all. Under `best` that is
  * the place of the class's own choice among all choices. */
 static size_t preference_of(const struct placement_search *s, size_t role, size_t class_place)
@@ -146,31 +131,15 @@ static size_t preference_of(const struct placement_search *s, size_t role, size_
     return SIZE_MAX;
 }
 
-static int add_member(struct placement_search *s, size_t role, size_t node, struct ocv_error *err)
-{
-    struct ocv_placement *p = s->out;
-    size_t k = s->match->fleet->nodes[node].class_place;
-    const struct ocv_entry *own = s->match->decisions[k]->candidates[0].entry;
-    struct ocv_member *member = ocv_array_grow(&p->members, p->n_members);
-    if (!member)
-        return ocv_error_nomem(err);
-    *member = (struct ocv_member){.role = role, .node = node, .entry = own};
-    if (p->entries[role])
-        member->entry = p->entries[role];
-    member->own = member->entry == own;
-    p->pin_needed[role] = p->pin_needed[role] || !member->own;
-    p->n_members++;
-    return OCV_OK;
-}
-
 /* Give the node's free slots to the role, as far as the others can do without them. */
 static int take_node(struct placement_search *s, size_t role, size_t node, struct share *share,
                      struct ocv_error *err)
 {
+    struct ocv_placement *p = s->out;
     size_t k = s->match->fleet->nodes[node].class_place;
+    const struct ocv_entry *own = s->match->decisions[k]->candidates[0].entry;
     unsigned mask = count_takers(s, k);
-    int status = OCV_OK;
-    while (s->room.of_node[node] && share->want[role] && status == OCV_OK) {
+    while (s->room.of_node[node] && share->want[role]) {
         share->room[mask]--;
         share->want[role]--;
         if (!ocv_share_suffices(share)) {
@@ -180,9 +149,17 @@ static int take_node(struct placement_search *s, size_t role, size_t node, struc
         }
         s->room.of_node[node]--;
         s->room.of_class[k]--;
-        status = add_member(s, role, node, err);
+        struct ocv_member *member = ocv_array_grow(&p->members, p->n_members);
+        if (!member)
+            return ocv_error_nomem(err);
+        *member = (struct ocv_member){.role = role, .node = node, .entry = own};
+        if (p->entries[role])
+            member->entry = p->entries[role];
+        member->own = member->entry == own;
+        p->pin_needed[role] = p->pin_needed[role] || !member->own;
+        p->n_members++;
     }
-    return status;
+    return OCV_OK;
 }
 
 /* order[from..to) has one weight: those preferred first. */
@@ -190,19 +167,18 @@ static int take_run(struct placement_search *s, size_t role, const size_t *prefe
                     size_t to, struct share *share, struct ocv_error *err)
 {
     const struct ocv_fleet *fleet = s->match->fleet;
-    int status = OCV_OK;
-    for (size_t level = 0; share->want[role] && level != SIZE_MAX && status == OCV_OK;) {
+    for (size_t level = 0; share->want[role] && level != SIZE_MAX;) {
         size_t next = SIZE_MAX;
-        for (size_t i = from; i < to && share->want[role] && status == OCV_OK; i++) {
+        for (size_t i = from; i < to && share->want[role]; i++) {
             size_t node = fleet->order[i], wish = preferences[fleet->nodes[node].class_place];
             if (wish == level)
-                status = take_node(s, role, node, share, err);
+                OCV_TRY(take_node(s, role, node, share, err));
             else if (wish > level && wish < next)
                 next = wish;
         }
         level = next;
     }
-    return status;
+    return OCV_OK;
 }
 
 static int take_nodes(struct placement_search *s, size_t role, struct share *share,
@@ -210,31 +186,31 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
 {
     const struct ocv_fleet *fleet = s->match->fleet;
     ocv_auto_free size_t *preferences = calloc(s->match->n_classes + 1, sizeof(*preferences));
-    int status = preferences ? OCV_OK : ocv_error_nomem(err);
-    for (size_t k = 0; k < s->match->n_classes && status == OCV_OK; k++)
+    if (!preferences)
+        return ocv_error_nomem(err);
+    for (size_t k = 0; k < s->match->n_classes; k++)
         preferences[k] = preference_of(s, role, k);
-    for (size_t i = 0, end; i < fleet->n_nodes && status == OCV_OK; i = end) {
+    for (size_t i = 0, end; i < fleet->n_nodes; i = end) {
         uint32_t weight = fleet->nodes[fleet->order[i]].weight;
         for (end = i + 1; end < fleet->n_nodes && fleet->nodes[fleet->order[end]].weight == weight;
              end++)
             ;
-        status = take_run(s, role, preferences, i, end, share, err);
+        OCV_TRY(take_run(s, role, preferences, i, end, share, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int fill_placement(struct placement_search *s, struct ocv_error *err)
 {
     struct share share;
-    int status = OCV_OK;
     fill_share(s, &share);
     for (size_t r = 0; r < s->request->n_roles; r++)
         if (s->chosen[r] != SIZE_MAX && s->candidates[r])
             s->out->entries[r] = &s->match->index->entries[s->candidates[r][s->chosen[r]].entry];
-    for (size_t r = 0; r < s->request->n_roles && status == OCV_OK; r++)
-        status = take_nodes(s, r, &share, err);
-    s->out->found = status == OCV_OK;
-    return status;
+    for (size_t r = 0; r < s->request->n_roles; r++)
+        OCV_TRY(take_nodes(s, r, &share, err));
+    s->out->found = true;
+    return OCV_OK;
 }
 
 static int explain_failure(struct placement_search *s, struct ocv_error *err)
@@ -292,8 +268,9 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
             return ocv_error_nomem(err);
         s->n_candidates[r] =
             ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r]);
+        s->chosen[r] = SIZE_MAX;
     }
-    if (choose_entries(s))
+    if (s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0))
         return fill_placement(s, err);
     if (s->trials == TRIALS_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
