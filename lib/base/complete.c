@@ -40,19 +40,6 @@ void ocv_complete_end(const struct ocv_completion *c)
     fprintf(c->out, ":%u\n", c->how);
 }
 
-/* One of "FILE|DIR". */
-static void offer_one(struct ocv_completion *c, const char *kind)
-{
-    if (!strncmp(kind, "FILE", 4) || !strncmp(kind, "PATH", 4))
-        c->how &= ~(unsigned)(OCV_COMPLETE_NO_FILES | OCV_COMPLETE_DIRECTORIES);
-    else if (!strncmp(kind, "DIR", 3) && c->how & OCV_COMPLETE_NO_FILES)
-        c->how = (c->how & ~(unsigned)OCV_COMPLETE_NO_FILES) | OCV_COMPLETE_DIRECTORIES;
-    else if (islower((unsigned char)*kind) && kind[strspn(kind, WORDS)] == '\0')
-        ocv_complete_offer(c, kind, NULL);
-    else if (c->kind)
-        c->kind(c, kind);
-}
-
 /* "text|json", "FILE|DIR"; a value that the command completes as a whole goes first:
  * "NS=all|any|first". */
 static void offer_kind(struct ocv_completion *c, const char *kind)
@@ -62,7 +49,14 @@ static void offer_kind(struct ocv_completion *c, const char *kind)
         return;
     for (; *kind; kind += strcspn(kind, "|"), kind += *kind == '|') {
         snprintf(one, sizeof(one), "%.*s", (int)strcspn(kind, "|"), kind);
-        offer_one(c, one);
+        if (!strncmp(one, "FILE", 4) || !strncmp(one, "PATH", 4))
+            c->how &= ~(unsigned)(OCV_COMPLETE_NO_FILES | OCV_COMPLETE_DIRECTORIES);
+        else if (!strncmp(one, "DIR", 3) && c->how & OCV_COMPLETE_NO_FILES)
+            c->how = (c->how & ~(unsigned)OCV_COMPLETE_NO_FILES) | OCV_COMPLETE_DIRECTORIES;
+        else if (islower((unsigned char)*one) && one[strspn(one, WORDS)] == '\0')
+            ocv_complete_offer(c, one, NULL);
+        else if (c->kind)
+            c->kind(c, one);
     }
 }
 

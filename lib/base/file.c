@@ -133,17 +133,18 @@ int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
     struct stat st;
     if (stat(path, &st) == 0)
         return OCV_OK; /* if it is a file, the caller's open reports it */
-    __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer copy = {.max = SIZE_MAX / 2};
-    int status = ocv_buffer_append(&copy, path, len, err);
-    for (size_t i = 1; status == OCV_OK && i < len; i++) {
-        if (copy.data[i] != '/')
+    ocv_auto_free char *copy = strdup(path);
+    if (!copy)
+        return ocv_error_nomem(err);
+    for (size_t i = 1; i < len; i++) {
+        if (copy[i] != '/')
             continue;
-        copy.data[i] = '\0';
-        if (stat(copy.data, &st) < 0) /* so that a read-only directory above causes no error */
-            status = make_directory(copy.data, path, mode, err);
-        copy.data[i] = '/';
+        copy[i] = '\0';
+        if (stat(copy, &st) < 0) /* so that a read-only directory above causes no error */
+            OCV_TRY(make_directory(copy, path, mode, err));
+        copy[i] = '/';
     }
-    return status < 0 ? status : make_directory(path, path, mode, err);
+    return make_directory(path, path, mode, err);
 }
 
 int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
@@ -198,21 +199,16 @@ int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, co
     return OCV_OK;
 }
 
-static int write_through(const char *path, const void *data, size_t len, struct ocv_error *err)
-{
-    ocv_auto_fd int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || !ocv_fd_write(fd, data, len))
-        return ocv_file_fail(err, path, NULL, "write");
-    return OCV_OK;
-}
-
 int ocv_file_write(const char *path, const void *data, size_t len, struct ocv_error *err)
 {
     char real[PATH_MAX];
     struct stat st;
     bool there = stat(path, &st) == 0;
-    if (there && !S_ISREG(st.st_mode))
-        return write_through(path, data, len, err);
+    if (there && !S_ISREG(st.st_mode)) {
+        ocv_auto_fd int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        return fd < 0 || !ocv_fd_write(fd, data, len) ? ocv_file_fail(err, path, NULL, "write")
+                                                      : OCV_OK;
+    }
     if (there && !realpath(path, real))
         return ocv_file_fail(err, path, NULL, "write");
     int n = there ? 0 : snprintf(real, sizeof(real), "%s", path);

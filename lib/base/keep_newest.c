@@ -27,49 +27,33 @@ static bool is_record(const char *name)
     return strncmp(name, "sha", 3) == 0 && strlen(name) < KEPT_NAME_MAX;
 }
 
-/* Most calls find that there is nothing to do: then names are counted, and no file is looked at. */
-static size_t count_files(DIR *dir)
-{
-    size_t n = 0;
-    const struct dirent *entry;
-    while ((entry = readdir(dir)))
-        n += is_record(entry->d_name) ? 1 : 0;
-    rewinddir(dir);
-    return n;
-}
-
-static size_t list_files(DIR *dir, struct dated_name *out, size_t room)
-{
-    size_t n = 0;
-    struct stat st;
-    const struct dirent *entry;
-    while (n < room && (entry = readdir(dir))) {
-        if (!is_record(entry->d_name) ||
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        out[n].time = st.st_mtime;
-        memcpy(out[n++].name, entry->d_name, strlen(entry->d_name) + 1);
-    }
-    return n;
-}
-
 void ocv_directory_keep_newest(int fd, size_t max, int64_t age)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    ocv_auto_dir DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     if (!dir) {
         ocv_fd_close(&copy);
         return;
     }
-    size_t n = count_files(dir);
-    struct dated_name *files = n > max || age ? calloc(n + 1, sizeof(*files)) : NULL;
-    if (files) {
-        n = list_files(dir, files, n);
-        qsort(files, n, sizeof(*files), compare_age);
-        int64_t now = time(NULL);
-        for (size_t i = 0; i < n && (n - i > max || (age && now - files[i].time > age)); i++)
-            unlinkat(fd, files[i].name, 0);
+    /* most calls find that there is nothing to do: then names are counted, no file is looked at */
+    size_t n = 0, room = 0;
+    struct stat st;
+    const struct dirent *entry;
+    while ((entry = readdir(dir)))
+        room += is_record(entry->d_name) ? 1 : 0;
+    rewinddir(dir);
+    ocv_auto_free struct dated_name *files =
+        room > max || age ? calloc(room + 1, sizeof(*files)) : NULL;
+    while (files && n < room && (entry = readdir(dir))) {
+        if (!is_record(entry->d_name) ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        files[n].time = st.st_mtime;
+        memcpy(files[n++].name, entry->d_name, strlen(entry->d_name) + 1);
     }
-    free(files);
-    closedir(dir);
+    if (n)
+        qsort(files, n, sizeof(*files), compare_age);
+    int64_t now = time(NULL);
+    for (size_t i = 0; i < n && (n - i > max || (age && now - files[i].time > age)); i++)
+        unlinkat(fd, files[i].name, 0);
 }

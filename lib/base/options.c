@@ -128,13 +128,6 @@ bool ocv_options_print(const struct ocv_options *options, FILE *out)
     return all;
 }
 
-/* Has getopt_long just given the option the next option as its value ("--insecure --to oci:x")?
- * What stands behind "=" and a lone "-" are values. */
-static bool takes_next(char *const *argv)
-{
-    return optarg && optarg == argv[optind - 1] && optarg[0] == '-' && optarg[1];
-}
-
 /* The argument with the option in it. */
 static const char *as_typed(char *const *argv)
 {
@@ -147,12 +140,6 @@ static const char *as_typed(char *const *argv)
 static int name_length(const char *text)
 {
     return text[1] == '-' ? (int)strcspn(text, "=") : (int)strnlen(text, 2);
-}
-
-static bool is_shortened(char *const *argv, const char *name)
-{
-    const char *text = as_typed(argv);
-    return !strncmp(text, "--", 2) && strcspn(text + 2, "=") < strlen(name);
 }
 
 /* The line that names what was meant, if anything is near enough. */
@@ -285,13 +272,14 @@ static int check_value(struct ocv_options *options, size_t i, char *const *argv,
                        struct ocv_error *err)
 {
     const char *text = as_typed(argv);
-    if (takes_next(argv))
+    const struct ocv_option *row = options->list[i].row;
+    /* has getopt_long given it the next option as its value ("--insecure --to oci:x")? What stands
+     * behind "=" and a lone "-" are values. */
+    if (optarg && optarg == argv[optind - 1] && optarg[0] == '-' && optarg[1])
         return ocv_error_set(err, OCV_ERR_INVALID, "%.*s needs %s, got '%.*s'", name_length(text),
                              text, value_name(options, i), SHOWN, optarg);
-    if (options->list[i].row->flags & OCV_OPTION_FULL &&
-        is_shortened(argv, options->list[i].row->name))
-        return unknown_option(options, text, err);
-    return OCV_OK;
+    bool shortened = !strncmp(text, "--", 2) && strcspn(text + 2, "=") < strlen(row->name);
+    return row->flags & OCV_OPTION_FULL && shortened ? unknown_option(options, text, err) : OCV_OK;
 }
 
 int ocv_options_read(struct ocv_options *options, int argc, char **argv,

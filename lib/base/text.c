@@ -47,20 +47,14 @@ static const struct {
     {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 };
 
-/* The code point of a whole character. */
-static uint32_t code_point(const unsigned char *s, size_t n)
-{
-    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = s[0] & masks[n];
-    for (size_t i = 1; i < n; i++)
-        code = code << 6 | (s[i] & 0x3f);
-    return code;
-}
-
 size_t ocv_text_hidden(const void *text, size_t len)
 {
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    const unsigned char *s = text;
     size_t n = ocv_text_character(text, len);
-    uint32_t code = n ? code_point(text, n) : 0;
+    uint32_t code = n ? s[0] & masks[n] : 0;
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (s[i] & 0x3f);
     for (size_t i = 0; n && i < sizeof(hidden) / sizeof(*hidden) && hidden[i].first <= code; i++)
         if (code <= hidden[i].last)
             return n;

@@ -126,15 +126,6 @@ static int take_word(struct json_walker *w)
     return MALFORMED;
 }
 
-static void name_level(struct json_walker *w, const char *key)
-{
-    if (w->depth > OCV_JSON_WALK_KEYS)
-        return;
-    size_t n = strlen(key);
-    memcpy(w->at.keys[w->depth - 1], n < OCV_JSON_WALK_KEY ? key : "",
-           n < OCV_JSON_WALK_KEY ? n + 1 : 1);
-}
-
 static int walk_members(struct json_walker *w, char close)
 {
     if (w->depth++ == OCV_JSON_WALK_DEPTH)
@@ -146,7 +137,12 @@ static int walk_members(struct json_walker *w, char close)
             return MALFORMED;
         if (close == '}' && (!take(w, '"') || take_string(w) || !take(w, ':')))
             return MALFORMED;
-        name_level(w, close == '}' ? w->word : "[]");
+        const char *key = close == '}' ? w->word : "[]";
+        if (w->depth <= OCV_JSON_WALK_KEYS) {
+            size_t n = strlen(key);
+            memcpy(w->at.keys[w->depth - 1], n < OCV_JSON_WALK_KEY ? key : "",
+                   n < OCV_JSON_WALK_KEY ? n + 1 : 1);
+        }
         if (walk_value(w))
             return MALFORMED;
         if (w->answer)

@@ -88,23 +88,6 @@ static void add_text_wanted(const struct ocv_yaml_rule *rule, char out[MESSAGE_M
         add(out, "%s%s", i == 0 ? "" : rule->words[i + 1] ? ", " : " or ", rule->words[i]);
 }
 
-/* All that the value may be. */
-static void describe_rule(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
-{
-    out[0] = '\0';
-    bool text = rule->takes & OCV_TAKES_TEXT;
-    if (text)
-        add_text_wanted(rule, out);
-    if (rule->takes & OCV_TAKES_LIST)
-        add(out, "%s", text ? ", or a list" : "a list");
-    if (rule->takes & OCV_TAKES_MAP)
-        add(out, "%s", out[0] ? " or a mapping" : "a mapping");
-    if (rule->min && rule->max)
-        add(out, " of %zu to %zu", rule->min, rule->max);
-    else if (rule->min)
-        add(out, " of at least %zu", rule->min);
-}
-
 /* "; did you mean 'shadow'?", or "": of the words that it may be. */
 static const char *meant_word(const struct ocv_yaml_rule *rule, const char *text,
                               char out[OCV_NEAREST_QUESTION_MAX])
@@ -118,10 +101,20 @@ static const char *meant_word(const struct ocv_yaml_rule *rule, const char *text
 static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                         const struct ocv_yaml *node)
 {
-    char wanted[MESSAGE_MAX], question[OCV_NEAREST_QUESTION_MAX];
-    describe_rule(rule, wanted);
+    char wanted[MESSAGE_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
+    bool takes_text = rule->takes & OCV_TAKES_TEXT;
+    if (takes_text)
+        add_text_wanted(rule, wanted);
+    if (rule->takes & OCV_TAKES_LIST)
+        add(wanted, "%s", takes_text ? ", or a list" : "a list");
+    if (rule->takes & OCV_TAKES_MAP)
+        add(wanted, "%s", wanted[0] ? " or a mapping" : "a mapping");
+    if (rule->min && rule->max)
+        add(wanted, " of %zu to %zu", rule->min, rule->max);
+    else if (rule->min)
+        add(wanted, " of at least %zu", rule->min);
     bool text = node->text && *node->text;
-    if (node->key && text && rule->takes & OCV_TAKES_TEXT)
+    if (node->key && text && takes_text)
         ocv_yaml_fail(r, node, "invalid value '%.*s' for %.*s: %s%s", SHOWN, node->text, SHOWN,
                       node->key, wanted, meant_word(rule, node->text, question));
     else if (node->key && text)
@@ -142,20 +135,15 @@ static const struct ocv_yaml_key *key_of(const struct ocv_yaml_table *table, con
     return NULL;
 }
 
-static bool is_word(const char *const *words, const char *text)
-{
-    for (; *words; words++)
-        if (strcmp(*words, text) == 0)
-            return true;
-    return false;
-}
-
 static bool text_fits(const struct ocv_yaml_rule *rule, const char *text)
 {
+    const char *const *word = rule->words;
     if (!*text)
         return rule->empty;
-    return (!rule->len_max || strlen(text) <= rule->len_max) &&
-           (!rule->words || is_word(rule->words, text)) && (!rule->good || rule->good(text));
+    while (word && *word && strcmp(*word, text) != 0)
+        word++;
+    return (!rule->len_max || strlen(text) <= rule->len_max) && (!word || *word) &&
+           (!rule->good || rule->good(text));
 }
 
 int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, const char *text,
@@ -177,14 +165,6 @@ static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *li
             if (k->text && m->text && strcmp(k->text, m->text) == 0)
                 return ocv_yaml_error(r, m, "is given twice");
     return OCV_OK;
-}
-
-static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
-                      const struct ocv_yaml *list)
-{
-    for (const struct ocv_yaml *m = list->first; m && rule->item; m = m->next)
-        OCV_TRY(ocv_yaml_check(r, rule->item, m));
-    return rule->once ? check_once(r, list) : OCV_OK;
 }
 
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
@@ -224,27 +204,24 @@ static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule
     return OCV_OK;
 }
 
-static unsigned takes_of(const struct ocv_yaml *node)
-{
-    return node->type == OCV_YAML_SCALAR ? OCV_TAKES_TEXT
-           : node->type == OCV_YAML_LIST ? OCV_TAKES_LIST
-                                         : OCV_TAKES_MAP;
-}
-
 int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                    const struct ocv_yaml *node)
 {
-    bool scalar = node->type == OCV_YAML_SCALAR;
+    bool scalar = node->type == OCV_YAML_SCALAR, list = node->type == OCV_YAML_LIST;
+    unsigned is = scalar ? OCV_TAKES_TEXT : list ? OCV_TAKES_LIST : OCV_TAKES_MAP;
     if (scalar && !*node->text && rule->empty)
         return OCV_OK; /* "key:" with nothing after it */
-    if (!(rule->takes & takes_of(node)) || (scalar && !text_fits(rule, node->text)) ||
+    if (!(rule->takes & is) || (scalar && !text_fits(rule, node->text)) ||
         (!scalar && node->n < rule->min))
         return refuse_value(r, rule, node);
     if (!scalar && rule->max && node->n > rule->max)
         return error_about(r, node, subject_of(rule), "has more than %zu members", rule->max);
-    OCV_TRY(node->type == OCV_YAML_LIST  ? check_list(r, rule, node)
-            : node->type == OCV_YAML_MAP ? check_map(r, rule, node)
-                                         : OCV_OK);
+    for (const struct ocv_yaml *m = list ? node->first : NULL; m && rule->item; m = m->next)
+        OCV_TRY(ocv_yaml_check(r, rule->item, m));
+    if (list && rule->once)
+        OCV_TRY(check_once(r, node));
+    if (node->type == OCV_YAML_MAP)
+        OCV_TRY(check_map(r, rule, node));
     return rule->check ? rule->check(r, node) : OCV_OK;
 }
 

@@ -38,15 +38,6 @@ static int fail(const struct trusted_walk *w, struct ocv_error *err)
                          "%s: %s", *w->shown ? w->shown : "/", strerror(errno));
 }
 
-/* In a directory with the sticky bit, others cannot exchange what is not theirs. */
-static const char *distrust_on_the_way(const struct stat *st)
-{
-    struct stat shared = *st;
-    if (st->st_mode & S_ISVTX)
-        shared.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
-    return ocv_file_distrust(&shared, geteuid());
-}
-
 /* Takes `fd`. */
 static int enter(struct trusted_walk *w, int fd, const struct stat *st, struct ocv_error *err)
 {
@@ -54,7 +45,11 @@ static int enter(struct trusted_walk *w, int fd, const struct stat *st, struct o
         close(w->dir);
     w->dir = fd;
     w->st = *st;
-    const char *why = distrust_on_the_way(st);
+    /* in a directory with the sticky bit, others cannot exchange what is not theirs */
+    struct stat shared = *st;
+    if (st->st_mode & S_ISVTX)
+        shared.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+    const char *why = ocv_file_distrust(&shared, geteuid());
     return why ? refuse(w, why, err) : OCV_OK;
 }
 

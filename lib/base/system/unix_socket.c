@@ -68,18 +68,6 @@ int ocv_unix_connect(const char *path, unsigned patience_ms, int *out, struct oc
     return OCV_ERR_NETWORK;
 }
 
-/* The directories above `path`. 0, or why they could not be made. */
-static int make_directories(const char *path, mode_t mode)
-{
-    char directory[OCV_UNIX_PATH_MAX + 1];
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-        return 0;
-    memcpy(directory, path, (size_t)(slash - path));
-    directory[slash - path] = '\0';
-    return ocv_directory_make(directory, mode, NULL) < 0 ? errno : 0;
-}
-
 /* Remove the socket of a process that was killed. False, with errno: something is there. */
 static bool remove_stale(const char *path, const struct sockaddr_un *address)
 {
@@ -102,7 +90,14 @@ static bool remove_stale(const char *path, const struct sockaddr_un *address)
 static int open_listener(const char *path, mode_t mode, mode_t directory_mode,
                          const struct sockaddr_un *address)
 {
-    int directories = make_directories(path, directory_mode);
+    char directory[OCV_UNIX_PATH_MAX + 1];
+    const char *slash = strrchr(path, '/');
+    int directories = 0; /* why the ones above could not be made */
+    if (slash && slash != path) {
+        memcpy(directory, path, (size_t)(slash - path));
+        directory[slash - path] = '\0';
+        directories = ocv_directory_make(directory, directory_mode, NULL) < 0 ? errno : 0;
+    }
     if (!remove_stale(path, address))
         return -1;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
