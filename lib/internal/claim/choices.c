@@ -32,16 +32,6 @@ static struct ocv_component make_component(const struct ocv_slot *slot, uint32_t
     return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank, rank};
 }
 
-/* For a feature that no attribute shows: the best value. */
-static uint32_t best_rank(const struct ocv_slot *slot, const uint32_t *ids, size_t n)
-{
-    uint32_t best = OCV_UNSUPPORTED;
-    for (size_t i = 0; i < n; i++)
-        if (rank_of(slot, ids[i]) < best)
-            best = rank_of(slot, ids[i]);
-    return best;
-}
-
 /* The values of a feature that a device attribute shows and that are not disabled. */
 static int take_known(struct ocv_claim_work *work, const struct ocv_entry *entry,
                       const struct ocv_slot *slot, const uint32_t *ids, size_t n,
@@ -151,7 +141,10 @@ int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *deci
             OCV_TRY(take_known(work, entry, slot, ids, end - i, &parts[n_parts++], err));
             continue;
         }
-        rest[n_rest++] = make_component(slot, best_rank(slot, ids, end - i));
+        uint32_t best = OCV_UNSUPPORTED; /* of a feature that no attribute shows */
+        for (size_t k = 0; k < end - i; k++)
+            best = rank_of(slot, ids[k]) < best ? rank_of(slot, ids[k]) : best;
+        rest[n_rest++] = make_component(slot, best);
         OCV_TRY(note_unsaid(work, fact, ocv_index_property(work->index, *ids), &like, err));
     }
     for (size_t i = 0; i < n_parts; i++)

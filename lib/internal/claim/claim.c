@@ -86,21 +86,6 @@ static int add_view(struct ocv_claim_work *work, const char *architecture,
     return OCV_OK;
 }
 
-static int add_place(struct ocv_claim *claim, struct ocv_claim_places *to, const struct view *view,
-                     unsigned level, struct ocv_error *err)
-{
-    struct ocv_claim_place *list = (struct ocv_claim_place *)to->list;
-    if (!list)
-        to->list = list = ocv_arena_alloc(&claim->arena, VIEWS_MAX, sizeof(*list));
-    const char *architecture = view->platform.architecture;
-    char *copy = ocv_arena_copy(&claim->arena, architecture, strlen(architecture));
-    char *label = level > 1 ? ocv_arena_printf(&claim->arena, OCV_LEVEL_LABEL "%u", level) : NULL;
-    if (!list || !copy || (level > 1 && !label))
-        return ocv_error_nomem(err);
-    list[to->n++] = (struct ocv_claim_place){copy, label};
-    return OCV_OK;
-}
-
 /* Variants of which one is enough. */
 struct label_set {
     const char *const *list;
@@ -219,7 +204,15 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
                                    architecture, missing, architecture));
             continue;
         }
-        OCV_TRY(add_place(work->claim, to, view, level, err));
+        struct ocv_claim_place *list = (struct ocv_claim_place *)to->list;
+        struct ocv_arena *arena = &work->claim->arena;
+        if (!list)
+            to->list = list = ocv_arena_alloc(arena, VIEWS_MAX, sizeof(*list));
+        char *copy = ocv_arena_copy(arena, architecture, strlen(architecture));
+        char *label = level > 1 ? ocv_arena_printf(arena, OCV_LEVEL_LABEL "%u", level) : NULL;
+        if (!list || !copy || (level > 1 && !label))
+            return ocv_error_nomem(err);
+        list[to->n++] = (struct ocv_claim_place){copy, label};
         OCV_TRY(note_levels(work, view, sets, n_sets, level, err));
     }
     return OCV_OK;

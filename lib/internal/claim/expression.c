@@ -34,20 +34,6 @@ static bool product_within(const struct ocv_claim_work *work, const struct ocv_c
     return true;
 }
 
-static void drop_covered(const struct ocv_claim_work *work, struct ocv_claim_product *list,
-                         size_t *n)
-{
-    for (size_t i = 0; i < *n;) {
-        bool covered = false;
-        for (size_t k = 0; k < *n && !covered; k++)
-            covered = k != i && product_within(work, &list[i], &list[k]);
-        if (covered)
-            memmove(&list[i], &list[i + 1], (--*n - i) * sizeof(*list));
-        else
-            i++;
-    }
-}
-
 /* The one term in which two products of the same features differ; their number: none or several. */
 static size_t only_difference(const struct ocv_claim_work *work, const struct ocv_claim_product *a,
                               const struct ocv_claim_product *b)
@@ -84,23 +70,6 @@ static int unite_terms(const struct ocv_claim_work *work, struct ocv_claim_term 
     return OCV_OK;
 }
 
-static int fold_products(const struct ocv_claim_work *work, struct ocv_claim_product *list,
-                         size_t *n, struct ocv_error *err)
-{
-    for (size_t i = 0; i < *n; i++)
-        for (size_t k = i + 1; k < *n;) {
-            size_t at = only_difference(work, &list[i], &list[k]);
-            if (at == list[i].n) {
-                k++;
-                continue;
-            }
-            OCV_TRY(unite_terms(work, &list[i].terms[at], &list[k].terms[at], err));
-            memmove(&list[k], &list[k + 1], (--*n - k) * sizeof(*list));
-            k = i + 1;
-        }
-    return OCV_OK;
-}
-
 static int print_capability(struct ocv_buffer *out, const char *name, const char *value,
                             struct ocv_error *err)
 {
@@ -131,32 +100,25 @@ static int print_capability(struct ocv_buffer *out, const char *name, const char
     return OCV_OK;
 }
 
-static int print_is(struct ocv_buffer *out, const struct ocv_claim_work *work,
-                    const struct ocv_claim_term *term, struct ocv_error *err)
-{
-    const struct ocv_device_feature *feature = work->facts[term->ids[0]].feature;
-    bool model = feature->test == OCV_DEVICE_MODEL, first = true;
-    const char *between = model ? "|" : ", ", *quote = model ? "" : "'";
-    OCV_TRY(ocv_buffer_printf(out, err, model ? "a.%s.matches('(^|_)(" : "a.%s in [",
-                              feature->attribute));
-    for (size_t i = 0; i < term->n; i++)
-        for (const char *w = work->facts[term->ids[i]].words; *w; first = false) {
-            size_t n = strcspn(w, " ");
-            OCV_TRY(ocv_buffer_printf(out, err, "%s%s%.*s%s", first ? "" : between, quote, (int)n,
-                                      w, quote));
-            w += n + strspn(w + n, " ");
-        }
-    return ocv_buffer_printf(out, err, model ? ")([^0-9]|$)')" : "]");
-}
-
 static int print_term(struct ocv_buffer *out, const struct ocv_claim_work *work,
                       const struct ocv_claim_term *term, struct ocv_error *err)
 {
     const struct ocv_device_feature *feature = work->facts[term->ids[0]].feature;
     const char *name = feature->attribute;
     OCV_TRY(ocv_buffer_printf(out, err, "'%s' in a && ", name));
-    if (feature->test == OCV_DEVICE_IS || feature->test == OCV_DEVICE_MODEL)
-        return print_is(out, work, term, err);
+    if (feature->test == OCV_DEVICE_IS || feature->test == OCV_DEVICE_MODEL) {
+        bool model = feature->test == OCV_DEVICE_MODEL, first = true;
+        const char *between = model ? "|" : ", ", *quote = model ? "" : "'";
+        OCV_TRY(ocv_buffer_printf(out, err, model ? "a.%s.matches('(^|_)(" : "a.%s in [", name));
+        for (size_t i = 0; i < term->n; i++)
+            for (const char *w = work->facts[term->ids[i]].words; *w; first = false) {
+                size_t n = strcspn(w, " ");
+                OCV_TRY(ocv_buffer_printf(out, err, "%s%s%.*s%s", first ? "" : between, quote,
+                                          (int)n, w, quote));
+                w += n + strspn(w + n, " ");
+            }
+        return ocv_buffer_printf(out, err, model ? ")([^0-9]|$)')" : "]");
+    }
     if (term->n > 1)
         OCV_TRY(ocv_buffer_printf(out, err, "("));
     for (size_t i = 0; i < term->n; i++) {
@@ -197,9 +159,27 @@ int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_
 {
     size_t n = group->n_products;
     struct ocv_claim_product *list = group->products;
-    drop_covered(work, list, &n);
     *out = NULL;
-    OCV_TRY(fold_products(work, list, &n, err));
+    for (size_t i = 0; i < n;) {
+        bool covered = false;
+        for (size_t k = 0; k < n && !covered; k++)
+            covered = k != i && product_within(work, &list[i], &list[k]);
+        if (covered)
+            memmove(&list[i], &list[i + 1], (--n - i) * sizeof(*list));
+        else
+            i++;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n;) {
+            size_t at = only_difference(work, &list[i], &list[k]);
+            if (at == list[i].n) {
+                k++;
+                continue;
+            }
+            OCV_TRY(unite_terms(work, &list[i].terms[at], &list[k].terms[at], err));
+            memmove(&list[k], &list[k + 1], (--n - k) * sizeof(*list));
+            k = i + 1;
+        }
     for (size_t i = 0; i < n; i++)
         if (list[i].n == 0)
             return OCV_OK; /* whatever the driver has */

@@ -57,20 +57,6 @@ static size_t word_place(const struct ocv_device_feature *feature, const char *w
     return place;
 }
 
-static bool find_words(struct ocv_fact *fact, const char *value)
-{
-    const struct ocv_device_feature *feature = fact->feature;
-    for (size_t i = 0; i < feature->n && !fact->words; i++)
-        if (!strcmp(ocv_device_words[feature->first + i].value, value))
-            fact->words = ocv_device_words[feature->first + i].words;
-    for (const char *w = fact->words; w && *w;) {
-        size_t n = strcspn(w, " ");
-        set_bit(fact, word_place(feature, w, n));
-        w += n + strspn(w + n, " ");
-    }
-    return fact->words != NULL;
-}
-
 static bool learn_value(struct ocv_fact *fact, const char *value)
 {
     unsigned version;
@@ -92,8 +78,18 @@ static bool learn_value(struct ocv_fact *fact, const char *value)
         return true;
     }
     case OCV_DEVICE_IS:
-    case OCV_DEVICE_MODEL:
-        return find_words(fact, value);
+    case OCV_DEVICE_MODEL: {
+        const struct ocv_device_feature *feature = fact->feature;
+        for (size_t i = 0; i < feature->n && !fact->words; i++)
+            if (!strcmp(ocv_device_words[feature->first + i].value, value))
+                fact->words = ocv_device_words[feature->first + i].words;
+        for (const char *w = fact->words; w && *w;) {
+            size_t n = strcspn(w, " ");
+            set_bit(fact, word_place(feature, w, n));
+            w += n + strspn(w + n, " ");
+        }
+        return fact->words != NULL;
+    }
     case OCV_DEVICE_ANY:
         return true;
     case OCV_DEVICE_NOTHING:
@@ -160,24 +156,20 @@ static size_t value_place(const struct ocv_device_feature *feature, const char *
     return i;
 }
 
-static int version_order(const char *a, const char *b)
-{
-    unsigned x = 0, y = 0;
-    bool first = parse_version(a, &x), second = parse_version(b, &y);
-    if (first != second)
-        return first ? -1 : 1;
-    if (x != y)
-        return x > y ? -1 : 1;
-    return (strchr(b, '.') != NULL) - (strchr(a, '.') != NULL); /* a bare major comes last */
-}
-
 int ocv_fact_order(const struct ocv_fact *fact, const char *a, const char *b)
 {
     struct ocv_capability x, y;
     switch (fact->feature ? fact->feature->test : OCV_DEVICE_NOTHING) {
     case OCV_DEVICE_AT_LEAST:
-    case OCV_DEVICE_BELOW:
-        return version_order(a, b);
+    case OCV_DEVICE_BELOW: {
+        unsigned m = 0, n = 0;
+        bool first = parse_version(a, &m), second = parse_version(b, &n);
+        if (first != second)
+            return first ? -1 : 1;
+        if (m != n)
+            return m > n ? -1 : 1;
+        return (strchr(b, '.') != NULL) - (strchr(a, '.') != NULL); /* a bare major comes last */
+    }
     case OCV_DEVICE_CAPABILITY:
         if (!ocv_capability_parse(a, &x) || !ocv_capability_parse(b, &y))
             return strcmp(a, b);

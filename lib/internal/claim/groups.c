@@ -46,24 +46,6 @@ static bool is_apart(const struct ocv_claim_work *work, const struct ocv_claim_c
     return false;
 }
 
-static bool group_covers(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
-                         const struct ocv_claim_choice *choice)
-{
-    for (size_t i = 0; i < group->n_products; i++)
-        if (is_within(work, choice, &group->products[i]))
-            return true;
-    return false;
-}
-
-static bool is_clear_of(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
-                        const struct ocv_claim_choice *choice)
-{
-    for (size_t i = 0; i < group->n_products; i++)
-        if (!is_apart(work, choice, &group->products[i]))
-            return false;
-    return true;
-}
-
 /* The choice's property that bounds a version from below, if any: a build runs by the lower of two
  * where the host has not what it was made for. */
 static uint32_t bound_of(const struct ocv_claim_work *work, const struct ocv_claim_choice *choice)
@@ -118,8 +100,9 @@ static struct ocv_claim_group *find_home(const struct ocv_claim_work *work,
         if (!strcmp(group->first->entry->label, choice->entry->label) &&
             bound_of(work, group->first) == bound_of(work, choice))
             return group;
-        if (!is_clear_of(work, group, choice))
-            return NULL;
+        for (size_t k = 0; k < group->n_products; k++)
+            if (!is_apart(work, choice, &group->products[k]))
+                return NULL;
     }
     return NULL;
 }
@@ -128,11 +111,13 @@ static int place_choice(struct ocv_claim_work *work, const struct ocv_claim_choi
                         struct ocv_claim_groups *groups, struct ocv_error *err)
 {
     const char *label = choice->entry->label;
-    for (size_t i = 0; i < groups->n; i++)
-        if (groups->list[i].driver == choice->driver &&
-            group_covers(work, &groups->list[i], choice))
-            /* what attributes do not tell may have the node choose this one */
-            return groups->list[i].unsaid ? add_label(work, &groups->list[i], label, err) : OCV_OK;
+    for (size_t i = 0; i < groups->n; i++) {
+        struct ocv_claim_group *group = &groups->list[i];
+        for (size_t k = 0; group->driver == choice->driver && k < group->n_products; k++)
+            if (is_within(work, choice, &group->products[k]))
+                /* what attributes do not tell may have the node choose this one */
+                return group->unsaid ? add_label(work, group, label, err) : OCV_OK;
+    }
     struct ocv_claim_group *home = find_home(work, groups, choice);
     if (home)
         return add_product(work, home, choice, err);

@@ -45,18 +45,6 @@ static json_t *make_feature(const struct ocv_claim_work *work, uint32_t first, u
     return json_pack("{s:s, s:o}", "name", p.feature, "values", values);
 }
 
-static int add_feature(json_t *features, json_t *places, size_t place, json_t *feature)
-{
-    size_t at = 0;
-    while (at < json_array_size(places) &&
-           (size_t)json_integer_value(json_array_get(places, at)) <= place)
-        at++;
-    return json_array_insert_new(places, at, json_integer((json_int_t)place)) < 0 ||
-                   json_array_insert_new(features, at, feature) < 0
-               ? -1
-               : 0;
-}
-
 static json_t *make_namespaces(const struct ocv_claim_work *work)
 {
     json_t *namespaces = json_array(), *features = NULL;
@@ -74,7 +62,12 @@ static json_t *make_namespaces(const struct ocv_claim_work *work)
                                   json_pack("{s:s, s:o}", "namespace", ns, "features", features));
         }
         json_t *feature = make_feature(work, i, &end);
-        if (!feature || add_feature(features, places, ocv_fact_place(&work->facts[i]), feature)) {
+        size_t place = ocv_fact_place(&work->facts[i]), at = 0;
+        while (at < json_array_size(places) &&
+               (size_t)json_integer_value(json_array_get(places, at)) <= place)
+            at++;
+        if (!feature || json_array_insert_new(places, at, json_integer((json_int_t)place)) < 0 ||
+            json_array_insert_new(features, at, feature) < 0) {
             json_decref(namespaces);
             return NULL;
         }

@@ -70,23 +70,9 @@ static int read_map(const struct config_reader *r, const char *key, const struct
     return OCV_OK;
 }
 
-/* `key` is static. */
-static int keep_origin(const struct config_reader *r, const struct ocv_yaml *map, const char *key)
-{
-    char at[ORIGIN_MAX];
-    struct ocv_config *c = r->config;
-    struct ocv_file_origin *o = ocv_array_grow(&c->file_origins, c->n_file_origins);
-    if (!o)
-        return ocv_error_nomem(r->file.err);
-    *o = (struct ocv_file_origin){.host = strdup(map->key),
-                                  .key = key,
-                                  .origin = strdup(origin_of(r, ocv_yaml_get(map, key), at))};
-    c->n_file_origins++;
-    return o->host && o->origin ? OCV_OK : ocv_error_nomem(r->file.err);
-}
-
 static int read_registry(const struct config_reader *r, const struct ocv_yaml *map)
 {
+    char at[ORIGIN_MAX];
     struct ocv_config *c = r->config;
     struct ocv_registry_config *s = ocv_array_grow(&c->registries, c->n_registries);
     if (!s || !(s->host = strdup(map->key)))
@@ -105,28 +91,20 @@ static int read_registry(const struct config_reader *r, const struct ocv_yaml *m
         const char *text = ocv_yaml_text(map, fields[i].name);
         if (text && !(*fields[i].field = strdup(text)))
             return ocv_error_nomem(r->file.err);
-        if (text && fields[i].file)
-            OCV_TRY(keep_origin(r, map, fields[i].name));
+        if (!text || !fields[i].file)
+            continue;
+        struct ocv_file_origin *o = ocv_array_grow(&c->file_origins, c->n_file_origins);
+        if (!o)
+            return ocv_error_nomem(r->file.err);
+        const char *origin = origin_of(r, ocv_yaml_get(map, fields[i].name), at);
+        *o = (struct ocv_file_origin){
+            .host = strdup(map->key), .key = fields[i].name, .origin = strdup(origin)};
+        c->n_file_origins++;
+        if (!o->host || !o->origin)
+            return ocv_error_nomem(r->file.err);
     }
     const char *insecure = ocv_yaml_text(map, "insecure");
     s->insecure = insecure && (!strcmp(insecure, "true") || !strcmp(insecure, "yes"));
-    return OCV_OK;
-}
-
-static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node);
-
-static int read_repository(const struct config_reader *r, const struct ocv_yaml *map)
-{
-    struct config_reader own = *r;
-    char at[ORIGIN_MAX];
-    OCV_TRY(at_line(r, map,
-                    ocv_config_add_repository(r->config, map->key, origin_of(r, map, at),
-                                              &own.config, r->file.err)));
-    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
-        const char *key = ocv_config_repository_key(m->key);
-        own.config->given |= ocv_config_key_bit(key);
-        OCV_TRY(read_key(&own, key, m));
-    }
     return OCV_OK;
 }
 
@@ -148,8 +126,21 @@ static int read_key(const struct config_reader *r, const char *key, const struct
     case OCV_KEY_FILE_ONLY:
         break;
     }
-    for (const struct ocv_yaml *m = node->first; m; m = m->next)
-        OCV_TRY(!strcmp(key, "registries") ? read_registry(r, m) : read_repository(r, m));
+    for (const struct ocv_yaml *m = node->first; m; m = m->next) {
+        if (!strcmp(key, "registries")) {
+            OCV_TRY(read_registry(r, m));
+            continue;
+        }
+        struct config_reader own = *r;
+        OCV_TRY(at_line(r, m,
+                        ocv_config_add_repository(r->config, m->key, origin_of(r, m, at),
+                                                  &own.config, r->file.err)));
+        for (const struct ocv_yaml *k = m->first; k; k = k->next) {
+            const char *name = ocv_config_repository_key(k->key);
+            own.config->given |= ocv_config_key_bit(name);
+            OCV_TRY(read_key(&own, name, k));
+        }
+    }
     return OCV_OK;
 }
 

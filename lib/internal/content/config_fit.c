@@ -27,19 +27,6 @@ static bool version_holds(const char *have, const char *op, const char *wanted)
                                : order >= 0;
 }
 
-/* "535.161.08" is of branch 535: as many parts count as the condition has. */
-static bool compare_driver(const char *have, const struct ocv_condition *c)
-{
-    char cut[64];
-    size_t parts = 1, n = 0;
-    for (const char *at = strchr(c->value, '.'); at; at = strchr(at + 1, '.'))
-        parts++;
-    for (; have[n] && (have[n] != '.' || --parts > 0) && n + 1 < sizeof(cut); n++)
-        cut[n] = have[n];
-    cut[n] = '\0';
-    return version_holds(cut, c->op, c->value);
-}
-
 /* An unknown value refuses nothing. */
 static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
                             const struct ocv_condition *c)
@@ -51,8 +38,17 @@ static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gp
     const char *have = fact && *fact ? fact : NULL;
     if (!have)
         return true;
-    if (strcmp(c->name, "driver") == 0)
-        return compare_driver(have, c);
+    if (strcmp(c->name, "driver") == 0) {
+        /* "535.161.08" is of branch 535: as many parts count as the condition has. */
+        char cut[64];
+        size_t parts = 1, n = 0;
+        for (const char *at = strchr(c->value, '.'); at; at = strchr(at + 1, '.'))
+            parts++;
+        for (; have[n] && (have[n] != '.' || --parts > 0) && n + 1 < sizeof(cut); n++)
+            cut[n] = have[n];
+        cut[n] = '\0';
+        return version_holds(cut, c->op, c->value);
+    }
     if (strcmp(c->name, "brand") == 0)
         return (strcmp(have, c->value) == 0) == (strcmp(c->op, "=") == 0);
     return version_holds(have, c->op, c->value);
@@ -86,17 +82,6 @@ static bool has_no_compat(const struct ocv_gpu *gpu)
     return false;
 }
 
-static const char *driver_for(unsigned long major)
-{
-    char property[128];
-    snprintf(property, sizeof(property),
-             OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: %lu.0", major);
-    for (size_t i = 0; i < COUNT(ocv_hints); i++)
-        if (strcmp(ocv_hints[i].property, property) == 0)
-            return ocv_hints[i].needs;
-    return "a newer driver";
-}
-
 struct condition_check {
     const struct ocv_requirement *r;
     const struct ocv_gpu_host *host;
@@ -112,10 +97,17 @@ static void report_cuda(const struct condition_check *j, const char *least,
     const char *driver = j->host->driver && *j->host->driver ? j->host->driver : "here";
     unsigned long wanted = strtoul(least, NULL, 10), have = strtoul(j->host->cuda, NULL, 10);
     if (wanted > have) {
+        char property[128];
+        const char *needs = NULL;
+        snprintf(property, sizeof(property),
+                 OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: %lu.0", wanted);
+        for (size_t i = 0; i < COUNT(ocv_hints) && !needs; i++)
+            if (strcmp(ocv_hints[i].property, property) == 0)
+                needs = ocv_hints[i].needs;
         out->fit = OCV_CONFIG_MISFIT;
         snprintf(out->reason, sizeof(out->reason),
                  "this image is built for CUDA %s; driver %s runs %lu: %s", least, driver, have,
-                 driver_for(wanted));
+                 needs ? needs : "a newer driver");
         return;
     }
     out->fit = OCV_CONFIG_WARNING;
@@ -205,32 +197,6 @@ static void take_worst(const struct ocv_config_finding *one, struct ocv_config_f
         *out = *one;
 }
 
-static int check_variable(const char *text, const struct ocv_gpu_host *host,
-                          struct ocv_config_finding *out, struct ocv_error *err)
-{
-    struct ocv_requirement requirement;
-    struct ocv_error why = {0};
-    const char *equals = strchr(text, '=');
-    int status = ocv_requirement_parse(equals + 1, &requirement, &why);
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    if (status < 0) {
-        struct ocv_config_finding unread = {.fit = OCV_CONFIG_WARNING};
-        snprintf(unread.reason, sizeof(unread.reason), "%.*s cannot be read: %.200s",
-                 (int)(equals - text > 100 ? 100 : equals - text), text, why.message);
-        take_worst(&unread, out);
-        return OCV_OK;
-    }
-    for (size_t i = 0; i < host->n; i++) {
-        const struct condition_check j = {&requirement, host, &host->gpus[i], text};
-        struct ocv_config_finding one;
-        check_gpu(&j, &one);
-        take_worst(&one, out);
-    }
-    ocv_requirement_free(&requirement);
-    return OCV_OK;
-}
-
 int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu_host *host,
                      struct ocv_config_finding *out, struct ocv_error *err)
 {
@@ -239,8 +205,27 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
     *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
     if (!host->n || (off && (!strcmp(off, "1") || !strcmp(off, "true"))))
         return OCV_OK;
-    while ((text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at)))
-        OCV_TRY(check_variable(text, host, out, err));
+    while ((text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at))) {
+        struct ocv_requirement requirement;
+        struct ocv_config_finding one = {.fit = OCV_CONFIG_WARNING};
+        struct ocv_error why = {0};
+        const char *equals = strchr(text, '=');
+        int status = ocv_requirement_parse(equals + 1, &requirement, &why);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status < 0) {
+            snprintf(one.reason, sizeof(one.reason), "%.*s cannot be read: %.200s",
+                     (int)(equals - text > 100 ? 100 : equals - text), text, why.message);
+            take_worst(&one, out);
+            continue;
+        }
+        for (size_t i = 0; i < host->n; i++) {
+            const struct condition_check j = {&requirement, host, &host->gpus[i], text};
+            check_gpu(&j, &one);
+            take_worst(&one, out);
+        }
+        ocv_requirement_free(&requirement);
+    }
     return OCV_OK;
 }
 

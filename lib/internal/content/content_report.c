@@ -259,30 +259,6 @@ static bool hides_path(const struct ocv_content_report *upper, char *path)
     return hidden;
 }
 
-static void drop_hidden(struct ocv_content_report *below, const struct ocv_content_report *upper)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < below->n_files; i++) {
-        if (!hides_path(upper, below->files[i].path)) {
-            below->files[kept++] = below->files[i];
-            continue;
-        }
-        free(below->files[i].path);
-        ocv_content_facts_free(&below->files[i].facts);
-    }
-    below->n_files = kept;
-    kept = 0;
-    for (size_t i = 0; i < below->n_texts; i++) {
-        if (!hides_path(upper, below->texts[i].path)) {
-            below->texts[kept++] = below->texts[i];
-            continue;
-        }
-        free(below->texts[i].path);
-        free(below->texts[i].text);
-    }
-    below->n_texts = kept;
-}
-
 /* A list that has lost elements has not the room that ocv_array_grow counts on. */
 static int append_list(void **list, size_t *n, void *more, size_t n_more, size_t size,
                        struct ocv_error *err)
@@ -304,7 +280,26 @@ int ocv_content_report_stack(struct ocv_content_report *below, struct ocv_conten
                              struct ocv_error *err)
 {
     ocv_content_report_sort(upper);
-    drop_hidden(below, upper);
+    size_t kept = 0;
+    for (size_t i = 0; i < below->n_files; i++) {
+        if (!hides_path(upper, below->files[i].path)) {
+            below->files[kept++] = below->files[i];
+            continue;
+        }
+        free(below->files[i].path);
+        ocv_content_facts_free(&below->files[i].facts);
+    }
+    below->n_files = kept;
+    kept = 0;
+    for (size_t i = 0; i < below->n_texts; i++) {
+        if (!hides_path(upper, below->texts[i].path)) {
+            below->texts[kept++] = below->texts[i];
+            continue;
+        }
+        free(below->texts[i].path);
+        free(below->texts[i].text);
+    }
+    below->n_texts = kept;
     void *files = below->files, *texts = below->texts;
     OCV_TRY(ocv_content_facts_merge(&below->notes, &upper->notes, err));
     OCV_TRY(append_list(&files, &below->n_files, upper->files, upper->n_files,

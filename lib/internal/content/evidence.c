@@ -104,23 +104,6 @@ static void claim_version(const struct ocv_content *content, struct ocv_property
     }
 }
 
-/* Drivers of the major version, but too old to read the code. */
-static void claim_compression(const struct ocv_content *content, struct ocv_property property,
-                              struct ocv_content_claim *out)
-{
-    const struct ocv_content_highest *zstd = &content->derived.zstd;
-    if (!zstd->value || strcmp(property.ns, OCV_TOOLKIT_NAMESPACE) != 0 ||
-        strcmp(property.feature, OCV_TOOLKIT_VERSION) != 0 ||
-        strtoul(property.value, NULL, 10) != strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) ||
-        ocv_version_compare(property.value, OCV_TOOLKIT_ZSTD) >= 0)
-        return;
-    out->keeping = OCV_CONTENT_BROKEN;
-    out->path = zstd->path;
-    snprintf(out->found, sizeof(out->found),
-             "CUDA " OCV_TOOLKIT_ZSTD ": their code is compressed with zstd, which older drivers "
-             "cannot read");
-}
-
 void ocv_content_claim(const struct ocv_content *content, struct ocv_property property,
                        struct ocv_content_claim *out)
 {
@@ -141,8 +124,19 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         return;
     }
     claim_version(content, property, out);
-    if (out->keeping != OCV_CONTENT_BROKEN)
-        claim_compression(content, property, out);
+    /* Drivers of the major version, but too old to read the code. */
+    const struct ocv_content_highest *zstd = &content->derived.zstd;
+    if (out->keeping == OCV_CONTENT_BROKEN || !zstd->value ||
+        strcmp(property.ns, OCV_TOOLKIT_NAMESPACE) != 0 ||
+        strcmp(property.feature, OCV_TOOLKIT_VERSION) != 0 ||
+        strtoul(property.value, NULL, 10) != strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) ||
+        ocv_version_compare(property.value, OCV_TOOLKIT_ZSTD) >= 0)
+        return;
+    out->keeping = OCV_CONTENT_BROKEN;
+    out->path = zstd->path;
+    snprintf(out->found, sizeof(out->found),
+             "CUDA " OCV_TOOLKIT_ZSTD ": their code is compressed with zstd, which older drivers "
+             "cannot read");
 }
 
 static bool claim_says(const char *text, struct ocv_property property, bool value)

@@ -53,21 +53,14 @@ static bool highest_only(enum ocv_content_fact fact)
     return fact == OCV_CONTENT_GLIBC || fact == OCV_CONTENT_GLIBCXX;
 }
 
-static struct ocv_content_finding *find_finding(const struct ocv_content_facts *facts,
-                                                enum ocv_content_fact fact, const char *value)
-{
-    for (size_t i = 0; i < facts->n; i++) {
-        struct ocv_content_finding *it = &facts->list[i];
-        if (it->fact == fact && (highest_only(fact) || !strcmp(it->value, value)))
-            return it;
-    }
-    return NULL;
-}
-
 int ocv_content_facts_add(struct ocv_content_facts *facts, enum ocv_content_fact fact,
                           const char *value, int64_t bytes, int64_t count, struct ocv_error *err)
 {
-    struct ocv_content_finding *it = find_finding(facts, fact, value);
+    struct ocv_content_finding *it = NULL;
+    for (size_t i = 0; i < facts->n && !it; i++)
+        if (facts->list[i].fact == fact &&
+            (highest_only(fact) || !strcmp(facts->list[i].value, value)))
+            it = &facts->list[i];
     if (it) {
         ocv_content_sum(&it->bytes, bytes);
         ocv_content_sum(&it->count, count);

@@ -69,16 +69,6 @@ static const char *driver_of(const struct ocv_content_facts *facts, const char *
     return NULL;
 }
 
-/* Rules begin with a slash, a path without one. */
-static const char *compiler_of(const char *path)
-{
-    for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
-        if (ocv_text_ends(path, content_compilers[i].path) ||
-            !strcmp(path, content_compilers[i].path + 1))
-            return content_compilers[i].is;
-    return NULL;
-}
-
 /* Archives by their names. `opened`: where one is the file that is named, or in a directory that
  * is.
  */
@@ -106,15 +96,6 @@ bool ocv_content_opens(const char *path)
     return kind && kind->opened;
 }
 
-/* Archives are not opened in archives and in layers; some are known by their bytes. */
-static bool is_unopened(const struct ocv_content_facts *facts, const char *name)
-{
-    for (size_t i = 0; i < facts->n; i++)
-        if (facts->list[i].fact == OCV_CONTENT_UNSEEN)
-            return false;
-    return archive_kind_of(name) != NULL;
-}
-
 bool ocv_content_is_named(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -127,8 +108,16 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *compiler = compiler_of(path), *driver = driver_of(facts, path, name);
+    const char *compiler = NULL, *driver = driver_of(facts, path, name);
     char value[32];
+    bool unseen = false;
+    /* rules begin with a slash, a path without one */
+    for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
+        if (!compiler && (ocv_text_ends(path, content_compilers[i].path) ||
+                          !strcmp(path, content_compilers[i].path + 1)))
+            compiler = content_compilers[i].is;
+    for (size_t i = 0; i < facts->n; i++)
+        unseen = unseen || facts->list[i].fact == OCV_CONTENT_UNSEEN;
     if (driver)
         return ocv_content_facts_add(facts, OCV_CONTENT_DRIVER, driver, bytes, 1, err);
     if (part_behind(path, "/glibc-hwcaps/", value, sizeof(value)))
@@ -140,7 +129,8 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
         return ocv_content_facts_add(facts, OCV_CONTENT_COMPILER, compiler, bytes, 1, err);
     if (gpu_of(name, value, sizeof(value)))
         return ocv_content_facts_add(facts, OCV_CONTENT_HIP_CODE, value, bytes, 1, err);
-    if (is_unopened(facts, name))
+    /* archives are not opened in archives and in layers; some are known by their bytes */
+    if (!unseen && archive_kind_of(name))
         return ocv_content_facts_add(facts, OCV_CONTENT_UNSEEN, OCV_CONTENT_ARCHIVE, 0, 1, err);
     return OCV_OK;
 }

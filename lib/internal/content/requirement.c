@@ -90,21 +90,15 @@ void ocv_requirement_free(struct ocv_requirement *requirement)
     *requirement = (struct ocv_requirement){0};
 }
 
-/* An alternative with a brand is for some products only; one for all of them decides. */
-static bool is_branded(const struct ocv_requirement *r, size_t alternative)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (r->list[i].alternative == alternative && !strcmp(r->list[i].name, "brand"))
-            return true;
-    return false;
-}
-
 const char *ocv_requirement_least(const struct ocv_requirement *r, const char *name)
 {
     const char *least = NULL;
     for (size_t a = 0; a < r->alternatives; a++) {
         const char *bound = NULL;
-        if (is_branded(r, a))
+        bool branded = false; /* for some products only; an alternative for all of them decides */
+        for (size_t i = 0; i < r->n; i++)
+            branded = branded || (r->list[i].alternative == a && !strcmp(r->list[i].name, "brand"));
+        if (branded)
             continue;
         for (size_t i = 0; i < r->n; i++) {
             const struct ocv_condition *c = &r->list[i];

@@ -219,21 +219,6 @@ static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *jso
     return OCV_OK;
 }
 
-static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
-{
-    OCV_TRY(append_text(out, "[", err));
-    for (size_t i = 0; i < edit->n; i++) {
-        if (i)
-            OCV_TRY(append_text(out, ",", err));
-        OCV_TRY(append_text(out, edit->lead, err));
-        OCV_TRY(edit->lines && edit->entries[i].changed
-                    ? put_json(edit, 2, edit->entries[i].json, out, err)
-                    : append_text(out, edit->entries[i].text, err));
-    }
-    OCV_TRY(append_text(out, edit->trail, err));
-    return append_text(out, "]", err);
-}
-
 /* The key of a member that the document had not. */
 static int put_key(const struct ocv_edit *edit, const char *key, struct ocv_buffer *out,
                    struct ocv_error *err)
@@ -253,10 +238,23 @@ int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct o
         bool annotations = i != edit->manifests && edit->annotations_changed &&
                            strstr(m->before, "\"annotations\"");
         OCV_TRY(append_text(out, m->before, err));
-        OCV_TRY(i == edit->manifests ? write_entries(edit, out, err)
-                : annotations        ? put_json(edit, 1, edit->annotations, out, err)
-                                     : append_text(out, m->value, err));
         annotated = annotated || annotations;
+        if (i != edit->manifests) {
+            OCV_TRY(annotations ? put_json(edit, 1, edit->annotations, out, err)
+                                : append_text(out, m->value, err));
+            continue;
+        }
+        OCV_TRY(append_text(out, "[", err));
+        for (size_t k = 0; k < edit->n; k++) {
+            if (k)
+                OCV_TRY(append_text(out, ",", err));
+            OCV_TRY(append_text(out, edit->lead, err));
+            OCV_TRY(edit->lines && edit->entries[k].changed
+                        ? put_json(edit, 2, edit->entries[k].json, out, err)
+                        : append_text(out, edit->entries[k].text, err));
+        }
+        OCV_TRY(append_text(out, edit->trail, err));
+        OCV_TRY(append_text(out, "]", err));
     }
     if (edit->annotations_changed && !annotated && json_object_size(edit->annotations)) {
         OCV_TRY(put_key(edit, "annotations", out, err));

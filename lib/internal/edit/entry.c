@@ -15,18 +15,6 @@ void ocv_edit_entry_free(struct ocv_edit_entry *entry)
     *entry = (struct ocv_edit_entry){0};
 }
 
-static bool is_image(const struct ocv_edit_entry *e)
-{
-    const char *type = ocv_json_text_or(e->json, "mediaType", "");
-    const char *artifact = ocv_json_text_or(e->json, "artifactType", "");
-    bool manifest =
-        !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-    bool unknown = !strcmp(e->os, "unknown") && !strcmp(e->architecture, "unknown");
-    bool plain = !*artifact || !strcmp(artifact, OCV_MEDIA_TYPE_CONFIG) ||
-                 !strcmp(artifact, "application/vnd.docker.container.image.v1+json");
-    return manifest && !unknown && plain;
-}
-
 /* Fill what is borrowed from the JSON. */
 static void classify_entry(struct ocv_edit_entry *e)
 {
@@ -40,8 +28,15 @@ static void classify_entry(struct ocv_edit_entry *e)
     e->os_version = ocv_json_text_or(platform, "os.version", "");
     e->os_features = json_object_get(platform, "os.features");
     e->subject = ocv_json_text(annotations, OCV_ANNOTATION_REFERENCE_DIGEST);
+    const char *type = ocv_json_text_or(e->json, "mediaType", "");
+    const char *artifact = ocv_json_text_or(e->json, "artifactType", "");
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
-    if (reference || !is_image(e))
+    bool manifest =
+        !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+    bool unknown = !strcmp(e->os, "unknown") && !strcmp(e->architecture, "unknown");
+    bool plain = !*artifact || !strcmp(artifact, OCV_MEDIA_TYPE_CONFIG) ||
+                 !strcmp(artifact, "application/vnd.docker.container.image.v1+json");
+    if (reference || !manifest || unknown || !plain)
         e->class = OCV_EDIT_OTHER;
     else if (ocv_platform_is_hidden(e->variant) || (e->label && strcmp(e->label, "null") != 0))
         e->class = OCV_EDIT_VARIANT;

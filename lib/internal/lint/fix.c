@@ -90,24 +90,23 @@ static int fix_annotations(struct fix *fix, struct ocv_error *err)
     const char *const *names, *last = "";
     bool declared, missing = false;
     size_t n = ocv_index_namespaces(fix->index, &names, &declared);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
+    for (size_t i = 0; i < n; i++)
         if (declared || !ocv_lint_misspelt(names[i], meant))
-            status = ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", names[i]);
-    for (size_t i = 0; i < ocv_index_property_count(fix->index) && status == OCV_OK; i++) {
+            OCV_TRY(ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", names[i]));
+    for (size_t i = 0; i < ocv_index_property_count(fix->index); i++) {
         const char *ns = ocv_index_property(fix->index, (uint32_t)i).ns;
         if (strcmp(ns, last) != 0 && !ocv_edit_declares(fix->index, ns) &&
             !ocv_lint_misspelt(ns, meant)) {
-            status = ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", ns);
+            OCV_TRY(ocv_buffer_printf(&text, err, "%s%s", text.len ? ", " : "", ns));
             missing = true;
         }
         last = ns;
     }
-    if (status == OCV_OK && text.len && (!declared || missing))
-        status = set_annotation(
-            fix, declared ? OCV_LINT_NAMESPACE_NOT_LISTED : OCV_LINT_NAMESPACES_MISSING,
-            OCV_ANNOTATION_NAMESPACES, text.data, err);
-    return status;
+    if (!text.len || (declared && !missing))
+        return OCV_OK;
+    return set_annotation(fix,
+                          declared ? OCV_LINT_NAMESPACE_NOT_LISTED : OCV_LINT_NAMESPACES_MISSING,
+                          OCV_ANNOTATION_NAMESPACES, text.data, err);
 }
 
 static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
@@ -125,12 +124,10 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
     int status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
     if (status < 0) /* malformed: the right value is not known */
         return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
-    status = ocv_properties_format(set_of, &canonical, err);
-    if (status == OCV_OK)
-        status = set_member(fix, also ? OCV_LINT_PLATFORM_LEVEL : OCV_LINT_PROPERTY_NOT_CANONICAL,
-                            i, "annotations", OCV_ANNOTATION_PROPERTIES,
-                            canonical.data ? canonical.data : "", err);
-    return status;
+    OCV_TRY(ocv_properties_format(set_of, &canonical, err));
+    return set_member(fix, also ? OCV_LINT_PLATFORM_LEVEL : OCV_LINT_PROPERTY_NOT_CANONICAL, i,
+                      "annotations", OCV_ANNOTATION_PROPERTIES,
+                      canonical.data ? canonical.data : "", err);
 }
 
 /* The property that says what a real platform.variant said, unless the entry names one itself. */
@@ -313,11 +310,11 @@ int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_
                  size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
                  struct ocv_error *err)
 {
-    int status = fix_all(bytes, len, false, out, changes, said, err);
-    if (status == OCV_OK && *changes)
-        status = ocv_lint_fix_moves(bytes, len, out, moved, err);
-    if (status < 0 || !moved->len || change_default)
-        return status;
+    OCV_TRY(fix_all(bytes, len, false, out, changes, said, err));
+    if (*changes)
+        OCV_TRY(ocv_lint_fix_moves(bytes, len, out, moved, err));
+    if (!moved->len || change_default)
+        return OCV_OK;
     size_t max = out->max;
     ocv_buffer_free(out);
     ocv_buffer_init(out, max);

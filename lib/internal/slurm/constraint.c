@@ -72,15 +72,6 @@ static bool is_static(const struct ocv_index *index, const char *ns)
     return false;
 }
 
-/* How good a feature is to a kind: its place, SIZE_MAX where it lacks it. */
-static size_t feature_rank(const struct slurm_kind *kind, uint32_t id)
-{
-    for (size_t i = 0; id != UINT32_MAX && slurm_has(kind, id) && i < kind->n_features; i++)
-        if (kind->features[i] == id)
-            return i;
-    return SIZE_MAX;
-}
-
 /* The best values that the kind has of what the entry names. Returns how many, SIZE_MAX: a feature
  * has none. */
 static size_t best_values(const struct constraint_build *m, const struct ocv_entry *entry,
@@ -92,9 +83,12 @@ static size_t best_values(const struct constraint_build *m, const struct ocv_ent
         const struct ocv_property *next =
             i + 1 < entry->n_properties ? &m->index->properties[entry->properties[i + 1]] : NULL;
         uint32_t id = m->id_of[entry->properties[i]];
-        size_t place = feature_rank(kind, id);
         if (is_static(m->index, p->ns))
             continue;
+        size_t place = SIZE_MAX; /* of the feature; the kind lacks it */
+        for (size_t k = 0; id != UINT32_MAX && slurm_has(kind, id) && k < kind->n_features; k++)
+            if (kind->features[k] == id && place == SIZE_MAX)
+                place = k;
         if (place < best) {
             best = place;
             out[n] = id;
@@ -250,19 +244,6 @@ static int compare_alternatives(const void *pa, const void *pb)
     return strcmp(a->text, b->text);
 }
 
-/* Has an earlier one all its nodes? */
-static bool is_covered(const struct constraint_build *m, size_t at)
-{
-    for (size_t i = 0; i < at; i++) {
-        size_t w = 0;
-        while (w < m->words && !(m->list[at].covers[w] & ~m->list[i].covers[w]))
-            w++;
-        if (w == m->words)
-            return true;
-    }
-    return false;
-}
-
 static int put_constraint(const struct constraint_build *m, struct ocv_buffer *out)
 {
     size_t before = out->len;
@@ -316,8 +297,15 @@ static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
         qsort(m->list, m->n, sizeof(*m->list), compare_alternatives);
     size_t kept = 0;
     for (size_t i = 0; i < m->n; i++) {
-        m->list[kept] = m->list[i];
-        kept += !is_covered(m, kept);
+        bool covered = false; /* has an earlier one all its nodes? */
+        for (size_t k = 0; k < kept && !covered; k++) {
+            size_t w = 0;
+            while (w < m->words && !(m->list[i].covers[w] & ~m->list[k].covers[w]))
+                w++;
+            covered = w == m->words;
+        }
+        if (!covered)
+            m->list[kept++] = m->list[i];
     }
     m->n = kept;
     OCV_TRY(put_constraint(m, out));

@@ -122,24 +122,20 @@ static bool is_short(const char *text, size_t len)
     return true;
 }
 
-/* The architecture that CPU properties belong to. */
-static const char *architecture_of(const json_t *tree, const char *otherwise)
-{
-    static const char *const cpus[CPUS][2] = {{"x86_64", "amd64"},    {"aarch64", "arm64"},
-                                              {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"},
-                                              {"s390x", "s390x"},     {"loongarch64", "loong64"}};
-    for (size_t i = 0; i < CPUS; i++)
-        if (json_object_get(tree, cpus[i][0]))
-            return cpus[i][1];
-    return otherwise;
-}
-
 static int add_profile(struct node_reader *r, json_t *tree)
 {
     char name[32];
     ocv_auto(ocv_profile) profile = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    /* the architecture that CPU properties belong to */
+    static const char *const cpus[CPUS][2] = {{"x86_64", "amd64"},    {"aarch64", "arm64"},
+                                              {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"},
+                                              {"s390x", "s390x"},     {"loongarch64", "loong64"}};
+    const char *architecture = r->architecture;
+    for (size_t i = CPUS; i-- > 0;)
+        if (json_object_get(tree, cpus[i][0]))
+            architecture = cpus[i][1];
     const char *ns, *feature;
     json_t *features, *values, *namespaces = json_array();
     json_object_foreach(tree, ns, features)
@@ -152,9 +148,9 @@ static int add_profile(struct node_reader *r, json_t *tree)
         json_array_append_new(namespaces,
                               json_pack("{s:s, s:o}", "namespace", ns, "features", list));
     }
-    ocv_auto_json *json = json_pack(
-        "{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform", "os",
-        "linux", "architecture", architecture_of(tree, r->architecture), "namespaces", namespaces);
+    ocv_auto_json *json =
+        json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform",
+                  "os", "linux", "architecture", architecture, "namespaces", namespaces);
     if (!json)
         return ocv_error_nomem(r->err);
     struct ocv_node node = {.name = name, .slots = 1};

@@ -84,39 +84,37 @@ static int fetch_config(const struct ocv_tag_source *source, const char *digest,
     return OCV_OK;
 }
 
-/* Of a manifest that stands alone; one that an index lists has one. */
-static int take_platform(struct ocv_tag_fixed *fixed, const struct ocv_image_config *config,
-                         struct ocv_error *err)
+static int answer_by_config(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
+                            const char *digest, struct ocv_error *err)
 {
+    ocv_auto(ocv_image_config) config = NULL;
     ocv_auto(ocv_platform) platform = NULL;
-    if (!ocv_image_config_platform(config, fixed->platform, sizeof(fixed->platform)))
-        return ocv_error_set(err, OCV_ERR_DATA, "its configuration names no platform");
-    fixed->candidate.platform = fixed->platform;
-    return ocv_platform_parse(fixed->platform, &platform, err);
+    bool placed = fixed->candidate.body || ocv_tag_platform(fixed->candidate.tag);
+    int status = OCV_OK;
+    if (!recall_config(source, digest, &config))
+        status = fetch_config(source, digest, &config, err);
+    if (status < 0 && (status != OCV_ERR_DATA || !placed))
+        return status; /* for the others anything but a configuration gives no facts */
+    if (!placed) {     /* a manifest that stands alone: one that an index lists has a platform */
+        if (!ocv_image_config_platform(config, fixed->platform, sizeof(fixed->platform)))
+            return ocv_error_set(err, OCV_ERR_DATA, "its configuration names no platform");
+        fixed->candidate.platform = fixed->platform;
+        OCV_TRY(ocv_platform_parse(fixed->platform, &platform, err));
+    }
+    struct ocv_tag_answered *one = ocv_array_grow(&fixed->answered, fixed->n_answered);
+    if (!one)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_tag_answer(fixed->candidate.tag, config, &one->tag, err));
+    snprintf(one->digest, sizeof(one->digest), "%s", digest);
+    fixed->n_answered++;
+    return OCV_OK;
 }
 
 int ocv_tag_read_config(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
                         const char *digest, struct ocv_error *err)
 {
-    ocv_auto(ocv_image_config) config = NULL;
-    int status = OCV_OK;
-    if (!recall_config(source, digest, &config))
-        status = fetch_config(source, digest, &config, err);
-    bool placed = fixed->candidate.body || ocv_tag_platform(fixed->candidate.tag);
-    if (status == OCV_ERR_DATA && placed)
-        status = OCV_OK; /* anything but a configuration gives no facts */
-    else if (status == OCV_OK && !placed)
-        status = take_platform(fixed, config, err);
-    struct ocv_tag_answered *one =
-        status == OCV_OK ? ocv_array_grow(&fixed->answered, fixed->n_answered) : NULL;
-    if (status == OCV_OK && !one)
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = ocv_tag_answer(fixed->candidate.tag, config, &one->tag, err);
-    if (status < 0)
+    if (answer_by_config(source, fixed, digest, err) < 0)
         return ocv_error_prefix(err, "%s", ocv_tag_text(fixed->candidate.tag));
-    snprintf(one->digest, sizeof(one->digest), "%s", digest);
-    fixed->n_answered++;
     return OCV_OK;
 }
 

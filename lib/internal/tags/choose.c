@@ -169,30 +169,6 @@ static const char *copy_to(struct ocv_index *index, const char *text)
     return ocv_arena_copy(&index->arena, text, strlen(text));
 }
 
-/* Which entries stand for several tags. */
-static int mark_doubts(const struct ocv_tag_choice *choice, struct ocv_index *index,
-                       struct ocv_error *err)
-{
-    size_t n = ocv_index_count(index);
-    if (ocv_tag_plan_doubts(choice->plan, 0, NULL) == 0)
-        return OCV_OK;
-    struct ocv_index_doubt *doubts = ocv_arena_alloc(&index->arena, n + 1, sizeof(*doubts));
-    if (!doubts)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        const struct ocv_tag_fixed *f = fixed_in(choice, index, ocv_index_entry(index, i));
-        doubts[i] = (struct ocv_index_doubt){0};
-        if (!f || !f->doubt.message)
-            continue;
-        doubts[i].message = copy_to(index, f->doubt.message);
-        doubts[i].hint = copy_to(index, f->doubt.hint);
-        if (!doubts[i].message || !doubts[i].hint)
-            return ocv_error_nomem(err);
-    }
-    index->doubts = doubts;
-    return OCV_OK;
-}
-
 /* The previous one is kept until there is another. */
 static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
                       const struct ocv_profile *profile, struct ocv_error *err)
@@ -215,7 +191,22 @@ static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
     index->group = copy_to(index, ocv_tag_choice_group(choice));
     if (!index->rule || !index->group)
         return ocv_error_nomem(err);
-    OCV_TRY(mark_doubts(choice, index, err));
+    /* Which entries stand for several tags. */
+    size_t n = ocv_tag_plan_doubts(choice->plan, 0, NULL) ? ocv_index_count(index) : 0;
+    struct ocv_index_doubt *doubts =
+        n ? ocv_arena_alloc(&index->arena, n + 1, sizeof(*doubts)) : NULL;
+    if (n && !doubts)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_tag_fixed *f = fixed_in(choice, index, ocv_index_entry(index, i));
+        if (!f || !f->doubt.message)
+            continue;
+        doubts[i].message = copy_to(index, f->doubt.message);
+        doubts[i].hint = copy_to(index, f->doubt.hint);
+        if (!doubts[i].message || !doubts[i].hint)
+            return ocv_error_nomem(err);
+    }
+    index->doubts = doubts;
     ocv_index_free(choice->index);
     choice->index = ocv_steal(&index);
     return OCV_OK;
@@ -232,11 +223,11 @@ static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *
         const struct ocv_tag *tag = f->candidate.tag;
         if (!tag || !tag->open || strcmp(ocv_tag_text(tag), reference->tag) != 0)
             continue;
-        int status = ocv_tag_first_image(f, digest, err);
-        if (status == OCV_OK && *digest)
-            status = ocv_tag_read_config(source, f, digest, err);
-        *out = status == OCV_OK && f->n_answered > 0 && f->answered[0].tag->refused;
-        return status;
+        OCV_TRY(ocv_tag_first_image(f, digest, err));
+        if (*digest)
+            OCV_TRY(ocv_tag_read_config(source, f, digest, err));
+        *out = f->n_answered > 0 && f->answered[0].tag->refused;
+        return OCV_OK;
     }
     return OCV_OK;
 }
@@ -269,13 +260,13 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     *out = NULL;
     if (!reference->tag || reference->digest)
         return OCV_OK;
-    int status = ocv_tag_parse(rules, reference, NULL, &tag, err);
-    if (status < 0 || !ocv_tag_names_group(tag))
-        return status;
+    OCV_TRY(ocv_tag_parse(rules, reference, NULL, &tag, err));
+    if (!ocv_tag_names_group(tag))
+        return OCV_OK;
     bool as_it_is;
-    status = taken_as_it_is(tag, source, &as_it_is, err);
-    if (status < 0 || as_it_is)
-        return status;
+    OCV_TRY(taken_as_it_is(tag, source, &as_it_is, err));
+    if (as_it_is)
+        return OCV_OK;
     ocv_auto(ocv_tag_choice) choice = calloc(1, sizeof(*choice));
     if (!choice)
         return ocv_error_nomem(err);
@@ -310,22 +301,6 @@ static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
     return fixed_in(choice, choice->index, entry);
 }
 
-/* Choose, as far as the configurations that were read tell: a doubt counts only in the end. */
-static int choose_once(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
-                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
-                       struct ocv_decision **out, struct ocv_error *err)
-{
-    int status = choice->stale ? make_index(choice, unread, profile, err) : OCV_OK;
-    choice->stale = false;
-    if (status < 0)
-        return status;
-    const struct ocv_index_doubt *doubts = choice->index->doubts;
-    choice->index->doubts = NULL;
-    status = ocv_resolve(choice->index, profile, options, out, err);
-    choice->index->doubts = doubts;
-    return status;
-}
-
 /* The candidate whose configuration has to be read before its victory counts, or NULL. */
 static struct ocv_tag_fixed *to_read(const struct ocv_tag_choice *choice,
                                      const struct ocv_entry *winner, enum ocv_tag_unread unread)
@@ -351,7 +326,17 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
     /* each round reads one configuration more, so it ends */
     for (;;) {
         ocv_auto(ocv_decision) decision = NULL;
-        OCV_TRY(choose_once(choice, unread, profile, options, &decision, err));
+        bool stale = choice->stale;
+        choice->stale = false;
+        if (stale)
+            OCV_TRY(make_index(choice, unread, profile, err));
+        /* as far as the configurations that were read tell: a doubt counts only in the end */
+        const struct ocv_index_doubt *doubts = choice->index->doubts;
+        choice->index->doubts = NULL;
+        int status = ocv_resolve(choice->index, profile, options, &decision, err);
+        choice->index->doubts = doubts;
+        if (status < 0)
+            return status;
         const struct ocv_entry *winner = ocv_decision_selected(decision);
         struct ocv_tag_fixed *f = to_read(choice, winner, unread);
         bool asks = f && f->candidate.tag->n_asks;

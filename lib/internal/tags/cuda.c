@@ -62,15 +62,6 @@ const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX
     return out;
 }
 
-/* NULL: an unknown toolkit. For a major version alone the newest. */
-static const char *toolkit_list(unsigned major, unsigned minor, bool open)
-{
-    for (size_t i = 0; i < sizeof(ocv_toolkits) / sizeof(*ocv_toolkits); i++)
-        if (ocv_toolkits[i].major == major && (open || ocv_toolkits[i].minor <= minor))
-            return ocv_toolkits[i].makes;
-    return NULL;
-}
-
 /* The family's table for such a tag and platform, or NULL. */
 static const struct ocv_tag_cuda *table_of(const struct ocv_tag *tag, const char *toolkit,
                                            const char *platform, bool *nomem)
@@ -164,7 +155,9 @@ static void find_devices(struct claim *c, unsigned major, unsigned minor, bool o
     if (named)
         c->table = &c->own;
     else if (!c->table || (!c->table->any_sm && !c->table->n_sm_arch))
-        c->made = toolkit_list(major, minor, open);
+        for (size_t i = 0; i < sizeof(ocv_toolkits) / sizeof(*ocv_toolkits) && !c->made; i++)
+            if (ocv_toolkits[i].major == major && (open || ocv_toolkits[i].minor <= minor))
+                c->made = ocv_toolkits[i].makes; /* for a major version alone the newest's */
 }
 
 int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *order,
@@ -211,33 +204,26 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     return status;
 }
 
-/* Is it the toolkit alone that says for which devices the build is? */
-static int toolkit_bounds(const struct ocv_tag *tag, bool *out, struct ocv_error *err)
+int ocv_tag_assumed(const struct ocv_tag *tag, struct ocv_properties **out, struct ocv_error *err)
 {
     char toolkit[OCV_TAG_TEXT_MAX];
     unsigned major, minor;
     bool open, nomem = false;
     struct claim c = {.tag = tag};
-    *out = false;
-    if (!tag->family || !ocv_tag_toolkit(tag, toolkit))
-        return OCV_OK;
-    (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
-    c.table = table_of(tag, toolkit, tag->platform ? tag->platform : DEFAULT_PLATFORM, &nomem);
-    find_devices(&c, major, minor, open);
-    *out = c.made != NULL;
-    return nomem ? ocv_error_nomem(err) : OCV_OK;
-}
-
-int ocv_tag_assumed(const struct ocv_tag *tag, struct ocv_properties **out, struct ocv_error *err)
-{
     ocv_auto_buffer text;
-    bool bounds;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     *out = NULL;
-    OCV_TRY(toolkit_bounds(tag, &bounds, err));
+    if (tag->family && ocv_tag_toolkit(tag, toolkit)) {
+        (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
+        c.table = table_of(tag, toolkit, tag->platform ? tag->platform : DEFAULT_PLATFORM, &nomem);
+        find_devices(&c, major, minor, open);
+    }
+    if (nomem)
+        return ocv_error_nomem(err);
     if (tag->assumed && !tag->n_ambiguous)
         OCV_TRY(ocv_buffer_printf(&text, err, "%s", tag->assumed));
-    for (size_t i = 0; bounds && i < ocv_properties_count(tag->properties); i++) {
+    /* where it is the toolkit alone that says for which devices the build is */
+    for (size_t i = 0; c.made && i < ocv_properties_count(tag->properties); i++) {
         struct ocv_property p = ocv_properties_get(tag->properties, i);
         if (is_cuda(p, OCV_TOOLKIT_DEVICE))
             OCV_TRY(append_property(&text, p.feature, p.value, err));

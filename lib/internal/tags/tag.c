@@ -76,15 +76,6 @@ bool ocv_tag_group_in(const char *format, const char *key)
     return false;
 }
 
-/* The tag consists only of what the template names. */
-static bool is_group(const struct ocv_tag *tag, const char *format)
-{
-    for (size_t i = 0; i < tag->n_groups; i++)
-        if (tag->groups[i].in_tag && !ocv_tag_group_in(format, tag->groups[i].key))
-            return false;
-    return true;
-}
-
 const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
 {
     if (!tag->family || !tag->plain || tag->n_unknown || tag->n_ambiguous ||
@@ -92,7 +83,11 @@ const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_
         return NULL;
     for (size_t i = 0; i < tag->family->n_group_tags; i++) {
         const char *format = tag->family->group_tags[i];
-        if (is_group(tag, format) && ocv_tag_group_format(tag, format, out))
+        bool named = true; /* the tag consists only of what the template names */
+        for (size_t k = 0; k < tag->n_groups; k++)
+            named =
+                named && (!tag->groups[k].in_tag || ocv_tag_group_in(format, tag->groups[k].key));
+        if (named && ocv_tag_group_format(tag, format, out))
             return out;
     }
     return NULL;

@@ -17,17 +17,6 @@ static bool uses_namespace(const struct ocv_lint *lint, const char *ns)
     return false;
 }
 
-/* Is there an entry that no reader takes? Its namespaces are unknown. */
-static bool has_broken_variant(const struct ocv_lint *lint)
-{
-    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
-        if ((ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL) ||
-             ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES)) &&
-            !ocv_lint_usable(ocv_index_entry(lint->index, i)))
-            return true;
-    return false;
-}
-
 /* For one accelerator `index create` writes the order itself; for two it must be given. Named in
  * the order of the entries. */
 static void check_order(struct ocv_lint *lint)
@@ -55,24 +44,6 @@ static void check_order(struct ocv_lint *lint)
     ocv_lint_hint(lint, "add 'namespaces: [%s]', most important first", list.data);
 }
 
-/* The list without what no variant uses. */
-static void hint_used(struct ocv_lint *lint, const char *const *names, size_t n)
-{
-    char list[OCV_ERROR_HINT_MAX] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof(list); i++)
-        if (uses_namespace(lint, names[i]))
-            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-                                     names[i]);
-    if (used && used < sizeof(list) && lint->input->yaml)
-        ocv_lint_hint(lint, "'namespaces: [%s]' leaves it out", list);
-    else if (used && used < sizeof(list))
-        ocv_lint_hint(lint,
-                      "--namespaces '%s' leaves it out: variantctl index annotate --namespaces "
-                      "'%s' %s",
-                      list, list, ocv_lint_target(lint));
-}
-
 /* Items as readers split them: the library says which are malformed or double, by warnings. */
 static void check_namespaces(struct ocv_lint *lint)
 {
@@ -98,13 +69,32 @@ static void check_namespaces(struct ocv_lint *lint)
     for (size_t i = 0; i < n_warnings; i++)
         if (!strncmp(warnings[i], OCV_ANNOTATION_NAMESPACES, strlen(OCV_ANNOTATION_NAMESPACES)))
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MALFORMED, at, "%s", warnings[i]);
-    bool broken = has_broken_variant(lint) || lint->input->partial;
-    for (size_t i = 0; i < n && !broken; i++)
-        if (!uses_namespace(lint, names[i])) {
-            ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at,
-                              "no variant uses the namespace %s", names[i]);
-            hint_used(lint, names, n);
-        }
+    /* Is there an entry that no reader takes? Its namespaces are unknown. */
+    bool broken = lint->input->partial;
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
+        broken = broken || ((ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL) ||
+                             ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES)) &&
+                            !ocv_lint_usable(ocv_index_entry(lint->index, i)));
+    /* The list without what no variant uses. */
+    char list[OCV_ERROR_HINT_MAX] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < sizeof(list); i++)
+        if (uses_namespace(lint, names[i]))
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                     names[i]);
+    for (size_t i = 0; i < n && !broken; i++) {
+        if (uses_namespace(lint, names[i]))
+            continue;
+        ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at, "no variant uses the namespace %s",
+                          names[i]);
+        if (used && used < sizeof(list) && lint->input->yaml)
+            ocv_lint_hint(lint, "'namespaces: [%s]' leaves it out", list);
+        else if (used && used < sizeof(list))
+            ocv_lint_hint(lint,
+                          "--namespaces '%s' leaves it out: variantctl index annotate --namespaces "
+                          "'%s' %s",
+                          list, list, ocv_lint_target(lint));
+    }
 }
 
 static void check_listed(struct ocv_lint *lint)

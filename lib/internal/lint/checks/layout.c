@@ -108,14 +108,15 @@ static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest
     }
 }
 
-/* Bytes that were read: readers here see such members no more. */
-static void check_nulls(struct ocv_lint *lint)
+void ocv_lint_check_layout(struct ocv_lint *lint)
 {
-    ocv_auto_free char *pointer = NULL;
+    check_types(lint);
+    /* Bytes that were read: readers here see such members no more. */
+    ocv_auto_free char *null = NULL;
     const struct ocv_lint_input *input = lint->input;
-    lint->status = ocv_lint_null_member(input->bytes, input->len, LEVELS_MAX, &pointer, lint->err);
-    if (lint->status == OCV_OK && pointer)
-        ocv_lint_index_at(lint, OCV_LINT_NULL_MEMBER, pointer, "the index has null at %s", pointer);
+    lint->status = ocv_lint_null_member(input->bytes, input->len, LEVELS_MAX, &null, lint->err);
+    if (lint->status == OCV_OK && null)
+        ocv_lint_index_at(lint, OCV_LINT_NULL_MEMBER, null, "the index has null at %s", null);
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_lint_child *child = ocv_lint_child(lint, i);
         if (child && child->null_manifest)
@@ -125,16 +126,9 @@ static void check_nulls(struct ocv_lint *lint)
             ocv_lint_entry_at(lint, OCV_LINT_NULL_MEMBER, i, "", "its configuration has null at %s",
                               child->null_config);
     }
-}
-
-void ocv_lint_check_layout(struct ocv_lint *lint)
-{
-    check_types(lint);
-    check_nulls(lint);
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        const struct ocv_lint_child *child =
-            i < lint->input->n_children ? &lint->input->children[i] : NULL;
+        const struct ocv_lint_child *child = i < input->n_children ? &input->children[i] : NULL;
         check_kind(lint, i, entry);
         if (child && child->state == OCV_LINT_STATE_MISSING) {
             ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",

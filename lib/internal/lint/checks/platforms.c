@@ -17,16 +17,6 @@ static const struct ocv_entry *entry_at(const struct ocv_lint *lint, size_t i)
     return ocv_index_entry(lint->index, i);
 }
 
-/* First of the entries that an operator would count to this platform. */
-static bool seen_before(const struct ocv_lint *lint, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (ocv_lint_usable(entry_at(lint, k)) &&
-            ocv_lint_same_platform(entry_at(lint, i), entry_at(lint, k)))
-            return true;
-    return false;
-}
-
 #define NO_DEFAULT                                                                              \
     "hosts that no variant fits find nothing, nor do Docker and containerd; crane, ko, kaniko " \
     "and cosign take the first variant, whatever it needs"
@@ -38,8 +28,12 @@ static void check_default(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
     char name[128];
-    if (!entry->has_platform || seen_before(lint, i))
+    if (!entry->has_platform)
         return;
+    /* the first of the entries that an operator would count to this platform speaks for all */
+    for (size_t k = 0; k < i; k++)
+        if (ocv_lint_usable(entry_at(lint, k)) && ocv_lint_same_platform(entry, entry_at(lint, k)))
+            return;
     for (size_t k = 0; k < ocv_index_count(lint->index); k++)
         if (ocv_entry_is_default(entry_at(lint, k)) &&
             ocv_lint_same_platform(entry, entry_at(lint, k)))
@@ -174,16 +168,6 @@ static void check_shared(struct ocv_lint *lint, size_t i)
         ocv_lint_hint(lint, "--fix gives each variant the platform variant x-LABEL");
 }
 
-static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entry *entry)
-{
-    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
-        if (ocv_entry_is_default(entry_at(lint, k)) &&
-            !ocv_platform_is_hidden(entry_at(lint, k)->platform.variant) &&
-            ocv_lint_same_platform(entry, entry_at(lint, k)))
-            return true;
-    return false;
-}
-
 static void check_entry(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
@@ -206,7 +190,11 @@ static void check_entry(struct ocv_lint *lint, size_t i)
     } else if (entry->kind == OCV_ENTRY_VARIANT) {
         check_variant_platform(lint, i);
     }
-    bool hidden = ocv_platform_is_hidden(entry->platform.variant);
+    bool hidden = ocv_platform_is_hidden(entry->platform.variant), plain = false;
+    for (size_t k = 0; hidden && k < ocv_index_count(lint->index); k++)
+        plain = plain || (ocv_entry_is_default(entry_at(lint, k)) &&
+                          !ocv_platform_is_hidden(entry_at(lint, k)->platform.variant) &&
+                          ocv_lint_same_platform(entry, entry_at(lint, k)));
     if (!hidden && ocv_platform_is_other_format(&entry->platform))
         ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
                           "os.features are ignored by most clients");
@@ -218,7 +206,7 @@ static void check_entry(struct ocv_lint *lint, size_t i)
                       "variantctl index annotate --label %s=LABEL %s "
                       "'%s=NAMESPACE :: FEATURE :: VALUE'",
                       entry->digest, ocv_lint_target(lint), entry->digest);
-    } else if (hidden && entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
+    } else if (hidden && entry->kind == OCV_ENTRY_NULL && !plain) {
         ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
                           "the default has platform.variant %.64s", variant);
         ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties against the vocabulary and against each other (OCV201 to 212). */
 #include "gen/vocabulary.h"
+#include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 #include "ocivariant/vocabulary.h"
 
@@ -18,19 +19,6 @@ static feature_ref find_feature(struct ocv_property p)
             !strcmp(ocv_vocabulary_features[i].name, p.feature))
             return &ocv_vocabulary_features[i];
     return NULL;
-}
-
-/* Place of `word` in "a,b,c", -1: not there. */
-static int find_place(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-    for (int at = 0; list && *list; at++) {
-        size_t n = strcspn(list, ",");
-        if (n == len && !memcmp(list, word, n))
-            return at;
-        list += n + (list[n] != '\0');
-    }
-    return -1;
 }
 
 /* Bytes of name and properties: a command that is cut would lose some of them. */
@@ -69,7 +57,7 @@ static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
     switch (ocv_vocabulary_check(p.ns, p.feature, p.value, meant)) {
     case OCV_WORD_KNOWN: {
         const char *documented = find_feature(p)->documented;
-        if (!documented || (*documented != '*' && find_place(documented, p.value) < 0))
+        if (!documented || (*documented != '*' && !ocv_edit_is_listed(documented, p.value)))
             break;
         ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
                           "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);

@@ -34,7 +34,7 @@ static bool is_there(const json_t *manifests, const char *label,
 
 struct plan_build {
     json_t *manifests;
-    struct ocv_tag_order order;
+    const struct ocv_tag_order *order;
     enum ocv_tag_unread unread;
     const struct ocv_profile *profile;
     struct ocv_error *err;
@@ -65,20 +65,14 @@ static int put_entry(struct plan_build *m, const struct ocv_tag_candidate *c, co
                       m->err);
 }
 
-/* The tag with what the image's configuration says, or as it is. */
-static const struct ocv_tag *tag_of(const struct ocv_tag_candidate *c, const char *digest)
-{
-    for (size_t i = 0; i < c->n_answered; i++)
-        if (strcmp(c->answered[i].digest, digest) == 0)
-            return c->answered[i].tag;
-    return c->tag;
-}
-
 /* The image, and once more where it needs less on some devices. */
 static int add_entry(struct plan_build *m, const struct ocv_tag_candidate *c,
                      const struct ocv_descriptor *d, const struct ocv_platform *platform)
 {
-    const struct ocv_tag *tag = tag_of(c, d->digest);
+    const struct ocv_tag *tag = c->tag; /* with what the image's configuration says, if it does */
+    for (size_t i = 0; i < c->n_answered && tag == c->tag; i++)
+        if (strcmp(c->answered[i].digest, d->digest) == 0)
+            tag = c->answered[i].tag;
     if (tag->n_asks && m->unread != OCV_TAG_UNREAD_OUT) { /* what its configuration may say */
         ocv_auto(ocv_properties) hope = NULL;
         OCV_TRY(ocv_tag_hope(c->tag, m->unread == OCV_TAG_UNREAD_HOPE ? m->profile : NULL, &hope,
@@ -93,7 +87,7 @@ static int add_entry(struct plan_build *m, const struct ocv_tag_candidate *c,
     if (platform)
         snprintf(name, sizeof(name), "%.200s/%.200s", platform->os, platform->architecture);
     OCV_TRY(ocv_tag_claims(tag, platform ? name : NULL,
-                           ocv_tag_order_property(&m->order, tag, order), &all, &base, m->err));
+                           ocv_tag_order_property(m->order, tag, order), &all, &base, m->err));
     OCV_TRY(put_entry(m, c, c->label, all, d, platform));
     return base ? put_entry(m, c, ocv_tag_base_label(c->label, label), base, d, platform) : OCV_OK;
 }
@@ -129,15 +123,19 @@ static int put_list(json_t *annotations, const char *key, const struct plan_buil
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    OCV_TRY(append(&m->order, &list, m->err));
+    OCV_TRY(append(m->order, &list, m->err));
     return list.len ? set_member(annotations, key, json_string(list.data), m->err) : OCV_OK;
 }
 
 int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv_tag_unread unread,
                   const struct ocv_profile *profile, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct plan_build m = {
-        .manifests = json_array(), .unread = unread, .profile = profile, .err = err};
+    ocv_auto_tag_order order = {0};
+    struct plan_build m = {.manifests = json_array(),
+                           .order = &order,
+                           .unread = unread,
+                           .profile = profile,
+                           .err = err};
     ocv_auto_json *root =
         json_pack("{s:i, s:s, s:{s:s}, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
                   "annotations", OCV_ANNOTATION_SCHEMA, "1", "manifests", m.manifests);
@@ -154,17 +152,12 @@ int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, enum ocv
         for (size_t k = 0; k < candidates[i].n_answered; k++)
             tags[all++] = candidates[i].answered[k].tag;
     }
-    int status = ocv_tag_order_make(&m.order, tags, all, err);
-    for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = add_candidate(&m, &candidates[i]);
+    OCV_TRY(ocv_tag_order_make(&order, tags, all, err));
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(add_candidate(&m, &candidates[i]));
     json_t *annotations = json_object_get(root, "annotations");
-    if (status == OCV_OK)
-        status = put_list(annotations, OCV_ANNOTATION_NAMESPACES, &m, ocv_tag_order_namespaces);
-    if (status == OCV_OK)
-        status = put_list(annotations, OCV_ANNOTATION_STATIC OCV_TAG_ORDER_NAMESPACE, &m,
-                          ocv_tag_order_list);
-    if (status == OCV_OK)
-        status = ocv_json_append(root, JSON_COMPACT, out, err);
-    ocv_tag_order_clear(&m.order);
-    return status;
+    OCV_TRY(put_list(annotations, OCV_ANNOTATION_NAMESPACES, &m, ocv_tag_order_namespaces));
+    OCV_TRY(put_list(annotations, OCV_ANNOTATION_STATIC OCV_TAG_ORDER_NAMESPACE, &m,
+                     ocv_tag_order_list));
+    return ocv_json_append(root, JSON_COMPACT, out, err);
 }

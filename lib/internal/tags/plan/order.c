@@ -122,7 +122,6 @@ int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffe
 static int order_set(const struct ocv_tag_set *set, struct ocv_tag_order *order,
                      const struct ocv_tag ***tags, struct ocv_error *err)
 {
-    *order = (struct ocv_tag_order){0};
     *tags = calloc(set->n + 1, sizeof(**tags));
     if (!*tags)
         return ocv_error_nomem(err);
@@ -134,16 +133,11 @@ static int order_set(const struct ocv_tag_set *set, struct ocv_tag_order *order,
 int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *namespaces,
                        struct ocv_buffer *order, struct ocv_error *err)
 {
-    struct ocv_tag_order made;
-    const struct ocv_tag **tags;
-    int status = order_set(&plan->sets[set], &made, &tags, err);
-    if (status == OCV_OK)
-        status = ocv_tag_order_namespaces(&made, namespaces, err);
-    if (status == OCV_OK)
-        status = ocv_tag_order_list(&made, order, err);
-    ocv_tag_order_clear(&made);
-    free(tags);
-    return status;
+    ocv_auto_free const struct ocv_tag **tags = NULL;
+    ocv_auto_tag_order made = {0};
+    OCV_TRY(order_set(&plan->sets[set], &made, &tags, err));
+    OCV_TRY(ocv_tag_order_namespaces(&made, namespaces, err));
+    return ocv_tag_order_list(&made, order, err);
 }
 
 bool ocv_tag_plan_is_ordered(const struct ocv_tag_plan *plan, size_t set)
@@ -156,20 +150,15 @@ int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
                          struct ocv_tag_entry out[2], size_t *n, struct ocv_error *err)
 {
     const struct ocv_tag_member *m = &plan->sets[set].members[i];
-    struct ocv_tag_order made;
-    const struct ocv_tag **tags;
+    ocv_auto_free const struct ocv_tag **tags = NULL;
+    ocv_auto_tag_order made = {0};
     char property[OCV_TAG_TEXT_MAX];
     *n = 0;
-    int status = order_set(&plan->sets[set], &made, &tags, err);
-    if (status == OCV_OK)
-        status = ocv_tag_claims(m->tag, NULL, ocv_tag_order_property(&made, m->tag, property),
-                                &out[0].properties, &out[1].properties, err);
-    if (status == OCV_OK) {
-        snprintf(out[0].label, sizeof(out[0].label), "%s", m->label);
-        ocv_tag_base_label(m->label, out[1].label);
-        *n = out[1].properties ? 2 : 1;
-    }
-    ocv_tag_order_clear(&made);
-    free(tags);
-    return status;
+    OCV_TRY(order_set(&plan->sets[set], &made, &tags, err));
+    OCV_TRY(ocv_tag_claims(m->tag, NULL, ocv_tag_order_property(&made, m->tag, property),
+                           &out[0].properties, &out[1].properties, err));
+    snprintf(out[0].label, sizeof(out[0].label), "%s", m->label);
+    ocv_tag_base_label(m->label, out[1].label);
+    *n = out[1].properties ? 2 : 1;
+    return OCV_OK;
 }

@@ -155,39 +155,30 @@ void ocv_tag_plan_free(struct ocv_tag_plan *plan)
     free(plan);
 }
 
-/* The member with what its configuration says; false: that leaves it out. */
-static int ask_member(struct ocv_tag_plan *plan, struct ocv_tag_member *m,
-                      const struct ocv_tag_source *source, bool *stays, struct ocv_error *err)
-{
-    struct ocv_tag **tag = ocv_array_grow(&plan->answered, plan->n_answered);
-    if (!tag)
-        return ocv_error_nomem(err);
-    int status = ocv_tag_ask(m->tag, source, tag, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", m->tag->tag);
-    plan->n_answered++;
-    m->tag = *tag;
-    *stays = !m->tag->refused;
-    if (!*stays)
-        plan->out[plan->n_out++] = (struct left_out){m->tag, m->tag->refused};
-    return OCV_OK;
-}
-
 int ocv_tag_plan_ask(struct ocv_tag_plan *plan, size_t set, const struct ocv_tag_source *source,
                      struct ocv_error *err)
 {
     struct ocv_tag_set *s = &plan->sets[set];
     size_t kept = 0;
-    int status = OCV_OK;
     for (size_t i = 0; i < s->n; i++) {
-        bool stays = true;
-        if (status == OCV_OK && s->members[i].tag->n_asks)
-            status = ask_member(plan, &s->members[i], source, &stays, err);
-        if (stays)
-            s->members[kept++] = s->members[i];
+        struct ocv_tag_member m = s->members[i];
+        if (m.tag->n_asks) { /* what its configuration says may leave it out */
+            struct ocv_tag **tag = ocv_array_grow(&plan->answered, plan->n_answered);
+            if (!tag)
+                return ocv_error_nomem(err);
+            if (ocv_tag_ask(m.tag, source, tag, err) < 0)
+                return ocv_error_prefix(err, "%s", m.tag->tag);
+            plan->n_answered++;
+            m.tag = *tag;
+            if (m.tag->refused) {
+                plan->out[plan->n_out++] = (struct left_out){m.tag, m.tag->refused};
+                continue;
+            }
+        }
+        s->members[kept++] = m;
     }
     s->n = kept;
-    return status;
+    return OCV_OK;
 }
 
 size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan)

@@ -71,6 +71,7 @@ struct ocv_tag_order {
 int ocv_tag_order_make(struct ocv_tag_order *order, const struct ocv_tag *const *tags, size_t n,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_order_clear(struct ocv_tag_order *order);
+#define ocv_auto_tag_order __attribute__((cleanup(ocv_tag_order_clear))) struct ocv_tag_order
 /** "priority :: order :: 12.6" of a tag, or NULL. */
 const char *ocv_tag_order_property(const struct ocv_tag_order *order, const struct ocv_tag *tag,
                                    char out[OCV_TAG_TEXT_MAX]);

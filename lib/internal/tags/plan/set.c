@@ -87,30 +87,22 @@ static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LA
     return OCV_OK;
 }
 
-/* NULL: no memory, or `*taken` by another template. */
-static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, const char *format,
-                                  bool *taken)
-{
-    for (size_t i = 0; i < plan->n_sets; i++)
-        if (strcmp(plan->sets[i].name, name) == 0) {
-            *taken = strcmp(plan->sets[i].format, format) != 0;
-            return *taken ? NULL : &plan->sets[i];
-        }
-    struct ocv_tag_set *set = ocv_array_grow(&plan->sets, plan->n_sets);
-    if (!set || !(set->name = ocv_arena_copy(&plan->arena, name, strlen(name))))
-        return NULL;
-    set->format = format;
-    plan->n_sets++;
-    return set;
-}
-
 int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *format,
                     struct ocv_tag *tag, struct ocv_error *err)
 {
-    bool taken = false; /* two templates make the same name: the first one of the rule counts */
-    struct ocv_tag_set *set = set_of(plan, name, format, &taken);
-    if (!set)
-        return taken ? OCV_OK : ocv_error_nomem(err);
+    struct ocv_tag_set *set = NULL;
+    for (size_t i = 0; i < plan->n_sets && !set; i++)
+        if (strcmp(plan->sets[i].name, name) == 0)
+            set = &plan->sets[i];
+    if (set && strcmp(set->format, format) != 0)
+        return OCV_OK; /* two templates make the same name: the first one of the rule counts */
+    if (!set) {
+        set = ocv_array_grow(&plan->sets, plan->n_sets);
+        if (!set || !(set->name = ocv_arena_copy(&plan->arena, name, strlen(name))))
+            return ocv_error_nomem(err);
+        set->format = format;
+        plan->n_sets++;
+    }
     struct ocv_tag_member *member = ocv_array_grow(&set->members, set->n);
     if (!member || !(member->identity = identity_of(&plan->arena, tag)))
         return ocv_error_nomem(err);
@@ -254,28 +246,20 @@ static int label_members(const struct ocv_tag_set *set, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Members that say nothing and leave the same open, as the images of a build for several platforms
- * do. */
-static bool all_alike(const struct ocv_tag_set *set)
-{
-    const char *first = strchr(set->members[0].identity, '|');
-    for (size_t i = 0; i < set->n; i++) {
-        const struct ocv_tag_member *m = &set->members[i];
-        if (!m->tag->open || ocv_properties_count(m->tag->properties) > 0 ||
-            strcmp(strchr(m->identity, '|'), first) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Is there anything to choose? */
+/* Is there anything to choose? Not among members that say nothing and leave the same open, as the
+ * images of a build for several platforms do. */
 static bool has_variants(const struct ocv_tag_set *set)
 {
+    const char *first = set->n ? strchr(set->members[0].identity, '|') : NULL;
     size_t with = 0;
-    for (size_t i = 0; i < set->n; i++)
-        with +=
-            ocv_properties_count(set->members[i].tag->properties) > 0 || set->members[i].tag->open;
-    return (with > 0 && set->n > 1 && !all_alike(set)) || set->n_doubts > 0;
+    bool alike = true;
+    for (size_t i = 0; i < set->n; i++) {
+        const struct ocv_tag_member *m = &set->members[i];
+        bool says = ocv_properties_count(m->tag->properties) > 0;
+        with += says || m->tag->open;
+        alike = alike && m->tag->open && !says && !strcmp(strchr(m->identity, '|'), first);
+    }
+    return (with > 0 && set->n > 1 && !alike) || set->n_doubts > 0;
 }
 
 void ocv_tag_set_clear(struct ocv_tag_set *set)
