@@ -55,17 +55,6 @@ static int take_known(struct ocv_claim_work *work, const struct ocv_entry *entry
     return OCV_OK;
 }
 
-/* The next combination; false past the last. */
-static bool next_combination(struct feature_part *parts, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (++parts[i].at < parts[i].n)
-            return true;
-        parts[i].at = 0;
-    }
-    return false;
-}
-
 static int add_choice(struct ocv_claim_work *work, const struct ocv_claim_choice *like,
                       const struct feature_part *parts, size_t n_parts,
                       const struct ocv_component *rest, size_t n_rest,
@@ -142,17 +131,20 @@ int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *deci
             continue;
         }
         uint32_t best = OCV_UNSUPPORTED; /* of a feature that no attribute shows */
-        for (size_t k = 0; k < end - i; k++)
-            best = rank_of(slot, ids[k]) < best ? rank_of(slot, ids[k]) : best;
+        for (size_t v = 0; v < end - i; v++)
+            best = rank_of(slot, ids[v]) < best ? rank_of(slot, ids[v]) : best;
         rest[n_rest++] = make_component(slot, best);
         OCV_TRY(note_unsaid(work, fact, ocv_index_property(work->index, *ids), &like, err));
     }
     for (size_t i = 0; i < n_parts; i++)
         if (parts[i].n == 0)
             return OCV_OK; /* a warning said so */
-    do
+    size_t k;
+    do {
         OCV_TRY(add_choice(work, &like, parts, n_parts, rest, n_rest, choices, err));
-    while (next_combination(parts, n_parts));
+        for (k = 0; k < n_parts && ++parts[k].at == parts[k].n; k++) /* the next combination */
+            parts[k].at = 0;
+    } while (k < n_parts);
     return OCV_OK;
 }
 

@@ -133,14 +133,6 @@ static const struct ocv_entry *find_label(const struct view *view, const char *l
     return NULL;
 }
 
-static bool asks_processor(const struct ocv_claim_work *work, const struct ocv_entry *entry)
-{
-    for (size_t i = 0; i < entry->n_properties; i++)
-        if (ocv_vocabulary_is_cpu(ocv_index_property(work->index, entry->properties[i]).ns))
-            return true;
-    return false;
-}
-
 /* A label of `set` that an architecture lacks and ought to have: not one of several that differ in
  * what they ask of `main`'s processor. */
 static const char *missing_label(const struct ocv_claim_work *work, const struct view *main,
@@ -150,12 +142,18 @@ static const char *missing_label(const struct ocv_claim_work *work, const struct
     bool some = false;
     for (size_t i = 0; i < set->n; i++) {
         const char *label = set->list[i];
-        if (find_label(view, label))
+        if (find_label(view, label)) {
             some = true;
-        else if (set->n == 1 || !asks_processor(work, find_label(main, label)))
+            continue;
+        }
+        const struct ocv_entry *entry = find_label(main, label);
+        bool cpu = false;
+        for (size_t k = 0; set->n > 1 && k < entry->n_properties; k++)
+            cpu = cpu ||
+                  ocv_vocabulary_is_cpu(ocv_index_property(work->index, entry->properties[k]).ns);
+        if (!cpu)
             return label;
-        else
-            missing = label;
+        missing = label;
     }
     return some ? NULL : missing;
 }

@@ -18,21 +18,6 @@ static bool name_of_label(const char *label, char out[OCV_CLAIM_NAME_MAX])
     return !*label && n && out[0] != '-' && out[n - 1] != '-';
 }
 
-/* "v2-1a2b3c4d", of the labels and the bound. */
-static int name_by_digest(struct ocv_claim_alternative *to, size_t rank, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 1u << 20);
-    char digest[OCV_DIGEST_MAX];
-    for (size_t i = 0; i < to->n_labels; i++)
-        OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->labels[i]));
-    if (to->bound)
-        OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->bound));
-    OCV_TRY(ocv_digest_bytes(text.data, text.len, digest, err));
-    snprintf(to->name, sizeof(to->name), "v%zu-%.8s", rank, strchr(digest, ':') + 1);
-    return OCV_OK;
-}
-
 /* What the group has that the variant's first one has not had: its lower version, else all. */
 static int append_bound(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
                         const char **out, struct ocv_error *err)
@@ -70,8 +55,17 @@ int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_gro
         bool own = !group->again && group->n_labels == 1 && name_of_label(*group->labels, to->name);
         for (size_t k = 0; k < i && own; k++)
             own = strcmp(list[k].name, to->name) != 0;
-        if (!own)
-            OCV_TRY(name_by_digest(to, i + 1, err));
+        if (!own) { /* "v2-1a2b3c4d", of the labels and the bound */
+            ocv_auto_buffer text;
+            ocv_buffer_init(&text, 1u << 20);
+            char digest[OCV_DIGEST_MAX];
+            for (size_t k = 0; k < to->n_labels; k++)
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->labels[k]));
+            if (to->bound)
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s\n", to->bound));
+            OCV_TRY(ocv_digest_bytes(text.data, text.len, digest, err));
+            snprintf(to->name, sizeof(to->name), "v%zu-%.8s", i + 1, strchr(digest, ':') + 1);
+        }
         OCV_TRY(ocv_claim_express(work, group, &to->expression, err));
     }
     claim->alternatives = list;

@@ -28,15 +28,6 @@ unsigned ocv_claim_level(const struct ocv_claim_work *work, const struct ocv_ent
     return platform > lowest ? platform : lowest;
 }
 
-/* Does the index itself say what a host has of it? */
-static bool is_static(const struct ocv_index *index, const char *ns)
-{
-    for (size_t i = 0; i < index->n_statics; i++)
-        if (!strcmp(index->statics[i].name, ns))
-            return true;
-    return false;
-}
-
 int ocv_claim_driver(struct ocv_claim_work *work, const struct ocv_entry *entry,
                      const struct ocv_device_driver **out, bool *plain, struct ocv_error *err)
 {
@@ -45,8 +36,10 @@ int ocv_claim_driver(struct ocv_claim_work *work, const struct ocv_entry *entry,
     *plain = false;
     for (size_t i = 0; i < entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(work->index, entry->properties[i]);
-        if (ocv_vocabulary_is_cpu(p.ns) || is_static(work->index, p.ns) ||
-            (seen && !strcmp(seen, p.ns)))
+        bool own = false; /* the index itself says what a host has of it */
+        for (size_t k = 0; k < work->index->n_statics; k++)
+            own = own || !strcmp(work->index->statics[k].name, p.ns);
+        if (own || ocv_vocabulary_is_cpu(p.ns) || (seen && !strcmp(seen, p.ns)))
             continue;
         if (seen) {
             *out = NULL;

@@ -93,22 +93,6 @@ static void enter_state(struct places *p, const char *pattern, size_t i)
     }
 }
 
-static void step_places(struct places *next, const char *pattern, size_t i, char c)
-{
-    if (is_deep(pattern, i))
-        return; /* the place within it goes on */
-    if (within_deep(pattern, i)) {
-        next->at[i] = true;
-        if (c == '/' && pattern[i + 1] == '/')
-            enter_state(next, pattern, i + 2);
-    } else if (pattern[i] == '*') {
-        if (c != '/')
-            enter_state(next, pattern, i);
-    } else if (tolower((unsigned char)pattern[i]) == tolower((unsigned char)c)) {
-        enter_state(next, pattern, i + 1);
-    }
-}
-
 bool ocv_glob_match(const char *pattern, const char *name)
 {
     struct places now = {0};
@@ -116,9 +100,20 @@ bool ocv_glob_match(const char *pattern, const char *name)
     enter_state(&now, pattern, 0);
     for (; *name; name++) {
         struct places next = {0};
-        for (size_t i = 0; i < n; i++)
-            if (now.at[i])
-                step_places(&next, pattern, i, *name);
+        for (size_t i = 0; i < n; i++) {
+            if (!now.at[i] || is_deep(pattern, i))
+                continue; /* the place within it goes on */
+            if (within_deep(pattern, i)) {
+                next.at[i] = true;
+                if (*name == '/' && pattern[i + 1] == '/')
+                    enter_state(&next, pattern, i + 2);
+            } else if (pattern[i] == '*') {
+                if (*name != '/')
+                    enter_state(&next, pattern, i);
+            } else if (tolower((unsigned char)pattern[i]) == tolower((unsigned char)*name)) {
+                enter_state(&next, pattern, i + 1);
+            }
+        }
         now = next;
     }
     return now.at[n] || (n > 1 && within_deep(pattern, n - 1) && now.at[n - 1]);

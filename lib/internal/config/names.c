@@ -116,26 +116,6 @@ static bool host_value(const struct ocv_namespace *ns, const char *feature, cons
     return false;
 }
 
-/* Of a private namespace: what host and index have, if they have anything of it. */
-static void check_private(struct name_check *n, const struct ocv_namespace *host, const char *ns,
-                          const char *feature)
-{
-    char text[OCV_NEAREST_QUESTION_MAX];
-    struct ocv_nearest nearest = {.wanted = feature};
-    const struct ocv_index *index = n->sources->index;
-    size_t offered = 0;
-    for (size_t i = 0; host && i < host->n_features; i++, offered++)
-        ocv_nearest_offer(&nearest, host->features[i].name);
-    for (size_t i = 0; index && i < index->n_properties; i++)
-        if (!strcmp(index->properties[i].ns, ns)) {
-            ocv_nearest_offer(&nearest, index->properties[i].feature);
-            offered++;
-        }
-    if (offered)
-        report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
-                    ocv_nearest_question(ocv_nearest_meant(&nearest), text));
-}
-
 static void check_property(struct name_check *n, const char *ns, const char *feature,
                            const char *value)
 {
@@ -150,11 +130,25 @@ static void check_property(struct name_check *n, const char *ns, const char *fea
     if (unknown != OCV_WORD_VALUE) {
         if (host_feature(host, feature) || in_index(n, ns, feature, NULL))
             return;
-        if (unknown == OCV_WORD_NAMESPACE)
-            check_private(n, host, ns, feature);
-        else
+        if (unknown != OCV_WORD_NAMESPACE) {
             report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
                         ocv_nearest_question(meant, text));
+            return;
+        }
+        /* Of a private namespace: what host and index have, if they have anything of it. */
+        struct ocv_nearest nearest = {.wanted = feature};
+        const struct ocv_index *index = n->sources->index;
+        size_t offered = host ? host->n_features : 0;
+        for (size_t i = 0; host && i < host->n_features; i++)
+            ocv_nearest_offer(&nearest, host->features[i].name);
+        for (size_t i = 0; index && i < index->n_properties; i++)
+            if (!strcmp(index->properties[i].ns, ns)) {
+                ocv_nearest_offer(&nearest, index->properties[i].feature);
+                offered++;
+            }
+        if (offered)
+            report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
+                        ocv_nearest_question(ocv_nearest_meant(&nearest), text));
     } else if (!host_value(host, feature, value) && !in_index(n, ns, feature, value)) {
         report_name(n, OCV_UNKNOWN_NAME, "%.60s :: %.60s has no value '%.60s'%s", ns, feature,
                     value, ocv_nearest_question(meant, text));

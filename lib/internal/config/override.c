@@ -117,21 +117,6 @@ static bool apply_override(json_t *root, const struct ocv_override *o)
     return true;
 }
 
-/* Formats, such as nydus.remoteimage.v1, that no probe can find. */
-static bool apply_os_features(json_t *root, const struct ocv_strings *features)
-{
-    json_t *platform = json_object_get(root, "platform");
-    ocv_auto_json *list = json_array();
-    if (features->count == 0)
-        return true;
-    for (size_t i = 0; i < features->count; i++)
-        if (json_array_append_new(list, json_string(features->list[i])) != 0)
-            return false;
-    if (!platform && json_object_set_new(root, "platform", platform = json_object()) != 0)
-        return false;
-    return json_object_set(platform, "os.features", list) == 0;
-}
-
 bool ocv_config_overrides(const struct ocv_config *config)
 {
     if (config->base)
@@ -143,14 +128,25 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
                                 struct ocv_profile **out, struct ocv_error *err)
 {
     ocv_auto_json *root = json_deep_copy(profile->root);
-    bool ok = root != NULL;
+    if (!root)
+        return ocv_error_nomem(err);
     if (config->base)
         config = config->base; /* a host's, not a repository's */
-    for (size_t i = 0; ok && i < config->n_overrides; i++)
-        ok = apply_override(root, &config->overrides[i]);
-    ok = ok && apply_os_features(root, &config->os_features);
-    if (!ok)
+    for (size_t i = 0; i < config->n_overrides; i++)
+        if (!apply_override(root, &config->overrides[i]))
+            return ocv_error_nomem(err);
+    /* Formats, such as nydus.remoteimage.v1, that no probe can find. */
+    const struct ocv_strings *features = &config->os_features;
+    if (features->count && !json_object_get(root, "platform") &&
+        json_object_set_new(root, "platform", json_object()) != 0)
         return ocv_error_nomem(err);
+    json_t *list = features->count ? json_array() : NULL;
+    if (features->count &&
+        json_object_set_new(json_object_get(root, "platform"), "os.features", list) != 0)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < features->count; i++)
+        if (json_array_append_new(list, json_string(features->list[i])) != 0)
+            return ocv_error_nomem(err);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
     OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));

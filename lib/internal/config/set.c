@@ -41,25 +41,7 @@ static int add_selector(struct ocv_strings *list, const char *text, const char *
     return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
 }
 
-static bool is_wish(const char *text)
-{
-    static const char *const wishes[] = {"require", "disable", "label", "devices"};
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++)
-        if (!strcmp(text, wishes[i]))
-            return true;
-    return false;
-}
-
 #define BUILD_GLOB_MAX 128u /* bytes, as a tag; fnmatch recurses over it */
-
-/* A label or a tag, in which `*` stands for any part. */
-static bool is_build_glob(const char *text)
-{
-    static const char known[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
-    size_t n = strlen(text);
-    return n > 0 && n <= BUILD_GLOB_MAX && strspn(text, known) == n;
-}
 
 int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
                    struct ocv_error *err)
@@ -71,20 +53,23 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     if (ns && !name_ok(text))
         return bad_namespace(err, text);
     static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    if (!strcmp(key, "os_features") && (!*text || text[strspn(text, letters)]))
+        "*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (!strcmp(key, "os_features") && (!*text || text[strspn(text, letters + 1)]))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
                              text);
     if (!strcmp(key, "host_names") && !ocv_reference_host_valid(text))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
-    if (!strcmp(key, "workload_annotations") && !is_wish(text))
+    bool wish = !strcmp(text, "require") || !strcmp(text, "disable") || !strcmp(text, "label") ||
+                !strcmp(text, "devices");
+    if (!strcmp(key, "workload_annotations") && !wish)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "'%.60s' is not require, disable, label or devices", text);
-    if (!strcmp(key, "deny") && !is_build_glob(text))
+    size_t len = strlen(text);
+    if (!strcmp(key, "deny") && (!len || len > BUILD_GLOB_MAX || text[strspn(text, letters)]))
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "'%.60s' is not a label or tag (A-Z a-z 0-9 . _ -, `*` for any part)",
                              text);
-    return ocv_strings_add(list, text, strlen(text), origin, err);
+    return ocv_strings_add(list, text, len, origin, err);
 }
 
 /* Put a copy of `text` in place of `*field`. */

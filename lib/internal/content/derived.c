@@ -195,30 +195,26 @@ static int add_needs(struct ocv_content_derived *out, const char *soname, const 
     return OCV_OK;
 }
 
-static void raise_highest(struct ocv_content_highest *highest, const char *value, const char *path)
-{
-    if (!highest->value || strverscmp(value, highest->value) > 0)
-        *highest = (struct ocv_content_highest){value, path};
-}
-
-/* Does the loader open such a file only where the processor has what it needs? */
-static bool is_optional(const char *path)
-{
-    static const char *const directories[] = {"glibc-hwcaps/", "/haswell/", "/avx512_1/"};
-    for (size_t i = 0; i < COUNT(directories); i++)
-        if (strstr(path, directories[i]))
-            return true;
-    return false;
-}
-
 static int read_file(struct ocv_content_derived *out, const struct ocv_content_file *file,
                      struct ocv_error *err)
 {
+    /* Does the loader open such a file only where the processor has what it needs? */
+    bool optional = strstr(file->path, "glibc-hwcaps/") || strstr(file->path, "/haswell/") ||
+                    strstr(file->path, "/avx512_1/");
+    struct ocv_content_highest *const all[OCV_CONTENT_FACTS] = {
+        [OCV_CONTENT_X86_LEVEL] = optional ? NULL : &out->level,
+        [OCV_CONTENT_GLIBC] = &out->glibc,
+        [OCV_CONTENT_GLIBCXX] = &out->glibcxx,
+        [OCV_CONTENT_PTX_VERSION] = &out->ptx,
+        [OCV_CONTENT_TOOLKIT] = &out->cubin,
+        [OCV_CONTENT_CUDA_ZSTD] = &out->zstd,
+    };
     out->cuda_files += ocv_content_has_code(&file->facts, OCV_CONTENT_CUDA_CODE);
     out->hip_files += ocv_content_has_code(&file->facts, OCV_CONTENT_HIP_CODE);
     out->sycl_files += ocv_content_has_code(&file->facts, OCV_CONTENT_SYCL_CODE);
     for (size_t i = 0; i < file->facts.n; i++) {
         const struct ocv_content_finding *it = &file->facts.list[i];
+        struct ocv_content_highest *highest = all[it->fact];
         if (is_cuda(it->fact) || it->fact == OCV_CONTENT_HIP_CODE ||
             it->fact == OCV_CONTENT_SYCL_CODE || it->fact == OCV_CONTENT_CUDA_IR)
             OCV_TRY(add_target(out, it, err));
@@ -226,18 +222,8 @@ static int read_file(struct ocv_content_derived *out, const struct ocv_content_f
             OCV_TRY(add_needs(out, it->value, file->path, err));
         else if (it->fact == OCV_CONTENT_MACHINE)
             OCV_TRY(ocv_content_facts_add(&out->machines, it->fact, it->value, it->bytes, 1, err));
-        else if (it->fact == OCV_CONTENT_X86_LEVEL && !is_optional(file->path))
-            raise_highest(&out->level, it->value, file->path);
-        else if (it->fact == OCV_CONTENT_GLIBC)
-            raise_highest(&out->glibc, it->value, file->path);
-        else if (it->fact == OCV_CONTENT_GLIBCXX)
-            raise_highest(&out->glibcxx, it->value, file->path);
-        else if (it->fact == OCV_CONTENT_PTX_VERSION)
-            raise_highest(&out->ptx, it->value, file->path);
-        else if (it->fact == OCV_CONTENT_TOOLKIT)
-            raise_highest(&out->cubin, it->value, file->path);
-        else if (it->fact == OCV_CONTENT_CUDA_ZSTD)
-            raise_highest(&out->zstd, it->value, file->path);
+        else if (highest && (!highest->value || strverscmp(it->value, highest->value) > 0))
+            *highest = (struct ocv_content_highest){it->value, file->path};
     }
     return OCV_OK;
 }

@@ -68,18 +68,6 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
         snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
 }
 
-static void claim_level(const struct ocv_content *content, const struct content_property *rule,
-                        const char *value, struct ocv_content_claim *out)
-{
-    const struct ocv_content_highest *level = &content->derived.level;
-    if (!level->value)
-        return;
-    out->keeping = strverscmp(level->value, value) > 0 ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
-    if (out->keeping == OCV_CONTENT_BROKEN)
-        out->path = level->path;
-    snprintf(out->found, sizeof(out->found), "%s%s%s", rule->before, level->value, rule->after);
-}
-
 /* Files that need version 12 of a library are not kept by a claim of 11. */
 static void claim_version(const struct ocv_content *content, struct ocv_property property,
                           struct ocv_content_claim *out)
@@ -117,10 +105,17 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         /* Properties write a generic target with underscores, compilers with dashes. */
         for (char *at = value; strstr(value, "generic") && (at = strchr(at, '_'));)
             *at = '-';
-        if (rule->fact == OCV_CONTENT_X86_LEVEL)
-            claim_level(content, rule, value, out);
-        else
+        if (rule->fact != OCV_CONTENT_X86_LEVEL) {
             claim_code(content, rule->fact, value, out);
+            return;
+        }
+        const struct ocv_content_highest *level = &content->derived.level;
+        if (!level->value)
+            return;
+        out->keeping = strverscmp(level->value, value) > 0 ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
+        if (out->keeping == OCV_CONTENT_BROKEN)
+            out->path = level->path;
+        snprintf(out->found, sizeof(out->found), "%s%s%s", rule->before, level->value, rule->after);
         return;
     }
     claim_version(content, property, out);

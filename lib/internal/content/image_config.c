@@ -92,25 +92,19 @@ const char *ocv_image_config_label(const struct ocv_image_config *config, const 
 }
 
 /* "12.8" of "12.8.1", "12.8.90-1" and "13.0.1.012". False: not a version with a minor number. */
-static bool read_version(const char *text, char out[16])
+static bool take_version(const char *of, const char *source, const char *text,
+                         struct ocv_image_version *out)
 {
-    size_t major = strspn(text, "0123456789");
+    size_t major = text ? strspn(text, "0123456789") : 0;
     if (major == 0 || major > 3 || text[major] != '.')
         return false;
     size_t minor = strspn(text + major + 1, "0123456789");
     const char *rest = text + major + 1 + minor;
     if (minor == 0 || minor > 3 || isalpha((unsigned char)*rest))
         return false;
-    snprintf(out, 16, "%lu.%lu", strtoul(text, NULL, 10), strtoul(text + major + 1, NULL, 10));
-    return true;
-}
-
-static bool take_version(const char *of, const char *source, const char *text,
-                         struct ocv_image_version *out)
-{
-    if (!text || !read_version(text, out->version))
-        return false;
     out->of = of;
+    snprintf(out->version, sizeof(out->version), "%lu.%lu", strtoul(text, NULL, 10),
+             strtoul(text + major + 1, NULL, 10));
     snprintf(out->source, sizeof(out->source), "%s", source);
     snprintf(out->text, sizeof(out->text), "%s", text);
     return true;

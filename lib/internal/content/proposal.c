@@ -178,18 +178,6 @@ static int propose_base(struct ocv_content_derived *out, const struct cuda_claim
     return OCV_OK;
 }
 
-/* The rule for a library that is needed, if its version is a property or begins a label. */
-static const struct content_library *library_of(const struct ocv_content_needs *needs)
-{
-    for (size_t i = 0; i < COUNT(content_libraries) && needs->version[0]; i++) {
-        const struct content_library *l = &content_libraries[i];
-        size_t n = strlen(l->name);
-        if (strncmp(needs->name, l->name, n) == 0 && needs->name[n] == '.')
-            return l;
-    }
-    return NULL;
-}
-
 /* Where all files agree about it; the major version of CUDA, or an empty text. */
 static const char *read_versions(struct ocv_content_derived *out)
 {
@@ -200,7 +188,14 @@ static const char *read_versions(struct ocv_content_derived *out)
                 strcmp(out->needs[i].version, out->needs[k].version) != 0)
                 out->mixed = true;
     for (size_t i = 0; i < out->n_needs && !out->mixed; i++) {
-        const struct content_library *l = library_of(&out->needs[i]);
+        /* the rule for the library, if its version is a property or begins a label */
+        const struct content_library *l = NULL;
+        for (size_t k = 0; k < COUNT(content_libraries) && !l && *out->needs[i].version; k++) {
+            size_t n = strlen(content_libraries[k].name);
+            if (strncmp(out->needs[i].name, content_libraries[k].name, n) == 0 &&
+                out->needs[i].name[n] == '.')
+                l = &content_libraries[k];
+        }
         if (l && l->label)
             snprintf(out->label, sizeof(out->label), "%s%s", l->label, out->needs[i].version);
         if (l && l->ns && !strcmp(l->ns, OCV_TOOLKIT_NAMESPACE) &&

@@ -74,22 +74,6 @@ bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform
     return false;
 }
 
-/* An ordinary image for machines that have an annotated `null`: the ordinary one is the default,
- * because old clients do not need to be told by us. */
-static int yield_to_ordinary(struct ocv_edit *edit, const struct ocv_edit_entry *entry,
-                             struct ocv_error *err)
-{
-    for (size_t i = 0; i < edit->n; i++) {
-        const struct ocv_edit_entry *e = &edit->entries[i];
-        if (e->class != OCV_EDIT_DEFAULT || !e->label || !ocv_edit_same_platform(e, entry))
-            continue;
-        struct ocv_edit_entry null = ocv_edit_take(edit, i);
-        null.class = OCV_EDIT_VARIANT;
-        return ocv_edit_put(edit, &null, OCV_OK, err);
-    }
-    return OCV_OK;
-}
-
 /* What the document had before may be replaced. */
 static void hint_replace(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                          struct ocv_error *err)
@@ -203,8 +187,17 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
             ocv_edit_drop(edit, i);
     if (status == OCV_OK)
         status = ocv_edit_check_against(edit, &entry, err);
-    if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)
-        status = yield_to_ordinary(edit, &entry, err);
+    /* An ordinary image for machines that have an annotated `null`: the ordinary one is the
+     * default, because old clients do not need to be told by us. */
+    for (size_t i = 0; status == OCV_OK && entry.class == OCV_EDIT_DEFAULT && i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class != OCV_EDIT_DEFAULT || !e->label || !ocv_edit_same_platform(e, &entry))
+            continue;
+        struct ocv_edit_entry null = ocv_edit_take(edit, i);
+        null.class = OCV_EDIT_VARIANT;
+        status = ocv_edit_put(edit, &null, OCV_OK, err);
+        break;
+    }
     return ocv_edit_put(edit, &entry, status, err);
 }
 

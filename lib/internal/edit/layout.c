@@ -96,17 +96,6 @@ struct ocv_edit_entry ocv_edit_take(struct ocv_edit *edit, size_t i)
     return entry;
 }
 
-/* A default only where no ordinary image of that platform is the default. */
-static bool null_is_default(const struct ocv_edit *edit, const struct ocv_edit_entry *e)
-{
-    for (size_t i = 0; i < edit->n; i++) {
-        const struct ocv_edit_entry *other = &edit->entries[i];
-        if (!other->label && other->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(e, other))
-            return false;
-    }
-    return true;
-}
-
 static int relayout_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
 {
     const char *properties =
@@ -120,7 +109,11 @@ static int relayout_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struc
     e->class = OCV_EDIT_VARIANT;
     /* `null` becomes an ordinary image where no other is the default, so that readers that drop
      * annotated entries find it; what is malformed stays. */
-    if (null && null_is_default(edit, e)) {
+    bool is_default = null;
+    for (size_t i = 0; i < edit->n && is_default; i++)
+        is_default = edit->entries[i].label || edit->entries[i].class != OCV_EDIT_DEFAULT ||
+                     !ocv_edit_same_platform(e, &edit->entries[i]);
+    if (is_default) {
         e->class = OCV_EDIT_DEFAULT;
         if (properties && !*properties)
             OCV_TRY(ocv_edit_entry_plain(e, err));

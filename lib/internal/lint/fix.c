@@ -38,19 +38,6 @@ static int say(struct fix *fix, size_t rule, struct ocv_error *err, const char *
                      : OCV_OK;
 }
 
-/* The entry as people know it. */
-static const char *called(const struct fix *fix, size_t i, char out[80])
-{
-    const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-    if (entry->label)
-        snprintf(out, 80, "%.79s", entry->label);
-    else if (entry->kind == OCV_ENTRY_NULL || ocv_index_shows_default(fix->index, entry))
-        snprintf(out, 80, "the default");
-    else
-        snprintf(out, 80, "entry %zu", i + 1);
-    return out;
-}
-
 /* Set a text of the entry's platform or annotations, or with NULL remove what is there. */
 static int set_member(struct fix *fix, size_t rule, size_t i, const char *object, const char *key,
                       const char *text, struct ocv_error *err)
@@ -61,9 +48,17 @@ static int set_member(struct fix *fix, size_t rule, size_t i, const char *object
     const char *now = json_string_value(was);
     if (text ? now && !strcmp(now, text) : !was)
         return OCV_OK;
-    int status = say(fix, rule, err, "%s: %s %s%s", called(fix, i, name), key,
-                     text ? "is now " : "left out", text ? text : "");
-    return status < 0 ? status : ocv_edit_entry_set(entry, object, key, text, err);
+    /* the entry as people know it */
+    const struct ocv_entry *e = ocv_index_entry(fix->index, i);
+    if (e->label)
+        snprintf(name, sizeof(name), "%.79s", e->label);
+    else if (e->kind == OCV_ENTRY_NULL || ocv_index_shows_default(fix->index, e))
+        snprintf(name, sizeof(name), "the default");
+    else
+        snprintf(name, sizeof(name), "entry %zu", i + 1);
+    OCV_TRY(say(fix, rule, err, "%s: %s %s%s", name, key, text ? "is now " : "left out",
+                text ? text : ""));
+    return ocv_edit_entry_set(entry, object, key, text, err);
 }
 
 static int set_annotation(struct fix *fix, size_t rule, const char *key, const char *text,
@@ -73,8 +68,8 @@ static int set_annotation(struct fix *fix, size_t rule, const char *key, const c
     if (now && !strcmp(now, text))
         return OCV_OK;
     fix->document->annotations_changed = true;
-    int status = say(fix, rule, err, "%s is now %s", key, text);
-    return status < 0 ? status : ocv_edit_put_text(fix->document->annotations, key, text, err);
+    OCV_TRY(say(fix, rule, err, "%s is now %s", key, text));
+    return ocv_edit_put_text(fix->document->annotations, key, text, err);
 }
 
 static int fix_annotations(struct fix *fix, struct ocv_error *err)

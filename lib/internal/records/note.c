@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What was resolved, as texts: an index need not stay in memory until it is known whether what was
  * chosen in it is there. */
+#include "lib/base/cleanup.h"
 #include "lib/internal/records/records_internal.h"
 
 #include <stdio.h>
@@ -14,44 +15,32 @@ struct ocv_record_note {
     struct ocv_error why; /* the index is not kept */
 };
 
-/* An index that is too large is not kept; this is reported when the rest is written. */
-static int keep_index(struct ocv_record_note *note, const struct ocv_index *index,
-                      struct ocv_error *err)
-{
-    if (!ocv_index_has_variants(index))
-        return OCV_OK;
-    snprintf(note->kept, sizeof(note->kept), "%s", ocv_index_digest(index));
-    int status = ocv_record_index_format(index, &note->record, &note->text, &note->why);
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    if (status < 0)
-        ocv_buffer_free(&note->text);
-    return OCV_OK;
-}
-
 int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
                         const struct ocv_record *where, struct ocv_record_note **out,
                         struct ocv_error *err)
 {
-    struct ocv_record_note *note = calloc(1, sizeof(*note));
+    ocv_auto(ocv_record_note) note = calloc(1, sizeof(*note));
     ocv_auto_record chosen = {0};
     if (!note)
         return ocv_error_nomem(err);
     ocv_buffer_init(&note->text, OCV_RECORD_INDEX_MAX);
-    int status = entry && entry->label ? ocv_entry_describe(index, entry, &chosen, err) : OCV_OK;
+    if (entry && entry->label)
+        OCV_TRY(ocv_entry_describe(index, entry, &chosen, err));
     chosen.repository = where->repository;
     chosen.index = where->index ? where->index : ocv_index_digest(index);
     chosen.reference = where->reference;
     chosen.secret = where->secret;
-    if (status == OCV_OK)
-        status = ocv_record_copy(&chosen, &note->record, err);
-    if (status == OCV_OK)
-        status = keep_index(note, index, err);
-    if (status < 0) {
-        ocv_record_note_free(note);
-        return status;
+    OCV_TRY(ocv_record_copy(&chosen, &note->record, err));
+    if (ocv_index_has_variants(index)) {
+        /* An index that is too large is not kept; this is reported when the rest is written. */
+        snprintf(note->kept, sizeof(note->kept), "%s", ocv_index_digest(index));
+        int status = ocv_record_index_format(index, &note->record, &note->text, &note->why);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status < 0)
+            ocv_buffer_free(&note->text);
     }
-    *out = note;
+    *out = ocv_steal(&note);
     return OCV_OK;
 }
 
@@ -87,10 +76,7 @@ void ocv_record_note_free(struct ocv_record_note *note)
 int ocv_record_chosen(const char *dir, const struct ocv_index *index, const struct ocv_entry *entry,
                       const struct ocv_record *where, struct ocv_error *err)
 {
-    struct ocv_record_note *note = NULL;
-    int status = ocv_record_note_new(index, entry, where, &note, err);
-    if (status == OCV_OK)
-        status = ocv_record_note_write(note, dir, err);
-    ocv_record_note_free(note);
-    return status;
+    ocv_auto(ocv_record_note) note = NULL;
+    OCV_TRY(ocv_record_note_new(index, entry, where, &note, err));
+    return ocv_record_note_write(note, dir, err);
 }

@@ -212,13 +212,6 @@ int ocv_record_read(const char *dir, const char *repository, const char *child,
 /* Records of older versions, which have no repository: they apply to any image with their
  * digest. */
 
-/* "sha256-HEX.json": no repository follows. */
-static bool is_old(const char *name)
-{
-    const char *dash = strncmp(name, "sha", 3) == 0 ? strchr(name, '-') : NULL;
-    return dash && !strchr(dash + 1, '-') && ocv_record_is_named(name, "sha", ".json");
-}
-
 static size_t discard_from(int fd)
 {
     size_t n = 0;
@@ -228,8 +221,12 @@ static size_t discard_from(int fd)
         ocv_fd_close(&fd);
         return 0;
     }
-    while ((entry = readdir(list)))
-        n += is_old(entry->d_name) && unlinkat(dirfd(list), entry->d_name, 0) == 0;
+    while ((entry = readdir(list))) {
+        /* "sha256-HEX.json": no repository follows */
+        const char *name = entry->d_name, *dash = strchr(name, '-');
+        n += dash && !strchr(dash + 1, '-') && ocv_record_is_named(name, "sha", ".json") &&
+             unlinkat(dirfd(list), name, 0) == 0;
+    }
     closedir(list);
     return n;
 }

@@ -83,13 +83,14 @@ struct ocv_record_note;
 int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
                         const struct ocv_record *where, struct ocv_record_note **out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_record_note_free(struct ocv_record_note *note);
+OCV_DEFINE_CLEANUP(ocv_record_note)
 /** Bytes that it takes. */
 size_t ocv_record_note_size(const struct ocv_record_note *note);
 /** Write it down under `dir`. An index that is too large is not kept: OCV_ERR_DATA, and the choice
  *  is recorded all the same. */
 int ocv_record_note_write(const struct ocv_record_note *note, const char *dir,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_record_note_free(struct ocv_record_note *note);
 /** All of it at once, for a caller that has seen the image. */
 int ocv_record_chosen(const char *dir, const struct ocv_index *index, const struct ocv_entry *entry,
                       const struct ocv_record *where, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -40,38 +40,6 @@ static void set_bit(uint64_t *set, size_t i)
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-static int find_runs(struct constraint_build *m)
-{
-    size_t n = m->index->n_entries;
-    m->runs = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->runs));
-    m->places = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->places));
-    for (size_t e = 0; m->runs && m->places && e < n; e++) {
-        m->runs[e] = ocv_arena_alloc(&m->arena, m->words, sizeof(uint64_t));
-        m->places[e] = ocv_arena_alloc(&m->arena, m->n_kinds + 1, sizeof(**m->places));
-        if (!m->runs[e] || !m->places[e])
-            return ocv_error_nomem(m->err);
-    }
-    if (!m->runs || !m->places)
-        return ocv_error_nomem(m->err);
-    for (size_t k = 0; k < m->n_kinds; k++) {
-        const struct ocv_decision *d = ocv_match_decision(m->match, k);
-        for (size_t i = 0; i < d->n_candidates && !ocv_match_undecided(m->match, k); i++) {
-            size_t e = d->candidates[i].entry->position;
-            set_bit(m->runs[e], k);
-            m->places[e][k] = &d->candidates[i];
-        }
-    }
-    return OCV_OK;
-}
-
-static bool is_static(const struct ocv_index *index, const char *ns)
-{
-    for (size_t i = 0; i < index->n_statics; i++)
-        if (!strcmp(index->statics[i].name, ns))
-            return true;
-    return false;
-}
-
 /* The best values that the kind has of what the entry names. Returns how many, SIZE_MAX: a feature
  * has none. */
 static size_t best_values(const struct constraint_build *m, const struct ocv_entry *entry,
@@ -83,7 +51,10 @@ static size_t best_values(const struct constraint_build *m, const struct ocv_ent
         const struct ocv_property *next =
             i + 1 < entry->n_properties ? &m->index->properties[entry->properties[i + 1]] : NULL;
         uint32_t id = m->id_of[entry->properties[i]];
-        if (is_static(m->index, p->ns))
+        bool own = false; /* the index itself says what a host has of it */
+        for (size_t k = 0; k < m->index->n_statics; k++)
+            own = own || !strcmp(m->index->statics[k].name, p->ns);
+        if (own)
             continue;
         size_t place = SIZE_MAX; /* of the feature; the kind lacks it */
         for (size_t k = 0; id != UINT32_MAX && slurm_has(kind, id) && k < kind->n_features; k++)
@@ -288,8 +259,27 @@ static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
         snprintf(text, sizeof(text), "%s::%s::%s", p->ns, p->feature, p->value);
         m->id_of[i] = (uint32_t)ocv_names_find(&m->nodes->by_name, m->nodes, text);
     }
-    OCV_TRY(find_runs(m));
-    for (size_t e = 0; e < m->index->n_entries; e++)
+    size_t n = m->index->n_entries;
+    m->runs = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->runs));
+    m->places = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->places));
+    if (!m->runs || !m->places)
+        return ocv_error_nomem(m->err);
+    for (size_t e = 0; e < n; e++) {
+        m->runs[e] = ocv_arena_alloc(&m->arena, m->words, sizeof(uint64_t));
+        m->places[e] = ocv_arena_alloc(&m->arena, m->n_kinds + 1, sizeof(**m->places));
+        if (!m->runs[e] || !m->places[e])
+            return ocv_error_nomem(m->err);
+    }
+    for (size_t k = 0; k < m->n_kinds; k++) {
+        const struct ocv_decision *d = ocv_match_decision(m->match, k);
+        for (size_t i = 0; i < d->n_candidates && !ocv_match_undecided(m->match, k); i++) {
+            size_t e = d->candidates[i].entry->position;
+            set_bit(m->runs[e], k);
+            m->places[e][k] = &d->candidates[i];
+        }
+    }
+
+    for (size_t e = 0; e < n; e++)
         for (size_t k = 0; k < m->n_kinds; k++)
             if (has_bit(m->runs[e], k))
                 OCV_TRY(add_alternative(m, &m->index->entries[e], k));

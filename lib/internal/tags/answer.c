@@ -52,14 +52,6 @@ static const char *said_value(const struct ocv_tag *tag, const struct ocv_tag_an
     return NULL;
 }
 
-/* "12" leaves open what 12.8 is. */
-static bool contradicts_version(const char *said, const char *version)
-{
-    size_t n = strlen(said);
-    return strcmp(said, version) != 0 &&
-           (strncmp(said, version, n) != 0 || version[n] != '.' || strchr(said, '.'));
-}
-
 static int keep_text(struct ocv_tag *tag, const struct ocv_buffer *text, const char **out,
                      struct ocv_error *err)
 {
@@ -102,7 +94,11 @@ int ocv_tag_answer(const struct ocv_tag *tag, const struct ocv_image_config *con
         answers.n++;
         OCV_TRY(ocv_buffer_printf(&heard, err, "%s%s=%s", heard.len ? ", " : "", version.source,
                                   version.text));
-        if (said && contradicts_version(said, version.version))
+        /* "12" leaves open what 12.8 is */
+        size_t n = said ? strlen(said) : 0;
+        bool open = said && !strchr(said, '.') && strncmp(said, version.version, n) == 0 &&
+                    version.version[n] == '.';
+        if (said && !open && strcmp(said, version.version) != 0)
             OCV_TRY(ocv_buffer_printf(&contradiction, err, "%s%s%s, its configuration %s=%s",
                                       contradiction.len ? "; " : "the tag says ", part->feature,
                                       said, version.source, version.text));

@@ -301,17 +301,6 @@ static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
     return fixed_in(choice, choice->index, entry);
 }
 
-/* The candidate whose configuration has to be read before its victory counts, or NULL. */
-static struct ocv_tag_fixed *to_read(const struct ocv_tag_choice *choice,
-                                     const struct ocv_entry *winner, enum ocv_tag_unread unread)
-{
-    struct ocv_tag_fixed *f = winner ? fixed_of(choice, winner) : NULL;
-    if (!f || ocv_tag_is_read(f, winner->digest))
-        return NULL;
-    bool asks = unread == OCV_TAG_UNREAD_HOPE && f->candidate.tag->n_asks > 0;
-    return asks || !winner->has_platform ? f : NULL;
-}
-
 int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                            const struct ocv_profile *profile,
                            const struct ocv_resolve_options *options, struct ocv_decision **out,
@@ -338,8 +327,12 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
         if (status < 0)
             return status;
         const struct ocv_entry *winner = ocv_decision_selected(decision);
-        struct ocv_tag_fixed *f = to_read(choice, winner, unread);
+        /* the candidate whose configuration has to be read before its victory counts, or NULL */
+        struct ocv_tag_fixed *f = winner ? fixed_of(choice, winner) : NULL;
         bool asks = f && f->candidate.tag->n_asks;
+        if (f && (ocv_tag_is_read(f, winner->digest) ||
+                  (winner->has_platform && (!asks || unread != OCV_TAG_UNREAD_HOPE))))
+            f = NULL;
         if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
             OCV_TRY(ocv_index_check_doubt(choice->index, winner, err));
             *out = ocv_steal(&decision);

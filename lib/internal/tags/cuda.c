@@ -89,17 +89,6 @@ struct claim {
     const char *branch;               /* of compatibility libraries, instead of the version */
 };
 
-/* The branch of the driver that comes with a CUDA version, and of its compatibility libraries.
- * False: unknown, or older than those that hosts list. */
-static bool driver_branch(unsigned major, unsigned minor, char out[16])
-{
-    for (size_t i = 0; i < sizeof(ocv_drivers) / sizeof(*ocv_drivers); i++)
-        if (major >= OCV_TOOLKIT_MINOR_FROM && ocv_drivers[i].major == major &&
-            ocv_drivers[i].minor == minor)
-            return snprintf(out, 16, "%u", ocv_drivers[i].branch) > 0;
-    return false;
-}
-
 static int append_property(struct ocv_buffer *out, const char *feature, const char *value,
                            struct ocv_error *err)
 {
@@ -181,8 +170,14 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     find_devices(&c, major, minor, open);
     if (nomem)
         return ocv_error_nomem(err);
-    if (c.table && c.table->compat && driver_branch(major, minor, branch))
-        c.branch = branch;
+    /* The branch of the driver that comes with a CUDA version, and of its compatibility libraries;
+     * it may be unknown, or older than those that hosts list. */
+    bool compat = c.table && c.table->compat && major >= OCV_TOOLKIT_MINOR_FROM;
+    for (size_t i = 0; compat && !c.branch && i < sizeof(ocv_drivers) / sizeof(*ocv_drivers); i++)
+        if (ocv_drivers[i].major == major && ocv_drivers[i].minor == minor) {
+            snprintf(branch, sizeof(branch), "%u", ocv_drivers[i].branch);
+            c.branch = branch;
+        }
     snprintf(first, sizeof(first), "%u.0", major);
     if (c.table && c.table->from && strtoul(c.table->from, NULL, 10) == major) {
         snprintf(first, sizeof(first), "%s", c.table->from);

@@ -13,16 +13,6 @@
 #define ASKED_VALUES_MAX 24u
 #define OTHER_VALUES_MAX 8u
 
-static bool tag_says(const struct ocv_tag *tag, const char *ns, const char *feature)
-{
-    for (size_t i = 0; i < ocv_properties_count(tag->said); i++) {
-        struct ocv_property p = ocv_properties_get(tag->said, i);
-        if (strcmp(p.ns, ns) == 0 && strcmp(p.feature, feature) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Each once; values beyond the limit are left out: the first ones count most. */
 static int append_property(struct ocv_buffer *text, const char *ns, const char *feature,
                            const char *value, struct ocv_error *err)
@@ -59,8 +49,12 @@ static int append_features(const struct ocv_tag *tag, const char *ns, const char
     for (size_t i = 0; i < n; i++) {
         bool is_asked = strcmp(list[i].name, asked) == 0;
         size_t most = is_asked ? ASKED_VALUES_MAX : OTHER_VALUES_MAX;
-        if ((!is_asked && tag_says(tag, ns, list[i].name)) ||
-            is_out_of_reach(tag, ns, list[i].name))
+        bool said = false;
+        for (size_t k = 0; k < ocv_properties_count(tag->said); k++) {
+            struct ocv_property p = ocv_properties_get(tag->said, k);
+            said = said || (strcmp(p.ns, ns) == 0 && strcmp(p.feature, list[i].name) == 0);
+        }
+        if ((said && !is_asked) || is_out_of_reach(tag, ns, list[i].name))
             continue;
         for (size_t k = 0; k < list[i].n_values && k < most; k++)
             OCV_TRY(append_property(text, ns, list[i].name, list[i].values[k], err));

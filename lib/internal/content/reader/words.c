@@ -37,35 +37,14 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len >= n && !memcmp(text + len - n, end, n);
 }
 
-static bool is_library(const char *text, size_t len)
-{
-    const char *so = memmem(text, len, ".so", 3);
-    return so && (so + 3 == text + len || so[3] == '.');
-}
-
 /* Section names may be the ends of longer strings. */
 static bool is_wanted(const char *text, size_t len)
 {
-    return (len > 5 && !memcmp(text, "GLIBC", 5)) || is_library(text, len) ||
-           ends_with(text, len, "fatbin") || ends_with(text, len, ".fwd_compatibility") ||
-           ends_with(text, len, OCV_KPACK_REF) ||
+    const char *so = memmem(text, len, ".so", 3);
+    bool library = so && (so + 3 == text + len || so[3] == '.');
+    return library || (len > 5 && !memcmp(text, "GLIBC", 5)) || ends_with(text, len, "fatbin") ||
+           ends_with(text, len, ".fwd_compatibility") || ends_with(text, len, OCV_KPACK_REF) ||
            memmem(text, len, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN);
-}
-
-static int keep_word(struct ocv_content_reader *r, int64_t offset, const char *text, size_t len,
-                     struct ocv_error *err)
-{
-    if (r->n_words >= WORDS_MAX) {
-        ocv_content_unseen(r, "names of libraries: too many");
-        return OCV_OK;
-    }
-    const char *copy = ocv_arena_copy(&r->arena, text, len);
-    struct ocv_content_word *word = copy ? ocv_array_grow(&r->words, r->n_words) : NULL;
-    if (!word)
-        return ocv_error_nomem(err);
-    *word = (struct ocv_content_word){offset, copy};
-    r->n_words++;
-    return OCV_OK;
 }
 
 static bool is_printable(char c)
@@ -112,8 +91,17 @@ static int search_text(struct ocv_content_reader *r, const char *text, size_t le
             !string_around(text, len, (size_t)(at - text), &begin, &end) ||
             !is_wanted(text + begin, end - begin))
             continue;
-        OCV_TRY(keep_word(r, offset + (int64_t)begin, text + begin, end - begin, err));
         cursor = text + end;
+        if (r->n_words >= WORDS_MAX) {
+            ocv_content_unseen(r, "names of libraries: too many");
+            continue;
+        }
+        const char *copy = ocv_arena_copy(&r->arena, text + begin, end - begin);
+        struct ocv_content_word *word = copy ? ocv_array_grow(&r->words, r->n_words) : NULL;
+        if (!word)
+            return ocv_error_nomem(err);
+        *word = (struct ocv_content_word){offset + (int64_t)begin, copy};
+        r->n_words++;
     }
     *reached = cursor > stop ? (size_t)(cursor - text) : to;
     return OCV_OK;

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Another rule reports other names of the same architecture. */
-static bool same_name(const char *a, const char *b)
-{
-    const char *x = ocv_lint_architecture(a), *y = ocv_lint_architecture(b);
-    return !strcmp(x ? x : a, y ? y : b);
-}
-
 static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config)
 {
     const struct ocv_platform *platform = &ocv_index_entry(lint->index, i)->platform;
@@ -25,7 +18,12 @@ static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config
                  {"architecture", platform->architecture, ocv_json_text(config, "architecture")}};
     for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
         char member[64];
-        if (!parts[k].entry || !parts[k].image || same_name(parts[k].entry, parts[k].image))
+        if (!parts[k].entry || !parts[k].image)
+            continue;
+        /* Another rule reports other names of the same architecture. */
+        const char *x = ocv_lint_architecture(parts[k].entry);
+        const char *y = ocv_lint_architecture(parts[k].image);
+        if (!strcmp(x ? x : parts[k].entry, y ? y : parts[k].image))
             continue;
         snprintf(member, sizeof(member), "/platform/%s", parts[k].what);
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_PLATFORM_DISAGREES, i, member,
@@ -196,17 +194,6 @@ static void check_requirement(struct ocv_lint *lint, size_t i, const char *name,
     ocv_requirement_free(&requirement);
 }
 
-static void check_requirements(struct ocv_lint *lint, size_t i, const json_t *config)
-{
-    const char *off = get_variable(config, OCV_REQUIREMENT_OFF), *text;
-    char full[128];
-    size_t at = 0;
-    if (off && (!strcmp(off, "1") || !strcmp(off, "true")))
-        return;
-    while ((text = next_variable(config, ocv_lint_requires[0].a, true, &at, full)))
-        check_requirement(lint, i, full, text);
-}
-
 void ocv_lint_check_configs(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
@@ -218,6 +205,12 @@ void ocv_lint_check_configs(struct ocv_lint *lint)
         check_platform(lint, i, child->config);
         check_level(lint, i, child->config);
         check_versions(lint, i, child->config);
-        check_requirements(lint, i, child->config);
+        const char *off = get_variable(child->config, OCV_REQUIREMENT_OFF), *text;
+        char full[128];
+        size_t at = 0;
+        if (off && (!strcmp(off, "1") || !strcmp(off, "true")))
+            continue;
+        while ((text = next_variable(child->config, ocv_lint_requires[0].a, true, &at, full)))
+            check_requirement(lint, i, full, text);
     }
 }

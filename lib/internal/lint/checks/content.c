@@ -104,27 +104,12 @@ static void check_machine(struct ocv_lint *lint, size_t i, const struct ocv_cont
                           most->value, wanted);
 }
 
-static void check_twins(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    for (size_t k = 0; k < i; k++) {
-        const struct ocv_entry *other = ocv_index_entry(lint->index, k);
-        const struct ocv_content *its = content_of(lint, k);
-        if (!its || !ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) ||
-            !strcmp(entry->digest, other->digest) || !ocv_content_same_code(content, its))
-            continue;
-        ocv_lint_entry_at(lint, OCV_LINT_SAME_CODE_TWICE, i, "",
-                          "its code for accelerators is that of manifests[%zu] (%s)", k,
-                          ocv_lint_label(lint, k));
-        return;
-    }
-}
-
 void ocv_lint_check_content(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         const struct ocv_content *content = content_of(lint, i);
-        if (!content || !ocv_lint_usable(ocv_index_entry(lint->index, i)))
+        if (!content || !ocv_lint_usable(entry))
             continue;
         check_claims(lint, i, content);
         check_machine(lint, i, content);
@@ -149,6 +134,16 @@ void ocv_lint_check_content(struct ocv_lint *lint)
         if (compat)
             ocv_lint_entry_at(lint, OCV_LINT_COMPAT_NOT_USED, i, "",
                               "%s is a forward-compatibility library that nothing loads", compat);
-        check_twins(lint, i, content);
+        for (size_t k = 0; k < i; k++) {
+            const struct ocv_entry *other = ocv_index_entry(lint->index, k);
+            const struct ocv_content *its = content_of(lint, k);
+            if (!its || !ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) ||
+                !strcmp(entry->digest, other->digest) || !ocv_content_same_code(content, its))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_SAME_CODE_TWICE, i, "",
+                              "its code for accelerators is that of manifests[%zu] (%s)", k,
+                              ocv_lint_label(lint, k));
+            break;
+        }
     }
 }

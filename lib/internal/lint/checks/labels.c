@@ -188,20 +188,6 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
     }
 }
 
-static void check_default(struct ocv_lint *lint, size_t k)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
-    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
-        const struct ocv_entry *other = ocv_index_entry(lint->index, i);
-        if (!ocv_lint_usable(other) || !ocv_entry_is_default(other) ||
-            strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other))
-            continue;
-        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_IS_VARIANT, k, "/digest",
-                          "%s and the default are the same image", entry->label);
-        return;
-    }
-}
-
 void ocv_lint_check_labels(struct ocv_lint *lint)
 {
     size_t n = ocv_index_count(lint->index);
@@ -211,7 +197,16 @@ void ocv_lint_check_labels(struct ocv_lint *lint)
         struct label_findings said = {0};
         if (!is_variant(ocv_index_entry(lint->index, k)))
             continue;
-        check_default(lint, k);
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
+        for (size_t i = 0; i < n; i++) {
+            const struct ocv_entry *other = ocv_index_entry(lint->index, i);
+            if (!ocv_lint_usable(other) || !ocv_entry_is_default(other) ||
+                strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_IS_VARIANT, k, "/digest",
+                              "%s and the default are the same image", entry->label);
+            break;
+        }
         ocv_lint_check_label_words(lint, k);
         for (size_t i = 0; i < k; i++)
             if (is_variant(ocv_index_entry(lint->index, i)))

@@ -92,23 +92,16 @@ static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *e
     return false;
 }
 
-/* For an unknown value there is no correction. */
-static bool has_wrong_value(const struct ocv_lint *lint, const struct ocv_entry *entry)
-{
-    for (size_t k = 0; k < entry->n_properties; k++) {
-        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-        if (ocv_vocabulary_check(p.ns, p.feature, p.value, NULL) == OCV_WORD_VALUE)
-            return true;
-    }
-    return false;
-}
-
 void ocv_lint_check_label_words(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     struct tag_doubt doubt = {0};
-    if (!entry->label || has_wrong_value(lint, entry) ||
-        !tag_disagrees(lint, entry, entry->label, &doubt))
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (ocv_vocabulary_check(p.ns, p.feature, p.value, NULL) == OCV_WORD_VALUE)
+            return; /* for an unknown value there is no correction */
+    }
+    if (!entry->label || !tag_disagrees(lint, entry, entry->label, &doubt))
         return;
     if (doubt.why)
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_DISAGREES, i, "/annotations/" OCV_ANNOTATION_LABEL,

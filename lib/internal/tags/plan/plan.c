@@ -111,27 +111,23 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
     return OCV_OK;
 }
 
-static bool is_member(const struct ocv_tag_plan *plan, const struct ocv_tag *tag)
-{
-    for (size_t i = 0; i < plan->n_sets; i++) {
-        for (size_t k = 0; k < plan->sets[i].n; k++)
-            if (plan->sets[i].members[k].tag == tag)
-                return true;
-        for (size_t k = 0; k < plan->sets[i].n_doubts; k++)
-            if (plan->sets[i].doubtful[k].member.tag == tag)
-                return true;
-    }
-    return false;
-}
-
 void ocv_tag_plan_trim(struct ocv_tag_plan *plan)
 {
     size_t kept = 0;
     for (size_t i = 0; i < plan->n_tags; i++) {
-        if (is_member(plan, plan->tags[i]))
-            plan->tags[kept++] = plan->tags[i];
+        struct ocv_tag *tag = plan->tags[i];
+        bool member = false;
+        for (size_t at = 0; at < plan->n_sets && !member; at++) {
+            const struct ocv_tag_set *s = &plan->sets[at];
+            for (size_t k = 0; k < s->n; k++)
+                member = member || s->members[k].tag == tag;
+            for (size_t k = 0; k < s->n_doubts; k++)
+                member = member || s->doubtful[k].member.tag == tag;
+        }
+        if (member)
+            plan->tags[kept++] = tag;
         else
-            ocv_tag_free(plan->tags[i]);
+            ocv_tag_free(tag);
     }
     plan->n_tags = kept;
     plan->n_out = 0;
