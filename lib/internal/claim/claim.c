@@ -101,29 +101,6 @@ static bool has_label(const struct label_set *sets, size_t n, const char *label)
     return false;
 }
 
-/* What all the builds of a view that count need; `*n` of them. `sets` NULL: those that need no
- * device. */
-static int common_level(struct ocv_claim_work *work, const struct view *view,
-                        const struct label_set *sets, size_t n_sets, unsigned *level, size_t *n,
-                        struct ocv_error *err)
-{
-    const struct ocv_entry *entry;
-    *n = 0;
-    *level = 0;
-    for (size_t i = 0; (entry = ocv_decision_order(view->universe.decision, i)); i++) {
-        const struct ocv_device_driver *driver = NULL;
-        bool plain = true;
-        if (entry->kind == OCV_ENTRY_VARIANT)
-            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
-        if (sets ? !driver || !has_label(sets, n_sets, entry->label) : !plain)
-            continue;
-        unsigned needs = ocv_claim_level(work, entry);
-        *level = *n == 0 || needs < *level ? needs : *level;
-        (*n)++;
-    }
-    return OCV_OK;
-}
-
 static const struct ocv_entry *find_label(const struct view *view, const char *label)
 {
     const struct ocv_entry *entry;
@@ -188,10 +165,19 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
     for (size_t i = 0; i < views->n; i++) {
         const struct view *view = &views->list[i];
         const char *missing = NULL, *architecture = view->platform.architecture;
-        unsigned level;
-        size_t n;
-        OCV_TRY(common_level(work, view, sets, n_sets, &level, &n, err));
-        if (n == 0)
+        const struct ocv_entry *entry;
+        unsigned level = UINT_MAX; /* what all the builds that count need */
+        for (size_t k = 0; (entry = ocv_decision_order(view->universe.decision, k)); k++) {
+            const struct ocv_device_driver *driver = NULL;
+            bool plain = true;
+            if (entry->kind == OCV_ENTRY_VARIANT)
+                OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
+            if (sets ? !driver || !has_label(sets, n_sets, entry->label) : !plain)
+                continue;
+            unsigned needs = ocv_claim_level(work, entry);
+            level = needs < level ? needs : level;
+        }
+        if (level == UINT_MAX)
             continue;
         for (size_t k = 0; k < n_sets && !missing; k++)
             missing = missing_label(work, views->main, view, &sets[k]);

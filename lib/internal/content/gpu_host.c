@@ -73,11 +73,8 @@ void ocv_gpu_host_read(const struct ocv_profile *profile, const char *devices,
             json = one;
     }
     const json_t *list = json_object_get(json, "devices");
-    const struct ocv_namespace *ns = NULL;
+    const struct ocv_namespace *ns = ocv_profile_namespace(profile, OCV_TOOLKIT_NAMESPACE);
     *out = (struct ocv_gpu_host){.driver = ocv_json_text(json, "driver")};
-    for (size_t i = 0; i < profile->n_namespaces; i++)
-        if (strcmp(profile->namespaces[i].name, OCV_TOOLKIT_NAMESPACE) == 0)
-            ns = &profile->namespaces[i];
     if (!ns)
         return;
     const struct ocv_feature *cuda =

@@ -38,16 +38,55 @@ void ocv_edit_free(struct ocv_edit *edit)
     free(edit);
 }
 
+/* Blanks at `text`, and the length of the value there, in what is known to be valid JSON. */
+static size_t scan_blanks(const char *text, const char *end)
+{
+    const char *p = text;
+    while (p < end && strchr(" \t\r\n", *p) && *p)
+        p++;
+    return (size_t)(p - text);
+}
+
+static size_t scan_value(const char *text, const char *end)
+{
+    const char *p = text;
+    size_t depth = 0;
+    while (p < end) {
+        if (*p == '"') {
+            for (p++; p < end && *p != '"';)
+                p += *p == '\\' ? 2 : 1;
+            p = p < end ? p + 1 : end;
+        } else if (*p == '{' || *p == '[') {
+            depth++;
+            p++;
+        } else if (*p == '}' || *p == ']') {
+            if (depth == 0)
+                break; /* the end of what holds a bare word or number */
+            depth--;
+            p++;
+        } else if (depth == 0 && (*p == ',' || scan_blanks(p, end))) {
+            break;
+        } else {
+            p++;
+            if (depth == 0)
+                continue; /* a word or number */
+        }
+        if (depth == 0)
+            break;
+    }
+    return (size_t)(p - text);
+}
+
 /* Read the entries of the list at `text`. */
 static int read_entries(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     const char *p = text + 1, *end = text + len - 1;
-    size_t blanks = ocv_edit_scan_blanks(p, end);
+    size_t blanks = scan_blanks(p, end);
     edit->lead = strndup(p, blanks);
     p += blanks;
     const char *last = p == end ? text + 1 : p;
     while (p < end) {
-        size_t n = ocv_edit_scan_value(p, end);
+        size_t n = scan_value(p, end);
         struct ocv_edit_entry entry;
         OCV_TRY(ocv_edit_entry_read(p, n, &entry, err));
         struct ocv_edit_entry *added = ocv_array_grow(&edit->entries, edit->n);
@@ -59,9 +98,9 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
         edit->n++;
         p += n;
         last = p;
-        p += ocv_edit_scan_blanks(p, end);
+        p += scan_blanks(p, end);
         p += p < end && *p == ',';
-        p += ocv_edit_scan_blanks(p, end);
+        p += scan_blanks(p, end);
     }
     edit->trail = strndup(last, (size_t)(end - last));
     return edit->lead && edit->trail ? OCV_OK : ocv_error_nomem(err);
@@ -71,20 +110,20 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
 static int read_members(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     const char *p = text, *end = text + len, *start = text;
-    p += ocv_edit_scan_blanks(p, end) + 1;
+    p += scan_blanks(p, end) + 1;
     for (;;) {
-        p += ocv_edit_scan_blanks(p, end);
+        p += scan_blanks(p, end);
         if (p >= end || *p == '}')
             break;
         p += *p == ',';
-        p += ocv_edit_scan_blanks(p, end);
+        p += scan_blanks(p, end);
         const char *key = p;
-        size_t key_len = ocv_edit_scan_value(p, end);
+        size_t key_len = scan_value(p, end);
         p += key_len;
-        p += ocv_edit_scan_blanks(p, end);
+        p += scan_blanks(p, end);
         p += p < end && *p == ':';
-        p += ocv_edit_scan_blanks(p, end);
-        size_t n = ocv_edit_scan_value(p, end);
+        p += scan_blanks(p, end);
+        size_t n = scan_value(p, end);
         if (edit->n_members == MEMBERS_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
         struct ocv_edit_member *m = ocv_array_grow(&edit->members, edit->n_members);
@@ -275,44 +314,4 @@ size_t ocv_edit_count(const struct ocv_edit *edit)
 const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i)
 {
     return i < edit->n ? edit->entries[i].text : NULL;
-}
-
-/* Where values are in a text that is known to be valid JSON. */
-
-size_t ocv_edit_scan_blanks(const char *text, const char *end)
-{
-    const char *p = text;
-    while (p < end && strchr(" \t\r\n", *p) && *p)
-        p++;
-    return (size_t)(p - text);
-}
-
-size_t ocv_edit_scan_value(const char *text, const char *end)
-{
-    const char *p = text;
-    size_t depth = 0;
-    while (p < end) {
-        if (*p == '"') {
-            for (p++; p < end && *p != '"';)
-                p += *p == '\\' ? 2 : 1;
-            p = p < end ? p + 1 : end;
-        } else if (*p == '{' || *p == '[') {
-            depth++;
-            p++;
-        } else if (*p == '}' || *p == ']') {
-            if (depth == 0)
-                break; /* the end of what holds a bare word or number */
-            depth--;
-            p++;
-        } else if (depth == 0 && (*p == ',' || ocv_edit_scan_blanks(p, end))) {
-            break;
-        } else {
-            p++;
-            if (depth == 0)
-                continue; /* a word or number */
-        }
-        if (depth == 0)
-            break;
-    }
-    return (size_t)(p - text);
 }

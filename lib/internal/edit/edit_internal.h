@@ -55,11 +55,6 @@ struct ocv_edit {
     size_t n;
 };
 
-/** Length of the JSON value that begins at `text` (known to be valid JSON). */
-size_t ocv_edit_scan_value(const char *text, const char *end);
-/** Blanks at `text`. */
-size_t ocv_edit_scan_blanks(const char *text, const char *end);
-
 /** Any index as its parts, a Docker list, too; nothing is known of its namespaces. */
 int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
@@ -113,9 +108,6 @@ int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffe
 /** Take out entry `i`, and what attests to its image where no other entry is of it. */
 void ocv_edit_drop(struct ocv_edit *edit, size_t i);
 
-/** Give the entry the platform.variant that its class asks for. */
-int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *entry,
-                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Put the entry (taken over) where it belongs. */
 int ocv_edit_insert(struct ocv_edit *edit, struct ocv_edit_entry *entry,
                     struct ocv_error *err) OCV_WARN_UNUSED;
@@ -162,7 +154,5 @@ int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv
                                struct ocv_properties **out);
 /** The line of a property in that node; 0: it is not there. */
 size_t ocv_edit_source_property_line(const struct ocv_yaml *node, const char *property);
-/** `namespaces:`, `static:` and `annotations:` (NULL: none), as annotations of the index. */
-int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r);
 
 #endif

@@ -44,7 +44,8 @@ static int compare_rank(const struct ocv_edit *edit, const struct ocv_edit_entry
     return order ? order : ocv_edit_compare_features(a, b);
 }
 
-int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
+/* Give the entry the platform.variant that its class asks for. */
+static int place_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_error *err)
 {
     char marked[OCV_PLATFORM_HIDDEN_MAX];
     if (e->class == OCV_EDIT_VARIANT && !e->label)
@@ -79,7 +80,7 @@ int ocv_edit_put(struct ocv_edit *edit, struct ocv_edit_entry *entry, int status
                  struct ocv_error *err)
 {
     if (status == OCV_OK)
-        status = ocv_edit_place(edit, entry, err);
+        status = place_entry(edit, entry, err);
     if (status == OCV_OK)
         status = ocv_edit_insert(edit, entry, err);
     if (status < 0)
@@ -119,7 +120,7 @@ static int relayout_entry(struct ocv_edit *edit, struct ocv_edit_entry *e, struc
             OCV_TRY(ocv_edit_entry_plain(e, err));
     }
     enum ocv_edit_class class = e->class;
-    int status = ocv_edit_place(edit, e, err);
+    int status = place_entry(edit, e, err);
     e->class = class;
     return status;
 }

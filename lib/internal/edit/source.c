@@ -80,6 +80,34 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
     return OCV_OK;
 }
 
+static int add_annotation(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
+                          const struct ocv_yaml *node, const char *prefix, const char *key,
+                          const char *value)
+{
+    if (s->n_annotations == OCV_SOURCE_ANNOTATIONS_MAX)
+        return ocv_yaml_fail(r, node, "more than %u annotations", OCV_SOURCE_ANNOTATIONS_MAX);
+    size_t i = s->n_annotations++;
+    if (asprintf(&s->annotations[i].key, "%s%s", prefix, key) < 0)
+        s->annotations[i].key = NULL;
+    s->annotations[i].value = strdup(value);
+    return s->annotations[i].key && s->annotations[i].value ? OCV_OK : ocv_error_nomem(r->err);
+}
+
+/* A list or text as one annotation, joined by ", ". */
+static int add_joined(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
+                      const struct ocv_yaml *node, const char *prefix, const char *key)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    bool list = node->type == OCV_YAML_LIST;
+    int status = ocv_buffer_append(&text, "", 0, r->err);
+    for (const struct ocv_yaml *m = list ? node->first : node; m && status == OCV_OK;
+         m = list ? m->next : NULL)
+        status = ocv_buffer_printf(&text, r->err, "%s%s", text.len ? ", " : "", m->text);
+    return status < 0 ? ocv_error_prefix(r->err, "%s:%zu", r->source, node->line)
+                      : add_annotation(s, r, node, prefix, key, text.data);
+}
+
 static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
                      size_t len)
 {
@@ -91,9 +119,18 @@ static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     s->has_layout = layout != NULL;
     s->layout =
         layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
-    OCV_TRY(ocv_edit_source_annotations(s, r));
+    /* namespaces, static namespaces and annotations, as annotations of the index */
+    const struct ocv_yaml *node = ocv_yaml_get(s->tree, "namespaces"), *m;
+    if (node)
+        OCV_TRY(add_joined(s, r, node, OCV_ANNOTATION_NAMESPACES, ""));
+    node = ocv_yaml_get(s->tree, "static");
+    for (m = node ? node->first : NULL; m; m = m->next)
+        OCV_TRY(add_joined(s, r, m, OCV_ANNOTATION_STATIC, m->key));
+    node = ocv_yaml_get(s->tree, "annotations");
+    for (m = node ? node->first : NULL; m; m = m->next)
+        OCV_TRY(add_annotation(s, r, m, "", m->key, m->text));
     const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
-    const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
+    const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants");
     struct ocv_source_image *image;
     if (defaults && defaults->type == OCV_YAML_SCALAR)
         OCV_TRY(add_image(s, r, defaults, defaults->text, &image));
@@ -177,48 +214,4 @@ enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source
 bool ocv_edit_source_derives(const struct ocv_edit_source *source)
 {
     return source->derive;
-}
-
-/* Namespaces, static namespaces and annotations in the YAML that an index is made of. */
-
-static int add_annotation(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
-                          const struct ocv_yaml *node, const char *prefix, const char *key,
-                          const char *value)
-{
-    if (s->n_annotations == OCV_SOURCE_ANNOTATIONS_MAX)
-        return ocv_yaml_fail(r, node, "more than %u annotations", OCV_SOURCE_ANNOTATIONS_MAX);
-    size_t i = s->n_annotations++;
-    if (asprintf(&s->annotations[i].key, "%s%s", prefix, key) < 0)
-        s->annotations[i].key = NULL;
-    s->annotations[i].value = strdup(value);
-    return s->annotations[i].key && s->annotations[i].value ? OCV_OK : ocv_error_nomem(r->err);
-}
-
-/* A list or text as one annotation, joined by ", ". */
-static int add_joined(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
-                      const struct ocv_yaml *node, const char *prefix, const char *key)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    bool list = node->type == OCV_YAML_LIST;
-    int status = ocv_buffer_append(&text, "", 0, r->err);
-    for (const struct ocv_yaml *m = list ? node->first : node; m && status == OCV_OK;
-         m = list ? m->next : NULL)
-        status = ocv_buffer_printf(&text, r->err, "%s%s", text.len ? ", " : "", m->text);
-    return status < 0 ? ocv_error_prefix(r->err, "%s:%zu", r->source, node->line)
-                      : add_annotation(s, r, node, prefix, key, text.data);
-}
-
-int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
-{
-    const struct ocv_yaml *node = ocv_yaml_get(s->tree, "namespaces"), *m;
-    if (node)
-        OCV_TRY(add_joined(s, r, node, OCV_ANNOTATION_NAMESPACES, ""));
-    node = ocv_yaml_get(s->tree, "static");
-    for (m = node ? node->first : NULL; m; m = m->next)
-        OCV_TRY(add_joined(s, r, m, OCV_ANNOTATION_STATIC, m->key));
-    node = ocv_yaml_get(s->tree, "annotations");
-    for (m = node ? node->first : NULL; m; m = m->next)
-        OCV_TRY(add_annotation(s, r, m, "", m->key, m->text));
-    return OCV_OK;
 }

@@ -128,20 +128,13 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
 /* The property that says what a real platform.variant said, unless the entry names one itself. */
 static const char *level_property(const struct fix *fix, const struct ocv_entry *entry)
 {
-    const struct ocv_platform *p = &entry->platform;
-    for (size_t k = 0; p->variant && p->architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
-        const struct lint_fact *level = &ocv_lint_levels[k];
-        char feature[128];
-        if (strcmp(level->a, p->architecture) != 0 || strcmp(level->b, p->variant) != 0)
-            continue;
-        snprintf(feature, sizeof(feature), "%.*s", (int)(strrchr(level->c, ' ') - 3 - level->c),
-                 level->c);
-        for (size_t i = 0; i < entry->n_properties; i++)
-            if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
-                return NULL;
-        return level->c;
-    }
-    return NULL;
+    char feature[128];
+    const char *level =
+        ocv_lint_level(entry->platform.architecture, entry->platform.variant, feature);
+    for (size_t i = 0; level && i < entry->n_properties; i++)
+        if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
+            return NULL;
+    return level;
 }
 
 /* True for an attestation of an image that is not in the index. */
@@ -301,23 +294,6 @@ static int fix_all(const void *bytes, size_t len, bool cautious, struct ocv_buff
     return status;
 }
 
-int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
-                 size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
-                 struct ocv_error *err)
-{
-    OCV_TRY(fix_all(bytes, len, false, out, changes, said, err));
-    if (*changes)
-        OCV_TRY(ocv_lint_fix_moves(bytes, len, out, moved, err));
-    if (!moved->len || change_default)
-        return OCV_OK;
-    size_t max = out->max;
-    ocv_buffer_free(out);
-    ocv_buffer_init(out, max);
-    if (said)
-        said->len = 0;
-    return fix_all(bytes, len, true, out, changes, said, err);
-}
-
 /* What a correction means for clients that know nothing of variants: whether they get another image
  * afterwards. They take the first entry of the platform that fits them best. */
 
@@ -339,23 +315,9 @@ static struct ocv_platform machine_of(const struct ocv_entry *entry)
     return machine;
 }
 
-/* Was this machine looked at with an entry before? */
-static bool is_seen(const struct ocv_index *index, size_t i, const struct ocv_platform *machine)
-{
-    for (size_t k = 0; k < i; k++) {
-        const struct ocv_entry *entry = ocv_index_entry(index, k);
-        struct ocv_platform other = machine_of(entry);
-        if (is_image(entry) && ocv_text_same(other.os, machine->os) &&
-            ocv_text_same(other.architecture, machine->architecture) &&
-            ocv_text_same(other.variant, machine->variant))
-            return true;
-    }
-    return false;
-}
-
 /* A correction adds no platform, so those of before are all. */
-int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
-                       struct ocv_buffer *out, struct ocv_error *err)
+static int tell_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
+                      struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto(ocv_index) before = NULL;
     ocv_auto(ocv_index) after = NULL;
@@ -365,7 +327,15 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
         const struct ocv_entry *entry = ocv_index_entry(before, i);
         struct ocv_platform machine = machine_of(entry);
         char name[128];
-        if (!is_image(entry) || is_seen(before, i, &machine))
+        bool seen = !is_image(entry); /* or this machine was looked at with an entry before */
+        for (size_t k = 0; k < i && !seen; k++) {
+            const struct ocv_entry *earlier = ocv_index_entry(before, k);
+            struct ocv_platform other = machine_of(earlier);
+            seen = is_image(earlier) && ocv_text_same(other.os, machine.os) &&
+                   ocv_text_same(other.architecture, machine.architecture) &&
+                   ocv_text_same(other.variant, machine.variant);
+        }
+        if (seen)
             continue;
         const struct ocv_entry *was = ocv_index_older_choice(before, &machine, true);
         const struct ocv_entry *is = ocv_index_older_choice(after, &machine, true);
@@ -375,4 +345,21 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
                                       is ? is->digest : "no image", was ? was->digest : "none"));
     }
     return OCV_OK;
+}
+
+int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
+                 size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
+                 struct ocv_error *err)
+{
+    OCV_TRY(fix_all(bytes, len, false, out, changes, said, err));
+    if (*changes)
+        OCV_TRY(tell_moves(bytes, len, out, moved, err));
+    if (!moved->len || change_default)
+        return OCV_OK;
+    size_t max = out->max;
+    ocv_buffer_free(out);
+    ocv_buffer_init(out, max);
+    if (said)
+        said->len = 0;
+    return fix_all(bytes, len, true, out, changes, said, err);
 }

@@ -77,6 +77,9 @@ const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t 
 
 /** The image specification's name of an architecture that has another here, or NULL. */
 const char *ocv_lint_architecture(const char *name);
+/** The property that says what a real platform.variant says ("x86_64 :: level :: v3"), and its
+ *  `feature` ("x86_64 :: level"). NULL: none does. Both arguments may be NULL. */
+const char *ocv_lint_level(const char *architecture, const char *variant, char feature[128]);
 /** What is known of an accelerator by its name in labels, or NULL. */
 const struct lint_fact *ocv_lint_accelerator(const char *name, size_t len);
 /** True for an unknown namespace that looks like a known one, `meant`. */
@@ -138,16 +141,10 @@ void ocv_lint_check_users(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);
 void ocv_lint_check_content(struct ocv_lint *lint);
-void ocv_lint_check_size(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
 /** Of a source file: is there a default at all? */
 void ocv_lint_check_source_default(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
-
-/** Append a line for each platform on which clients that know nothing of variants get another image
- * by the corrected index: "linux/amd64: DIGEST instead of DIGEST". */
-int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
-                       struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,

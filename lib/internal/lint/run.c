@@ -75,6 +75,19 @@ const char *ocv_lint_architecture(const char *name)
     return NULL;
 }
 
+const char *ocv_lint_level(const char *architecture, const char *variant, char feature[128])
+{
+    for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
+        const char *level = ocv_lint_levels[k].c;
+        if (strcmp(ocv_lint_levels[k].a, architecture) != 0 ||
+            strcmp(ocv_lint_levels[k].b, variant) != 0)
+            continue;
+        snprintf(feature, 128, "%.*s", (int)(strrchr(level, ' ') - 3 - level), level);
+        return level;
+    }
+    return NULL;
+}
+
 const struct lint_fact *ocv_lint_accelerator(const char *name, size_t len)
 {
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
@@ -155,8 +168,12 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
     ocv_auto_json *root = NULL;
     struct ocv_lint lint = {
         .input = input, .options = options ? options : &nothing, .report = report, .err = err};
-    if (input->bytes || input->len)
-        ocv_lint_check_size(&lint);
+    if (input->len > OCV_MANIFEST_MAX) { /* an index that is too large gets no other finding */
+        ocv_lint_index_at(&lint, OCV_LINT_INDEX_TOO_LARGE, "",
+                          "the index has %zu bytes, more than %u (4 MiB)", input->len,
+                          OCV_MANIFEST_MAX);
+        ocv_lint_hint(&lint, "leave attestations out, or shorten annotations");
+    }
     if (lint.status == OCV_OK && input->bytes && input->len <= OCV_MANIFEST_MAX)
         lint.status = read_index(&lint);
     index = lint.index;

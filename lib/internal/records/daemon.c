@@ -45,41 +45,6 @@ static int wait_for(const struct daemon_connection *t, short events, struct ocv_
     }
 }
 
-static int send_request(const struct daemon_connection *t, const char *target,
-                        struct ocv_error *err)
-{
-    char request[TARGET_MAX + 128];
-    int len = snprintf(request, sizeof(request),
-                       "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", target);
-    for (int sent = 0; sent < len;) {
-        ssize_t n = send(t->fd, request + sent, (size_t)(len - sent), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0) {
-            sent += (int)n;
-            continue;
-        }
-        if (errno != EAGAIN && errno != EINTR)
-            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", t->path, strerror(errno));
-        OCV_TRY(wait_for(t, POLLOUT, err));
-    }
-    return OCV_OK;
-}
-
-/* Everything until the daemon closes. */
-static int receive_answer(const struct daemon_connection *t, struct ocv_buffer *raw,
-                          struct ocv_error *err)
-{
-    char chunk[16384];
-    for (;;) {
-        ssize_t n = recv(t->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
-        if (n == 0)
-            return OCV_OK;
-        OCV_TRY(n > 0 ? ocv_buffer_append(raw, chunk, (size_t)n, err)
-                : errno == EAGAIN || errno == EINTR
-                    ? wait_for(t, POLLIN, err)
-                    : ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", t->path, strerror(errno)));
-    }
-}
-
 int ocv_daemon_parse_answer(const char *bytes, size_t len, long *status, size_t *body,
                             size_t *length, struct ocv_error *err)
 {
@@ -145,8 +110,32 @@ int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, lo
     if (status < 0)
         return status;
     const struct daemon_connection t = {fd, deadline, path};
-    OCV_TRY(send_request(&t, target, err));
-    OCV_TRY(receive_answer(&t, &raw, err));
+    char request[TARGET_MAX + 128];
+    int len = snprintf(request, sizeof(request),
+                       "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", target);
+    for (int sent = 0; sent < len;) {
+        ssize_t n = send(fd, request + sent, (size_t)(len - sent), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) {
+            sent += (int)n;
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", path, strerror(errno));
+        OCV_TRY(wait_for(&t, POLLOUT, err));
+    }
+
+    /* Everything until the daemon closes. */
+    for (bool open = true; open;) {
+        char chunk[16384];
+        ssize_t n = recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+        open = n != 0;
+        if (n > 0)
+            OCV_TRY(ocv_buffer_append(&raw, chunk, (size_t)n, err));
+        else if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            OCV_TRY(wait_for(&t, POLLIN, err));
+        else if (n < 0)
+            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", path, strerror(errno));
+    }
     size_t at = 0, length = 0;
     status =
         ocv_daemon_parse_answer(raw.data ? raw.data : "", raw.len, http_status, &at, &length, err);

@@ -16,15 +16,6 @@ int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX], struct o
     return OCV_OK;
 }
 
-static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
-                                              const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name))
-            return &list[i];
-    return NULL;
-}
-
 static bool has_value(const struct ocv_feature *feature, const char *value)
 {
     for (size_t i = 0; feature && i < feature->n_values; i++)
@@ -39,7 +30,8 @@ static bool all_devices_have(const struct ocv_namespace *ns, const struct ocv_fe
 {
     for (size_t i = 0; i < ns->n_devices; i++) {
         const struct ocv_device *device = &ns->devices[i];
-        const struct ocv_feature *own = find_feature(device->features, device->n_features, feature);
+        const struct ocv_feature *own =
+            ocv_feature_find(device->features, device->n_features, feature);
         if (!device->secondary && !has_value(own ? own : common, value))
             return false;
     }
@@ -80,7 +72,7 @@ int ocv_slurm_properties(const struct ocv_profile *profile, ocv_slurm_property v
             const struct ocv_device *device = &ns->devices[i]; /* what only devices list */
             secondary = device->secondary;
             for (size_t f = 0; f < device->n_features && !secondary; f++)
-                if (!find_feature(ns->features, ns->n_features, device->features[f].name))
+                if (!ocv_feature_find(ns->features, ns->n_features, device->features[f].name))
                     OCV_TRY(visit_feature(&w, ns, NULL, &device->features[f]));
         }
     }

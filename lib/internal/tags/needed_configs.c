@@ -77,10 +77,7 @@ int ocv_tag_hope(const struct ocv_tag *tag, const struct ocv_profile *profile,
     *feature = '\0';
     feature += 4;
     *strstr(feature, " :: ") = '\0';
-    const struct ocv_namespace *host = NULL;
-    for (size_t i = 0; profile && i < profile->n_namespaces && !host; i++)
-        if (strcmp(profile->namespaces[i].name, ns) == 0)
-            host = &profile->namespaces[i];
+    const struct ocv_namespace *host = profile ? ocv_profile_namespace(profile, ns) : NULL;
     /* the tag's own values are kept, except the one that it leaves open */
     for (size_t i = 0; i < ocv_properties_count(tag->said); i++) {
         struct ocv_property p = ocv_properties_get(tag->said, i);

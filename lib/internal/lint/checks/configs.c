@@ -40,24 +40,17 @@ static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     const char *variant = ocv_json_text(config, "variant"),
                *architecture = ocv_json_text(config, "architecture");
-    for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
-        const struct lint_fact *level = &ocv_lint_levels[k];
-        const char *wanted = strrchr(level->c, ' ') + 1;
-        char feature[128];
-        if (strcmp(level->a, architecture) != 0 || strcmp(level->b, variant) != 0)
-            continue;
-        if (entry->platform.variant && !strcmp(entry->platform.variant, variant))
-            return;
-        snprintf(feature, sizeof(feature), "%.*s", (int)(wanted - 4 - level->c), level->c);
-        const char *found = ocv_lint_lowest(lint, entry, feature);
-        if (found && ocv_version_compare(found, wanted) >= 0)
-            return;
-        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
-                          "the image was built for %s %s, its properties say %s", architecture,
-                          variant, found ? found : "nothing of it");
-        ocv_lint_hint(lint, "add %s", level->c);
+    char feature[128];
+    const char *level = ocv_lint_level(architecture, variant, feature);
+    if (!level || (entry->platform.variant && !strcmp(entry->platform.variant, variant)))
         return;
-    }
+    const char *found = ocv_lint_lowest(lint, entry, feature);
+    if (found && ocv_version_compare(found, strrchr(level, ' ') + 1) >= 0)
+        return;
+    ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
+                      "the image was built for %s %s, its properties say %s", architecture, variant,
+                      found ? found : "nothing of it");
+    ocv_lint_hint(lint, "add %s", level);
 }
 
 /* The value of "NAME=value" where NAME is, or with `prefix` begins with, `name`; `*at` counts on.

@@ -87,17 +87,14 @@ static void check_variant_platform(struct ocv_lint *lint, size_t i)
     if (is_plain(entry))
         return;
     ocv_platform_hide(entry->label, wanted);
-    if (!ocv_platform_is_hidden(entry->platform.variant)) {
-        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_levels); k++)
-            if (!strcmp(ocv_lint_levels[k].a,
-                        entry->platform.architecture ? entry->platform.architecture : "") &&
-                !strcmp(ocv_lint_levels[k].b, entry->platform.variant)) {
-                ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_LEVEL, i, "/platform/variant",
-                                  "%s as platform.variant of a variant", entry->platform.variant);
-                ocv_lint_hint(lint, "--fix writes %s, and adds the property %s", wanted,
-                              ocv_lint_levels[k].c);
-                return;
-            }
+    char feature[128];
+    const char *level =
+        ocv_lint_level(entry->platform.architecture, entry->platform.variant, feature);
+    if (level) {
+        ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_LEVEL, i, "/platform/variant",
+                          "%s as platform.variant of a variant", entry->platform.variant);
+        ocv_lint_hint(lint, "--fix writes %s, and adds the property %s", wanted, level);
+        return;
     }
     if (strcmp(entry->platform.variant, wanted) != 0) {
         ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "/platform/variant",

@@ -141,47 +141,16 @@ static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_en
         }
 }
 
-static void check_level(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
-{
-    const char *variant = entry->platform.variant, *architecture = entry->platform.architecture;
-    for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
-        const struct lint_fact *level = &ocv_lint_levels[k];
-        const char *wanted = strrchr(level->c, ' ') + 1;
-        if (strcmp(level->a, architecture) != 0 || strcmp(level->b, variant) != 0)
-            continue;
-        for (size_t n = 0; n < entry->n_properties; n++) {
-            struct ocv_property p = ocv_index_property(lint->index, entry->properties[n]);
-            char feature[128];
-            snprintf(feature, sizeof(feature), "%.*s", (int)(wanted - 4 - level->c), level->c);
-            if (!ocv_lint_is_feature(p, feature) || !strcmp(p.value, wanted))
-                continue;
-            ocv_lint_entry_at(lint, OCV_LINT_CPU_LEVEL_CONTRADICTS, i, "/platform/variant",
-                              "the platform says %s and the properties %s :: %s :: %s", variant,
-                              p.ns, p.feature, p.value);
-            ocv_lint_hint(lint, "keep the property; platform.variant becomes x- and the label");
-        }
-    }
-}
-
-/* Lowest or highest value of a feature in the entry, NULL: not named. */
-static const char *extreme_value(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                                 const char *feature, int direction)
-{
-    const char *found = NULL;
-    for (size_t k = 0; k < entry->n_properties; k++) {
-        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-        if (ocv_lint_is_feature(p, feature) &&
-            (!found || ocv_version_compare(p.value, found) * direction > 0))
-            found = p.value;
-    }
-    return found;
-}
-
 static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_bounds); k++) {
-        const char *lower = extreme_value(lint, entry, ocv_lint_bounds[k].a, -1);
-        const char *upper = extreme_value(lint, entry, ocv_lint_bounds[k].b, 1);
+        const char *lower = ocv_lint_lowest(lint, entry, ocv_lint_bounds[k].a), *upper = NULL;
+        for (size_t m = 0; m < entry->n_properties; m++) {
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[m]);
+            if (ocv_lint_is_feature(p, ocv_lint_bounds[k].b) &&
+                (!upper || ocv_version_compare(p.value, upper) > 0))
+                upper = p.value;
+        }
         if (!lower || !upper || ocv_version_compare(lower, upper) < 0)
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
@@ -189,9 +158,9 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
         ocv_lint_hint(lint, "%s must be above %s", ocv_lint_bounds[k].b, lower);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers) && !lint->input->partial; k++) {
-        if (!extreme_value(lint, entry, ocv_lint_drivers[k].a, 1) ||
-            extreme_value(lint, entry, ocv_lint_drivers[k].b, 1) ||
-            extreme_value(lint, entry, ocv_lint_drivers[k].c, 1))
+        if (!ocv_lint_lowest(lint, entry, ocv_lint_drivers[k].a) ||
+            ocv_lint_lowest(lint, entry, ocv_lint_drivers[k].b) ||
+            ocv_lint_lowest(lint, entry, ocv_lint_drivers[k].c))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_DRIVER_BOUND_MISSING, i, AT_PROPERTIES,
                           "%s without %s: hosts with too old a driver get it, too",
@@ -199,7 +168,7 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
         ocv_lint_hint(lint, "add %s :: VERSION", ocv_lint_drivers[k].b);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_exact); k++)
-        if (extreme_value(lint, entry, ocv_lint_exact[k].a, 1)) {
+        if (ocv_lint_lowest(lint, entry, ocv_lint_exact[k].a)) {
             ocv_lint_entry_at(lint, OCV_LINT_VERSION_EXACT, i, AT_PROPERTIES,
                               "%s is an exact version", ocv_lint_exact[k].a);
             ocv_lint_hint(lint, "%s takes newer ones, too", ocv_lint_exact[k].b);
@@ -236,7 +205,18 @@ void ocv_lint_check_properties(struct ocv_lint *lint)
                 check_processor(lint, i, entry, p);
             last = p.ns;
         }
-        check_level(lint, i, entry);
+        char feature[128];
+        const char *variant = entry->platform.variant;
+        const char *level = ocv_lint_level(entry->platform.architecture, variant, feature);
+        for (size_t k = 0; level && k < entry->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+            if (!ocv_lint_is_feature(p, feature) || !strcmp(p.value, strrchr(level, ' ') + 1))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_CPU_LEVEL_CONTRADICTS, i, "/platform/variant",
+                              "the platform says %s and the properties %s :: %s :: %s", variant,
+                              p.ns, p.feature, p.value);
+            ocv_lint_hint(lint, "keep the property; platform.variant becomes x- and the label");
+        }
         check_bounds(lint, i, entry);
         check_subsumed(lint, i, entry);
     }

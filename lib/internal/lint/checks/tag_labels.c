@@ -8,13 +8,6 @@
 
 #define TEXT_MAX 512u /* of a property; what is longer is cut */
 
-/* A tag, and the entry of its image. */
-struct tagged_entry {
-    struct ocv_lint *lint;
-    size_t place; /* of the tag in the input */
-    const struct ocv_tag *tag;
-};
-
 /* Does the tag name the chip or, of an accelerator that is many chips, its namespace? */
 static bool tag_names(const struct ocv_tag *tag, const struct lint_fact *accelerator)
 {
@@ -58,30 +51,16 @@ static bool may_agree(const struct ocv_tag *tag, const char *names, const char *
     return !*names;
 }
 
-/* A label that lists accelerators permits them, one that asks for a least number needs them. */
-static void check_accelerator(const struct tagged_entry *p, const char *key, const char *value,
-                              const char *names, bool needs)
-{
-    struct ocv_property device;
-    bool named = find_device(p->tag, &device);
-    const char *separators = needs ? "." : ",";
-    if ((!named && !needs) || may_agree(p->tag, names, separators))
-        return;
-    char means[TEXT_MAX] = "no accelerator";
-    if (named)
-        snprintf(means, sizeof(means), "%s :: %s :: %s", device.ns, device.feature, device.value);
-    ocv_lint_tag_at(p->lint, OCV_LINT_TAG_LABELS_DISAGREE, p->place,
-                    "by the rules of %s it is for %s, its image's label says %.200s=%.200s",
-                    ocv_tag_family(p->tag), means, key, value);
-    ocv_lint_hint(p->lint, "correct the label in the image, or the tag");
-}
-
 void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
                                size_t entry)
 {
     const struct ocv_lint_child *child = ocv_lint_child(lint, entry);
     const json_t *config = child ? json_object_get(child->config, "config") : NULL;
-    const struct tagged_entry p = {lint, i, tag};
+    struct ocv_property device;
+    bool named = find_device(tag, &device);
+    char means[TEXT_MAX] = "no accelerator";
+    if (named)
+        snprintf(means, sizeof(means), "%s :: %s :: %s", device.ns, device.feature, device.value);
     const char *key;
     json_t *text;
     if (ocv_tag_refused(tag))
@@ -90,13 +69,20 @@ void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv
     {
         const char *value = json_string_value(text);
         for (size_t k = 0; value && k < OCV_LINT_COUNT(ocv_lint_accelerator_labels); k++) {
+            /* A label that lists accelerators permits them, one that asks for a least number needs
+             * them. */
             const struct lint_fact *fact = &ocv_lint_accelerator_labels[k];
             size_t n = strlen(fact->a);
-            if (!strcmp(fact->b, "list") && !strcmp(key, fact->a))
-                check_accelerator(&p, key, value, value, false);
-            else if (!strcmp(fact->b, "part") && !strncmp(key, fact->a, n) &&
-                     value[strspn(value, "0.")])
-                check_accelerator(&p, key, value, key + n, true);
+            bool permits = !strcmp(fact->b, "list") && !strcmp(key, fact->a);
+            bool needs =
+                !strcmp(fact->b, "part") && !strncmp(key, fact->a, n) && value[strspn(value, "0.")];
+            if (needs ? may_agree(tag, key + n, ".")
+                      : !permits || !named || may_agree(tag, value, ","))
+                continue;
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_LABELS_DISAGREE, i,
+                            "by the rules of %s it is for %s, its image's label says %.200s=%.200s",
+                            ocv_tag_family(tag), means, key, value);
+            ocv_lint_hint(lint, "correct the label in the image, or the tag");
         }
         const char *name, *os;
         bool distribution = value && !strcmp(key, ocv_lint_distribution_labels[0].a);

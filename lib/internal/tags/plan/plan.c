@@ -62,27 +62,6 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* In the order of bytes, and each once: a registry may tell a tag on two pages. */
-static int read_tags(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rules,
-                     const struct ocv_reference *reference, const char *wanted,
-                     const char *const *tags, size_t n, struct ocv_error *err)
-{
-    ocv_auto_free const char **sorted = calloc(n + 1, sizeof(*sorted));
-    if (!sorted)
-        return ocv_error_nomem(err);
-    if (n) {
-        memcpy(sorted, tags, n * sizeof(*sorted));
-        qsort(sorted, n, sizeof(*sorted), by_bytes);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
-            continue;
-        OCV_TRY(ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err));
-        OCV_TRY(add_tag(plan, plan->tags[plan->n_tags++], wanted, err));
-    }
-    return OCV_OK;
-}
-
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err)
@@ -94,7 +73,21 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         return ocv_error_nomem(err);
     if (wanted)
         OCV_TRY(ocv_tag_set_name(rules, reference, wanted, name, err));
-    OCV_TRY(read_tags(plan, rules, reference, wanted ? name : NULL, tags, n, err));
+    /* in the order of bytes, and each once: a registry may tell a tag on two pages */
+    ocv_auto_free const char **sorted = calloc(n + 1, sizeof(*sorted));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    if (n) {
+        memcpy(sorted, tags, n * sizeof(*sorted));
+        qsort(sorted, n, sizeof(*sorted), by_bytes);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
+            continue;
+        OCV_TRY(ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err));
+        OCV_TRY(add_tag(plan, plan->tags[plan->n_tags++], wanted ? name : NULL, err));
+    }
+
     OCV_TRY(ocv_tag_sets_settle(plan, err));
     /* Every candidate tag is either in a set or left out. */
     for (size_t i = 0; i < plan->n_tags; i++) {
