@@ -79,38 +79,31 @@ static bool check_namespace(struct name_check *n, const char *ns)
     return false;
 }
 
-static const struct ocv_feature *host_feature(const struct ocv_namespace *ns, const char *feature)
-{
-    const struct ocv_feature *found =
-        ns ? ocv_feature_find(ns->features, ns->n_features, feature) : NULL;
-    for (size_t i = 0; ns && !found && i < ns->n_devices; i++)
-        found = ocv_feature_find(ns->devices[i].features, ns->devices[i].n_features, feature);
-    return found;
-}
-
-/* What the index has of the namespace and, unless that is NULL, of the feature. */
+/* Has the index such a property? `value` NULL: any, here and below. */
 static bool in_index(const struct name_check *n, const char *ns, const char *feature,
                      const char *value)
 {
     const struct ocv_index *index = n->sources->index;
     for (size_t i = 0; index && i < index->n_properties; i++) {
         const struct ocv_property *p = &index->properties[i];
-        if (!strcmp(p->ns, ns) && (!feature || !strcmp(p->feature, feature)) &&
+        if (!strcmp(p->ns, ns) && !strcmp(p->feature, feature) &&
             (!value || !strcmp(p->value, value)))
             return true;
     }
     return false;
 }
 
-static bool host_value(const struct ocv_namespace *ns, const char *feature, const char *value)
+static bool on_host(const struct ocv_namespace *ns, const char *feature, const char *value)
 {
     for (size_t d = 0; ns && d <= ns->n_devices; d++) {
         const struct ocv_feature *f =
             d < ns->n_devices
                 ? ocv_feature_find(ns->devices[d].features, ns->devices[d].n_features, feature)
                 : ocv_feature_find(ns->features, ns->n_features, feature);
+        if (f && !value)
+            return true;
         for (size_t i = 0; f && i < f->n_values; i++)
-            if (value && !strcmp(f->values[i], value))
+            if (!strcmp(f->values[i], value))
                 return true;
     }
     return false;
@@ -128,7 +121,7 @@ static void check_property(struct name_check *n, const char *ns, const char *fea
     if (unknown == OCV_WORD_KNOWN)
         return;
     if (unknown != OCV_WORD_VALUE) {
-        if (host_feature(host, feature) || in_index(n, ns, feature, NULL))
+        if (on_host(host, feature, NULL) || in_index(n, ns, feature, NULL))
             return;
         if (unknown != OCV_WORD_NAMESPACE) {
             report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
@@ -149,7 +142,7 @@ static void check_property(struct name_check *n, const char *ns, const char *fea
         if (offered)
             report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
                         ocv_nearest_question(ocv_nearest_meant(&nearest), text));
-    } else if (!host_value(host, feature, value) && !in_index(n, ns, feature, value)) {
+    } else if (!on_host(host, feature, value) && !in_index(n, ns, feature, value)) {
         report_name(n, OCV_UNKNOWN_NAME, "%.60s :: %.60s has no value '%.60s'%s", ns, feature,
                     value, ocv_nearest_question(meant, text));
     }

@@ -63,14 +63,6 @@ static bool sm_runs(const struct ocv_content_finding *it, const char *value)
     return has / 10 == wanted / 10 && has <= wanted;
 }
 
-/* "gfx942:xnack-" runs on what "gfx942" names. */
-static bool gfx_runs(const struct ocv_content_finding *it, const char *value)
-{
-    size_t n = strcspn(value, ":");
-    return it->fact == OCV_CONTENT_HIP_CODE && strcspn(it->value, ":") == n &&
-           !strncmp(it->value, value, n);
-}
-
 static bool is_cuda(enum ocv_content_fact fact)
 {
     return fact == OCV_CONTENT_CUDA_CODE || fact == OCV_CONTENT_CUDA_PTX;
@@ -91,6 +83,7 @@ bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_
                         const char *value)
 {
     char kind, has_kind;
+    size_t gfx = strcspn(value, ":"); /* "gfx942:xnack-" runs on what "gfx942" names */
     for (size_t i = 0; i < facts->n; i++) {
         const struct ocv_content_finding *it = &facts->list[i];
         if (fact == OCV_CONTENT_CUDA_PTX) {
@@ -98,7 +91,10 @@ bool ocv_content_covers(const struct ocv_content_facts *facts, enum ocv_content_
             if (it->fact == OCV_CONTENT_CUDA_PTX &&
                 read_sm(it->value, &has_kind) <= read_sm(value, &kind) && !has_kind)
                 return true;
-        } else if (is_cuda(fact) ? sm_runs(it, value) : gfx_runs(it, value)) {
+        } else if (is_cuda(fact)
+                       ? sm_runs(it, value)
+                       : it->fact == OCV_CONTENT_HIP_CODE && strcspn(it->value, ":") == gfx &&
+                             !strncmp(it->value, value, gfx)) {
             return true;
         }
     }

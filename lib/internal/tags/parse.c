@@ -214,20 +214,6 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
     return set_platform(p, item->platform);
 }
 
-static int parse_repository(struct parser *p, const char *name)
-{
-    const struct ocv_tag_family *f = p->family;
-    regmatch_t captures[OCV_TAG_CAPTURES];
-    for (size_t i = 0; i < f->n_repositories; i++) {
-        const struct ocv_tag_item *item = &f->repositories[i];
-        if (item->compiled && ocv_tag_match(&item->regex, name, captures, &p->nomem))
-            return take_item(p, item, name, captures);
-        if (!item->compiled && ocv_tag_glob(item->match, name))
-            return OCV_OK;
-    }
-    return OCV_OK;
-}
-
 static int parse_tag(struct parser *p, const char *text)
 {
     const struct ocv_tag_family *f = p->family;
@@ -321,7 +307,17 @@ static int parse_text(struct parser *p, const char *text)
 {
     struct ocv_tag *tag = p->tag;
     if (p->family) {
-        OCV_TRY(parse_repository(p, tag->repository));
+        regmatch_t captures[OCV_TAG_CAPTURES];
+        for (size_t i = 0; i < p->family->n_repositories; i++) {
+            const struct ocv_tag_item *item = &p->family->repositories[i];
+            bool known = item->compiled
+                             ? ocv_tag_match(&item->regex, tag->repository, captures, &p->nomem)
+                             : ocv_tag_glob(item->match, tag->repository);
+            if (known && item->compiled)
+                OCV_TRY(take_item(p, item, tag->repository, captures));
+            if (known)
+                break;
+        }
         OCV_TRY(parse_tag(p, text));
         if (p->properties.len) {
             tag->words = ocv_arena_copy(&tag->arena, p->properties.data, p->properties.len);

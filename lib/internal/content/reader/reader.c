@@ -296,32 +296,33 @@ int ocv_content_feed(struct ocv_content_reader *reader, const void *data, size_t
     return OCV_OK;
 }
 
-/* In a file of no known format device code counts at any offset. */
-static int add_all(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                   struct ocv_error *err)
+/* What the file says, of which nothing more comes. */
+static int add_facts(struct ocv_content_reader *r, struct ocv_content_facts *facts,
+                     struct ocv_error *err)
 {
-    for (size_t i = 0; i < r->n_sightings; i++) {
+    OCV_TRY(scan_bytes(r, true, err));
+    int64_t size = r->base + (int64_t)r->len;
+    if (r->kind == OCV_KIND_KPACK)
+        OCV_TRY(ocv_kpack_end(r, size, err));
+    /* in a file of no known format device code counts at any offset */
+    bool all = r->kind == OCV_KIND_DEVICE || r->kind == OCV_KIND_KPACK;
+    for (size_t i = 0; all && i < r->n_sightings; i++) {
         const struct ocv_content_value *value = &r->values[r->sightings[i].value];
         OCV_TRY(ocv_content_work(r, (int64_t)facts->n / 16, err));
         OCV_TRY(
             ocv_content_facts_add(facts, value->fact, value->text, r->sightings[i].bytes, 1, err));
     }
+    if (r->kind == OCV_KIND_ELF)
+        OCV_TRY(ocv_elf_end(r, facts, size, err));
+    for (size_t i = 0; i < r->n_unseen; i++)
+        OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_UNSEEN, r->unseen[i], 0, 1, err));
     return OCV_OK;
 }
 
 int ocv_content_end(struct ocv_content_reader *reader, struct ocv_content_facts *facts,
                     struct ocv_error *err)
 {
-    int status = scan_bytes(reader, true, err);
-    int64_t size = reader->base + (int64_t)reader->len;
-    if (status >= 0 && reader->kind == OCV_KIND_KPACK)
-        status = ocv_kpack_end(reader, size, err);
-    if (status >= 0 && (reader->kind == OCV_KIND_DEVICE || reader->kind == OCV_KIND_KPACK))
-        status = add_all(reader, facts, err);
-    if (status >= 0 && reader->kind == OCV_KIND_ELF)
-        status = ocv_elf_end(reader, facts, size, err);
-    for (size_t i = 0; i < reader->n_unseen && status >= 0; i++)
-        status = ocv_content_facts_add(facts, OCV_CONTENT_UNSEEN, reader->unseen[i], 0, 1, err);
+    int status = add_facts(reader, facts, err);
     ocv_content_facts_sort(facts);
     clear_reader(reader);
     return status;

@@ -22,19 +22,6 @@ static bool tag_names(const struct ocv_tag *tag, const struct lint_fact *acceler
     return false;
 }
 
-/* The property by which the tag names an accelerator, or NULL. */
-static bool find_device(const struct ocv_tag *tag, struct ocv_property *out)
-{
-    const struct ocv_properties *set = ocv_tag_properties(tag);
-    for (size_t i = 0; i < ocv_properties_count(set); i++) {
-        *out = ocv_properties_get(set, i);
-        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
-            if (!strcmp(out->ns, ocv_lint_accelerators[k].b))
-                return true;
-    }
-    return false;
-}
-
 /* `names`: alternatives, of which one that the tag names is enough. A name that is not known may
  * be. */
 static bool may_agree(const struct ocv_tag *tag, const char *names, const char *separators)
@@ -56,8 +43,15 @@ void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv
 {
     const struct ocv_lint_child *child = ocv_lint_child(lint, entry);
     const json_t *config = child ? json_object_get(child->config, "config") : NULL;
+    /* the property by which the tag names an accelerator */
+    const struct ocv_properties *set = ocv_tag_properties(tag);
     struct ocv_property device;
-    bool named = find_device(tag, &device);
+    bool named = false;
+    for (size_t at = 0; at < ocv_properties_count(set) && !named; at++) {
+        device = ocv_properties_get(set, at);
+        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_accelerators); k++)
+            named = named || !strcmp(device.ns, ocv_lint_accelerators[k].b);
+    }
     char means[TEXT_MAX] = "no accelerator";
     if (named)
         snprintf(means, sizeof(means), "%s :: %s :: %s", device.ns, device.feature, device.value);

@@ -7,25 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_repositories(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
-{
-    struct ocv_tag_family *f = r->family;
-    const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
-    if (!list)
-        return ocv_yaml_fail(&r->file, tree, "a family needs a list 'repositories'");
-    f->repositories = ocv_arena_alloc(&f->arena, list->n, sizeof(*f->repositories));
-    if (!f->repositories)
-        return ocv_error_nomem(r->file.err);
-    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
-        struct ocv_tag_item *out = &f->repositories[f->n_repositories++];
-        if (m->type == OCV_YAML_SCALAR)
-            out->match = m->text;
-        else
-            OCV_TRY(ocv_tag_read_part(r, m, NULL, "repository", out));
-    }
-    return OCV_OK;
-}
-
 static int read_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;
@@ -89,32 +70,13 @@ static int read_kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tre
     return OCV_OK;
 }
 
-static int read_prefer(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
-{
-    struct ocv_tag_family *f = r->family;
-    const struct ocv_yaml *map = ocv_yaml_get(tree, "prefer");
-    if (!map)
-        return OCV_OK;
-    f->prefers = ocv_arena_alloc(&f->arena, map->n + 1, sizeof(*f->prefers));
-    if (!f->prefers)
-        return ocv_error_nomem(r->file.err);
-    for (const struct ocv_yaml *m = map->first; m; m = m->next) {
-        struct ocv_tag_prefer *p = &f->prefers[f->n_prefers++];
-        p->key = m->key;
-        p->shortest = strcmp(m->key, "tag") == 0;
-        if (m->type == OCV_YAML_LIST)
-            OCV_TRY(ocv_tag_read_texts(r, map, m->key, &p->values, &p->n));
-        else if (!p->shortest)
-            p->direction = strcmp(m->text, "newest") == 0 ? 1 : -1;
-    }
-    return OCV_OK;
-}
-
 int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err)
 {
     const struct ocv_tag_reader r = {rules, {source, err}, out};
+    const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
+    const struct ocv_yaml *map = ocv_yaml_get(tree, "prefer");
     const char *separators = ocv_yaml_text(tree, "separators");
     out->name = ocv_yaml_text(tree, "family");
     out->description = ocv_yaml_text(tree, "description");
@@ -122,13 +84,38 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     out->source = ocv_arena_copy(&out->arena, source, strlen(source));
     if (!out->source)
         return ocv_error_nomem(err);
-    OCV_TRY(read_repositories(&r, tree));
+
+    if (!list)
+        return ocv_yaml_fail(&r.file, tree, "a family needs a list 'repositories'");
+    out->repositories = ocv_arena_alloc(&out->arena, list->n, sizeof(*out->repositories));
+    if (!out->repositories)
+        return ocv_error_nomem(err);
+    for (const struct ocv_yaml *m = list->first; m; m = m->next) {
+        struct ocv_tag_item *item = &out->repositories[out->n_repositories++];
+        if (m->type == OCV_YAML_SCALAR)
+            item->match = m->text;
+        else
+            OCV_TRY(ocv_tag_read_part(&r, m, NULL, "repository", item));
+    }
     OCV_TRY(ocv_tag_read_parts(&r, tree));
     OCV_TRY(read_defaults(&r, tree));
     OCV_TRY(ocv_tag_read_cuda(&r, tree));
     OCV_TRY(read_kinds(&r, tree));
     OCV_TRY(ocv_tag_read_texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags));
-    OCV_TRY(read_prefer(&r, tree));
+
+    out->prefers = ocv_arena_alloc(&out->arena, map ? map->n + 1 : 1, sizeof(*out->prefers));
+    if (!out->prefers)
+        return ocv_error_nomem(err);
+    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
+        struct ocv_tag_prefer *p = &out->prefers[out->n_prefers++];
+        p->key = m->key;
+        p->shortest = strcmp(m->key, "tag") == 0;
+        if (m->type == OCV_YAML_LIST)
+            OCV_TRY(ocv_tag_read_texts(&r, map, m->key, &p->values, &p->n));
+        else if (!p->shortest)
+            p->direction = strcmp(m->text, "newest") == 0 ? 1 : -1;
+    }
+
     OCV_TRY(ocv_tag_read_texts(&r, tree, "namespaces", &out->namespaces, &out->n_namespaces));
     return ocv_tag_read_check(&r, tree);
 }
