@@ -77,13 +77,41 @@ static void *run_worker(void *data)
     return NULL;
 }
 
-static void dispatch_call(struct grpc_call *call)
+/* The request is complete. */
+void grpc_call_dispatch(struct grpc_call *call)
 {
     struct grpc_server *s = call->server;
+    const char *type = grpc_call_metadata(call, "content-type");
+    const char *encoding = grpc_call_metadata(call, "grpc-encoding"), *fault = NULL;
+    enum grpc_code code = GRPC_OK;
+    size_t at = 0, len = 0;
+    int whole = grpc_unframe((const uint8_t *)call->body.data, call->body.len, &at, &len, &code);
     call->dispatched = true;
+    if (call->bad) {
+        code = call->bad_code;
+        fault = "cannot accept the request";
+    } else if (s->options.framed) {
+        at = 0;
+        len = call->body.len;
+    } else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0) {
+        code = GRPC_INTERNAL;
+        fault = "not a gRPC request";
+    } else if (whole < 0 && code != GRPC_UNIMPLEMENTED) {
+        fault = "message larger than 16 MiB";
+    } else if (whole < 0 && encoding && strcmp(encoding, "identity") != 0) {
+        fault = "compression is not supported";
+    } else if (whole < 0) { /* its compression is unknown */
+        code = GRPC_INTERNAL;
+        fault = "a compressed message without a grpc-encoding";
+    } else if (whole == 0 || call->body.len != at + len) {
+        code = GRPC_INTERNAL;
+        fault = "not exactly one message";
+    }
+    call->request_at = at;
+    call->request_len = len;
     pthread_mutex_lock(&s->lock);
     bool full = s->n_queue >= QUEUE_MAX;
-    if (!full) {
+    if (!fault && !full) {
         call->references++;
         call->next = NULL;
         *s->queue_end = call;
@@ -91,47 +119,10 @@ static void dispatch_call(struct grpc_call *call)
         s->n_queue++;
     }
     pthread_mutex_unlock(&s->lock);
-    if (full)
-        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
-}
-
-/* Why a frame is refused: without a grpc-encoding its compression is unknown. */
-static const char *frame_fault(const struct grpc_call *call, enum grpc_code *code)
-{
-    const char *encoding = grpc_call_metadata(call, "grpc-encoding");
-    if (*code != GRPC_UNIMPLEMENTED)
-        return "message larger than 16 MiB";
-    if (encoding && strcmp(encoding, "identity") != 0)
-        return "compression is not supported";
-    *code = GRPC_INTERNAL;
-    return "a compressed message without a grpc-encoding";
-}
-
-/* The request is complete. */
-void grpc_call_dispatch(struct grpc_call *call)
-{
-    const char *type = grpc_call_metadata(call, "content-type");
-    enum grpc_code code = GRPC_OK;
-    size_t at = 0, len = 0;
-    int whole = grpc_unframe((const uint8_t *)call->body.data, call->body.len, &at, &len, &code);
-    call->dispatched = true;
-    if (call->bad)
-        grpc_call_refuse(call, call->bad_code, "cannot accept the request");
-    else if (call->server->options.framed) {
-        call->request_len = call->body.len;
-        dispatch_call(call);
-    } else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
-        grpc_call_refuse(call, GRPC_INTERNAL, "not a gRPC request");
-    else if (whole < 0) {
-        const char *fault = frame_fault(call, &code);
+    if (fault)
         grpc_call_refuse(call, code, fault);
-    } else if (whole == 0 || call->body.len != at + len)
-        grpc_call_refuse(call, GRPC_INTERNAL, "not exactly one message");
-    else {
-        call->request_at = at;
-        call->request_len = len;
-        dispatch_call(call);
-    }
+    else if (full)
+        grpc_call_refuse(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
 }
 
 int grpc_workers_run(struct grpc_server *s, struct ocv_error *err)

@@ -59,40 +59,36 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     return OCV_OK;
 }
 
-static int write_target(const struct ocv_verdict_question *q, struct ocv_buffer *out,
-                        struct ocv_error *err)
-{
-    const struct {
-        const char *name, *value;
-    } arguments[] = {{"held", q->held ? "1" : NULL}, {"ref", q->reference},
-                     {"digest", q->digest},          {"label", q->label},
-                     {"properties", q->properties},  {"config", q->config},
-                     {"devices", q->devices},        {"given", q->given}};
-    int status = ocv_buffer_printf(out, err, "/v1/verdict");
-    char before = '?';
-    for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments) && status == OCV_OK; i++) {
-        if (!arguments[i].value)
-            continue;
-        status = ocv_buffer_printf(out, err, "%c%s=", before, arguments[i].name);
-        if (status == OCV_OK)
-            status = ocv_url_escape(arguments[i].value, OCV_URL_UNRESERVED ":/@", out, err);
-        before = '&';
-    }
-    return status == OCV_ERR_DATA ? ocv_error_set(err, OCV_ERR_INVALID, "the request is too long")
-                                  : status;
-}
-
 int ocv_verdict_ask(const char *path, const struct ocv_verdict_question *question,
                     unsigned timeout_ms, struct ocv_verdict_answer *out, struct ocv_error *err)
 {
+    const struct {
+        const char *name, *value;
+    } arguments[] = {{"held", question->held ? "1" : NULL}, {"ref", question->reference},
+                     {"digest", question->digest},          {"label", question->label},
+                     {"properties", question->properties},  {"config", question->config},
+                     {"devices", question->devices},        {"given", question->given}};
     ocv_auto_buffer target;
     ocv_auto_buffer body;
+    char before = '?';
     long http = 0;
     ocv_buffer_init(&target, TARGET_MAX);
     ocv_buffer_init(&body, ANSWER_MAX);
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
-    OCV_TRY(write_target(question, &target, err));
-    int status = ocv_daemon_get(path, target.data, timeout_ms, &http, &body, err);
+    int status = ocv_buffer_printf(&target, err, "/v1/verdict");
+    for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments) && status == OCV_OK; i++) {
+        if (!arguments[i].value)
+            continue;
+        status = ocv_buffer_printf(&target, err, "%c%s=", before, arguments[i].name);
+        if (status == OCV_OK)
+            status = ocv_url_escape(arguments[i].value, OCV_URL_UNRESERVED ":/@", &target, err);
+        before = '&';
+    }
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, OCV_ERR_INVALID, "the request is too long");
+    if (status < 0)
+        return status;
+    status = ocv_daemon_get(path, target.data, timeout_ms, &http, &body, err);
     if (status < 0) {
         ocv_error_prefix(err, "variantd cannot be asked");
         return status;

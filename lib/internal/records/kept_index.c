@@ -119,7 +119,6 @@ static int by_age(const void *a, const void *b)
 
 /* What is asked for. */
 struct index_search {
-    char prefix[OCV_DIGEST_MAX], suffix[OCV_RECORD_SUFFIX_MAX];
     const char *repository, *digest;
     ocv_record_index_visit visit;
     void *data;
@@ -162,10 +161,24 @@ static int search_file(int fd, const char *dir, const char *name, const struct i
     return status;
 }
 
-/* Of each repository the index that was resolved last is believed. */
-static int search_directory(DIR *directory, const char *path, const struct index_search *s,
-                            struct ocv_error *err)
+int ocv_record_index_walk(const char *dir, const char *repository, const char *digest,
+                          ocv_record_index_visit visit, void *data, struct ocv_error *err)
 {
+    char path[4096], prefix[OCV_DIGEST_MAX], suffix[OCV_RECORD_SUFFIX_MAX] = ".json";
+    const struct index_search s = {
+        .repository = repository, .digest = digest, .visit = visit, .data = data};
+    if (!ocv_digest_known(digest) ||
+        snprintf(path, sizeof(path), "%s/" OCV_RECORD_INDEXES, dir) >= (int)sizeof(path))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);
+    OCV_TRY(ocv_record_prefix(digest, prefix, err));
+    if (repository)
+        OCV_TRY(ocv_record_suffix(repository, suffix, err));
+    ocv_auto_dir DIR *directory = opendir(path);
+    if (!directory && errno == ENOENT)
+        return OCV_OK;
+    if (!directory)
+        return errno == ENOMEM ? ocv_error_nomem(err)
+                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     ocv_auto_buffer text;
     int status = OCV_OK;
     ocv_buffer_init(&text, OCV_RECORD_INDEX_MAX);
@@ -176,8 +189,8 @@ static int search_directory(DIR *directory, const char *path, const struct index
     struct stat st;
     const struct dirent *entry;
     while (files->n < sizeof(files->list) / sizeof(*files->list) && (entry = readdir(directory))) {
-        if ((!ocv_record_is_named(entry->d_name, "sha", s->repository ? s->suffix : ".json") &&
-             !ocv_record_is_named(entry->d_name, s->prefix, ".json")) ||
+        if ((!ocv_record_is_named(entry->d_name, "sha", suffix) &&
+             !ocv_record_is_named(entry->d_name, prefix, ".json")) ||
             strlen(entry->d_name) >= OCV_RECORD_NAME_MAX ||
             fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode))
@@ -186,6 +199,7 @@ static int search_directory(DIR *directory, const char *path, const struct index
         snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
         file->time = st.st_mtime;
     }
+    /* of each repository the index that was resolved last is believed */
     qsort(files->list, files->n, sizeof(*files->list), by_age);
     for (size_t i = 0; status == OCV_OK && i < files->n; i++) {
         const char *name = files->list[i].name, *of = strrchr(name, '-');
@@ -193,32 +207,11 @@ static int search_directory(DIR *directory, const char *path, const struct index
         for (size_t k = 0; of && k < i && !told; k++)
             told = files->list[k].time < 0 && strcmp(strrchr(files->list[k].name, '-'), of) == 0;
         if (of && !told)
-            status = search_file(dirfd(directory), path, name, s, &text, &meant);
+            status = search_file(dirfd(directory), path, name, &s, &text, &meant);
         if (meant)
             files->list[i].time = -1;
     }
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
-}
-
-int ocv_record_index_walk(const char *dir, const char *repository, const char *digest,
-                          ocv_record_index_visit visit, void *data, struct ocv_error *err)
-{
-    char path[4096];
-    struct index_search s = {
-        .repository = repository, .digest = digest, .visit = visit, .data = data};
-    if (!ocv_digest_known(digest) ||
-        snprintf(path, sizeof(path), "%s/" OCV_RECORD_INDEXES, dir) >= (int)sizeof(path))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);
-    OCV_TRY(ocv_record_prefix(digest, s.prefix, err));
-    if (repository)
-        OCV_TRY(ocv_record_suffix(repository, s.suffix, err));
-    ocv_auto_dir DIR *directory = opendir(path);
-    if (!directory && errno == ENOENT)
-        return OCV_OK;
-    if (!directory)
-        return errno == ENOMEM ? ocv_error_nomem(err)
-                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    return search_directory(directory, path, &s, err);
 }
 
 static int take_first(void *data, struct ocv_record_index *kept)
